@@ -1,0 +1,73 @@
+/**
+ * What remains: an RFC 6962 Merkle tree over the store's entries, with Ed25519 checkpoints.
+ *
+ * Invariant: the tree follows commits and never leads them; a checkpoint signs only what is committed; the verifier
+ * (verify.ts) shares no code with the writer and trusts only bodies, checkpoints and the public key.
+ * Next: entry.ts (an event as canonical JSON), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
+ * audit-log.ts (the follower), verify.ts, query.ts.
+ */
+import type { Json } from "../calls/json.ts";
+
+/** SPEC 14.7, as kept and as sent: snake_case. `audit_id` and `seq` come from the place in the log. */
+export interface AuditEvent {
+  readonly audit_id: string;
+  readonly seq: number;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly trace_id: string;
+  readonly tenant: string;
+  readonly type: string;
+  readonly stage: string;
+  readonly summary: string;
+  readonly outcome: "success" | "failure" | "suppressed" | "info";
+  readonly principal?: { readonly agent: string; readonly user?: string; readonly via?: string };
+  readonly refs: { readonly run?: string; readonly task?: string; readonly step?: string; readonly tool_call?: string; readonly approval?: string; readonly key?: string };
+  readonly tool_name?: string;
+  readonly action?: string;
+  readonly risk_level?: string;
+  readonly autonomy_level?: string;
+  readonly verdict?: string;
+  readonly reasons?: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+  readonly policy_version?: string;
+  readonly code?: string;
+  readonly latency_ms?: number;
+  readonly request_hash?: string;
+  readonly response_hash?: string;
+  readonly payload_ref?: string;
+  readonly decided_by?: string;
+  readonly reason?: string;
+  readonly data?: Json;
+}
+
+export interface AuditFilter {
+  readonly traceId?: string;
+  /** Exact, or a prefix that ends in `.`: `gate.`. */
+  readonly type?: string;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly tenant?: string;
+  readonly callId?: string;
+  /** Wall clock, milliseconds. */
+  readonly since?: number;
+  readonly until?: number;
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export type Verification =
+  | { readonly intact: true; readonly events: number; readonly head: string; readonly checkpoints: number }
+  | { readonly intact: false; readonly events: number; readonly firstBroken: number; readonly why: string };
+
+export interface AuditLog {
+  /** Entries in the tree. */
+  readonly size: number;
+  /** Root over all of them, 64 hex digits. */
+  head(): string;
+  /** Signs what is committed now, and gives the signed note: keep it elsewhere to prove that nothing was cut off later. */
+  checkpoint(): Promise<string>;
+  /** Reads everything again. `against`: a signed note kept elsewhere. */
+  verify(against?: string): Promise<Verification>;
+  query(where: AuditFilter): Promise<readonly AuditEvent[]>;
+  /** The whole log as lines: bodies, then checkpoints and the public key; what `verifyExport` reads. */
+  export(): AsyncIterable<string>;
+}

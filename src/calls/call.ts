@@ -1,0 +1,61 @@
+/**
+ * What a call is: plain JSON, so that it can be stored, shipped to a worker, shown to a person and replayed.
+ *
+ * Invariant: a ToolCall is never changed. What the gates learn of it is added by stages (gates/stages.ts);
+ * a call that enters the line again is a new arrival of the same recorded call (`resumes`).
+ * Next: outcome.ts and ending.ts say how a call leaves, records.ts what is kept of it, event.ts what is told of it.
+ */
+import type { JsonObject } from "./json.ts";
+
+/** SPEC 3.1. One ordered scale; compare by rank (`risk.ts`), never as text. */
+export type Risk = "safe" | "medium" | "high" | "critical";
+/** SPEC 6.4. What an agent may do unasked: A0 suggests only, A4 acts fully. */
+export type Autonomy = "A0" | "A1" | "A2" | "A3" | "A4";
+/** What the gate answers, mildest first: ALLOW runs, CONFIRM asks, PREVIEW shows, BLOCK refuses whatever a person says. */
+export type Verdict = "ALLOW" | "CONFIRM" | "PREVIEW" | "BLOCK";
+
+/** Who calls. `via` says how that was established: the library's word, a token, an operator's session. */
+export interface Principal {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly user?: string;
+  readonly via?: string;
+}
+
+/**
+ * On whose behalf a call is made and what that one may do. One object a session: its calls share it, a child call
+ * inherits it and never widens it.
+ */
+export interface Authority {
+  readonly principal: Principal;
+  readonly scopes: readonly string[];
+  /** None: the threshold decides instead of the matrix (SPEC 6.6). */
+  readonly autonomy?: Autonomy;
+  readonly runId: string;
+  /** 32 hex digits. */
+  readonly traceId: string;
+  readonly taskId?: string;
+  readonly stepId?: string;
+  /** Set when the call comes out of a script: some tools cannot be called from there. */
+  readonly fromChain?: true;
+}
+
+export interface ToolCall {
+  /** One arrival: `call_` + UUIDv7 that ends in `number`. The call itself is its key: several arrivals may be the same call. */
+  readonly id: string;
+  readonly number: number;
+  readonly tool: string;
+  readonly action: string;
+  readonly arguments: JsonObject;
+  /** RFC 8785 text of `arguments`: what is hashed, kept, shown and run. */
+  readonly text: string;
+  /** SHA-256 of `text`. */
+  readonly digest: string;
+  readonly authority: Authority;
+  /** Wall clock, milliseconds. */
+  readonly arrivedAt: number;
+  readonly parentId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */
+  readonly resumes?: string | undefined;
+}

@@ -1,0 +1,36 @@
+import type { Json } from "./json.ts";
+import { type Preview, refusedOutcome, type ToolOutcome } from "./outcome.ts";
+import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts";
+
+/** How a call leaves the line before its tool has run. Not every ending is a refusal. */
+export type Ending =
+  | { readonly ending: "refused"; readonly refusal: Refusal }
+  | { readonly ending: "replayed"; readonly outcome: ToolOutcome }
+  | { readonly ending: "previewed"; readonly preview: Preview }
+  /** `asked`: this very arrival asked, and its `gate.required` is its terminal event. */
+  | { readonly ending: "pending"; readonly approvalId: string; readonly expiresAt: number; readonly asked: boolean; readonly tell: string };
+
+export function isEnding(value: object): value is Ending {
+  return "ending" in value;
+}
+
+export function refuse(code: RefusalCode, message?: string, details?: Json): Ending {
+  return { ending: "refused", refusal: refusal(code, message, details) };
+}
+
+export function outcomeOf(callId: string, end: Ending): ToolOutcome {
+  switch (end.ending) {
+    case "refused":
+      return refusedOutcome(callId, refusals[end.refusal.code].status, end.refusal);
+    case "replayed":
+      return { ...end.outcome, callId, replayed: true };
+    case "previewed": {
+      const text = `Not run, previewed: ${end.preview.summary}`;
+      return { status: "preview", callId, content: [{ type: "text", text }], text, preview: end.preview };
+    }
+    case "pending": {
+      const { approvalId, expiresAt, tell } = end;
+      return { status: "pending", callId, content: [{ type: "text", text: tell }], text: tell, approvalId, expiresAt };
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The moments of a call: one stream, many watchers.
+ *
+ * `held`, `decided`, `attempted` and `ended` are durable: they are written in the transaction that makes them true and
+ * announced after it. `arrived`, `progressed` and `left` are only announced. `noted` is everything durable that is not
+ * a call's: an operator's act, a server that came or went.
+ * Next: words below (what the audit log, the archive, the hooks and the progress stream call each moment).
+ */
+import type { Risk, ToolCall, Verdict } from "./call.ts";
+import type { Json } from "./json.ts";
+import type { ToolOutcome } from "./outcome.ts";
+import type { RefusalCode } from "./refusals.ts";
+
+/** How an arrival ended, in one word. */
+export type EndName =
+  | "succeeded"
+  | "failed"
+  | "unknown"
+  | "deduped"
+  | "refused"
+  | "blocked"
+  | "previewed"
+  | "cancelled"
+  | "suspended"
+  | "settled";
+
+export type ApprovalWord = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn";
+
+/** What policy decided, as far as a record tells it: the same object for every call it was decided for. */
+export interface Weighing {
+  readonly verdict: Verdict | "DENY";
+  readonly risk: Risk;
+  readonly reasons: readonly Reason[];
+  readonly policyVersion: string;
+}
+
+/** One rule that took part. `where` is its place in a file, when it has one. */
+export interface Reason {
+  readonly rule: string;
+  readonly says: Verdict | "DENY" | "RAISE";
+  readonly where?: string;
+}
+
+export type CallEvent =
+  | { readonly moment: "arrived"; readonly call: ToolCall }
+  | { readonly moment: "held"; readonly at: number; readonly call: ToolCall; readonly weighing: Weighing; readonly approvalId: string; readonly expiresAt: number }
+  | {
+      readonly moment: "decided";
+      readonly at: number;
+      readonly call: ToolCall;
+      readonly approvalId: string;
+      readonly as: ApprovalWord;
+      readonly by: string;
+      readonly reason?: string;
+      readonly risk: Risk;
+    }
+  | { readonly moment: "attempted"; readonly at: number; readonly call: ToolCall; readonly key: string; readonly weighing: Weighing; readonly approvalId?: string }
+  | { readonly moment: "progressed"; readonly call: ToolCall; readonly content: string }
+  | {
+      readonly moment: "ended";
+      readonly at: number;
+      readonly call: ToolCall;
+      readonly as: EndName;
+      readonly outcome: ToolOutcome;
+      /** Of the whole path of this arrival. */
+      readonly latencyMs: number;
+      readonly weighing?: Weighing;
+      readonly code?: RefusalCode;
+      readonly approvalId?: string;
+      /** Who settled it, when it was not the call itself. */
+      readonly by?: string;
+    }
+  | { readonly moment: "left"; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly durationMs: number }
+  | NotedEvent;
+
+/** Durable, and nobody's call: `operator.action.pause`, `mcp.connected`, `runtime.recovered`, … */
+export interface NotedEvent {
+  readonly moment: "noted";
+  readonly at: number;
+  readonly type: string;
+  readonly summary: string;
+  readonly traceId: string;
+  readonly tenant?: string;
+  readonly by?: string;
+  readonly outcome: "success" | "failure" | "suppressed" | "info";
+  readonly data?: Json;
+}
+
+/** What a transaction writes beside its rows. */
+export type DurableEvent = Extract<CallEvent, { readonly at: number }>;
+
+/** SPEC 7.5 as one table: the words of the three designs for each moment. */
+export const words = {
+  arrived: { hook: "TOOL_START" },
+  held: { audit: "gate.required", archive: "tool.waiting" },
+  decided: { audit: "gate" },
+  attempted: { audit: "tool_call.attempted", archive: "tool.started", progress: "TOOL_CALL" },
+  progressed: { progress: "TOOL_PROGRESS" },
+  ended: { progress: "TOOL_RESULT" },
+  left: { hook: "TOOL_END" },
+  noted: {},
+} as const;
+words satisfies Record<CallEvent["moment"], { audit?: string; archive?: string; progress?: string; hook?: string }>;
+
+/** What each end is called in the audit log, the run archive, and as an audit outcome (SPEC 7.5, 14.8, D25). */
+export const endWords = {
+  succeeded: { audit: "tool_call.succeeded", archive: "tool.completed", record: "completed", outcome: "success" },
+  failed: { audit: "tool_call.failed", archive: "tool.failed", record: "failed", outcome: "failure" },
+  unknown: { audit: "tool_call.unknown", archive: "tool.failed", record: "failed", outcome: "failure" },
+  deduped: { audit: "tool_call.deduped", archive: "tool.completed", record: "completed", outcome: "suppressed" },
+  refused: { audit: "tool_call.refused", archive: "tool.blocked", record: "blocked", outcome: "info" },
+  blocked: { audit: "gate.blocked", archive: "tool.blocked", record: "blocked", outcome: "info" },
+  previewed: { audit: "gate.preview", archive: "tool.blocked", record: "blocked", outcome: "info" },
+  cancelled: { audit: "tool_call.cancelled", archive: "tool.failed", record: "failed", outcome: "info" },
+  suspended: { audit: "tool_call.suspended", archive: "tool.waiting", record: "started", outcome: "info" },
+  settled: { audit: "operator.call_settled", archive: "tool.completed", record: "completed", outcome: "success" },
+} as const;
+endWords satisfies Record<EndName, { audit: string; archive: string; record: string; outcome: NotedEvent["outcome"] }>;
+
+/** A watcher observes: it is called after the moment, its throw is logged, and it cannot stop a call (D14). */
+export type Announce = (event: CallEvent) => void;

@@ -1,0 +1,71 @@
+import { hash } from "node:crypto";
+
+/** Anything that can be written as JSON. Never `undefined`, a function, a bigint or a cycle. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+/** Nesting beyond this is refused: every walk over a stranger's value is recursive and must end. */
+export const maxDepth = 100;
+
+/**
+ * RFC 8785 text of a value. `JSON.stringify` writes exactly that once the keys are in order, so only
+ * the order is checked; the sorting walk is for the rest.
+ *
+ * @throws RangeError when the value is nested deeper than `maxDepth` or has a cycle; TypeError when it is not JSON or holds a lone surrogate.
+ */
+export function canonical(value: Json): string {
+  const text = inOrder(value, 0) ? JSON.stringify(value) : sorted(value);
+  if (text === undefined) throw new TypeError(`A ${typeof value} is not JSON.`);
+  // Only a lone surrogate is written as \ud…; the same characters typed as text have their backslash doubled.
+  if (text.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(text)) {
+    throw new TypeError("The text holds half of a surrogate pair.");
+  }
+  return text;
+}
+
+/** SHA-256 of canonical JSON, as 64 hex digits. */
+export function digestOf(value: Json): string {
+  return sha256(canonical(value));
+}
+
+/** SHA-256 of a text's UTF-8 bytes, as 64 hex digits. */
+export function sha256(text: string): string {
+  return hash("sha256", text, "hex");
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function inOrder(value: Json, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth > maxDepth) throw new RangeError(`Nested deeper than ${maxDepth} levels.`);
+  if (Array.isArray(value)) {
+    for (const inner of value as readonly Json[]) if (!inOrder(inner, depth + 1)) return false;
+    return true;
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return false;
+  let last: string | undefined;
+  for (const name in value as JsonObject) {
+    if (last !== undefined && name < last) return false;
+    if (!inOrder((value as JsonObject)[name] as Json, depth + 1)) return false;
+    last = name;
+  }
+  return true;
+}
+
+function sorted(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map((inner: Json) => sorted(inner)).join()}]`;
+  const own = (value as { toJSON?: unknown }).toJSON; // a Date and the like say themselves what they are as JSON
+  if (typeof own === "function") return sorted(JSON.parse(JSON.stringify(value)) as Json);
+  const object = value as JsonObject; // neither null nor an array
+  const fields: string[] = [];
+  for (const name of Object.keys(object).sort()) {
+    const inner = object[name];
+    if (inner !== undefined) fields.push(`${JSON.stringify(name)}:${sorted(inner)}`);
+  }
+  return `{${fields.join()}}`;
+}

@@ -1,0 +1,63 @@
+import type { Json } from "./json.ts";
+
+/** What a caller may do after a refusal. `ask-again`: the same call makes a new request; `same-key`: it is safe to send again. */
+export type Retry = "never" | "later" | "changed" | "same-key" | "ask-again";
+
+export interface RefusalKind {
+  readonly status: "error" | "denied";
+  readonly http: number;
+  readonly retry: Retry;
+  /** For the model: what happened, what to do next. */
+  readonly tell: string;
+}
+
+/** Every way a call can end without a result. The codes are the names of DESIGN 3 (D29). */
+export const refusals = {
+  budget_exhausted: { status: "error", http: 429, retry: "never", tell: "The call budget of this session is used up; finish with what you have." },
+  session_closed: { status: "error", http: 410, retry: "never", tell: "This session is closed." },
+  paused: { status: "error", http: 503, retry: "later", tell: "An operator has paused all tool calls; try again later." },
+  tool_unknown: { status: "error", http: 404, retry: "never", tell: "No tool has this name." },
+  tool_unavailable: { status: "error", http: 503, retry: "later", tell: "The tool is not available now." },
+  tool_not_callable: { status: "error", http: 422, retry: "never", tell: "This tool cannot be called from here." },
+  arguments_invalid: { status: "error", http: 422, retry: "changed", tell: "The arguments do not fit the tool's schema; the tool was not run." },
+  artifact_unavailable: { status: "error", http: 422, retry: "changed", tell: "An artifact in the arguments is missing or not yours; the tool was not run." },
+  secret_in_arguments: { status: "denied", http: 422, retry: "changed", tell: "The arguments hold a secret; name it by reference instead." },
+  permission_denied: { status: "denied", http: 403, retry: "never", tell: "The policy does not allow this call." },
+  scope_missing: { status: "denied", http: 403, retry: "never", tell: "This agent lacks a scope the tool needs." },
+  blocked: { status: "denied", http: 403, retry: "never", tell: "This call is blocked; no approval can lift that." },
+  preview_only: { status: "denied", http: 403, retry: "never", tell: "At this autonomy level the tool is only previewed, not run." },
+  key_required: { status: "error", http: 422, retry: "changed", tell: "This tool needs an idempotency key." },
+  idempotency_conflict: { status: "error", http: 409, retry: "never", tell: "This idempotency key was used with other arguments." },
+  in_progress: { status: "error", http: 409, retry: "same-key", tell: "The same call is running now; send it again later for its outcome." },
+  outcome_unknown: { status: "error", http: 504, retry: "same-key", tell: "The call may have happened. Check before you repeat it; an operator can settle it." },
+  approval_unavailable: { status: "denied", http: 403, retry: "never", tell: "The call needs a person's approval and nobody can be asked." },
+  approval_timed_out: { status: "denied", http: 408, retry: "same-key", tell: "Nobody decided in time; the request is still open. Send the same call again later." },
+  approval_denied: { status: "denied", http: 403, retry: "never", tell: "A person denied this call." },
+  approval_skipped: { status: "denied", http: 403, retry: "never", tell: "Skipped: continue without it." },
+  approval_expired: { status: "denied", http: 408, retry: "ask-again", tell: "The approval is not valid any more; sending the call again asks anew." },
+  approval_withdrawn: { status: "denied", http: 409, retry: "ask-again", tell: "The request for approval was withdrawn; sending the call again asks anew." },
+  cancelled: { status: "error", http: 499, retry: "same-key", tell: "The caller cancelled the call before the tool was run." },
+  audit_unavailable: { status: "error", http: 503, retry: "later", tell: "Nothing can be recorded now, so the tool was not run." },
+  overloaded: { status: "error", http: 429, retry: "later", tell: "Too much is waiting; try again later." },
+  timed_out: { status: "error", http: 504, retry: "same-key", tell: "The tool timed out." },
+  tool_failed: { status: "error", http: 502, retry: "never", tell: "The tool failed." },
+  result_unavailable: { status: "error", http: 507, retry: "never", tell: "The tool ran and succeeded, but its result could not be kept." },
+  internal: { status: "error", http: 500, retry: "later", tell: "Invoker error: the call could not be carried out." },
+} as const;
+refusals satisfies Record<string, RefusalKind>;
+
+export type RefusalCode = keyof typeof refusals;
+
+export interface Refusal {
+  readonly code: RefusalCode;
+  readonly message: string;
+  readonly retry: Retry;
+  /** Never secrets, never arguments. */
+  readonly details?: Json;
+}
+
+/** @param message what was wrong, with the value, and what to do; without one, the table's own sentence */
+export function refusal(code: RefusalCode, message: string = refusals[code].tell, details?: Json): Refusal {
+  const { retry } = refusals[code];
+  return details === undefined ? { code, message, retry } : { code, message, retry, details };
+}

@@ -1,0 +1,38 @@
+import type { Autonomy, Risk, Verdict } from "./call.ts";
+
+export const risks: readonly Risk[] = ["safe", "medium", "high", "critical"];
+export const autonomies: readonly Autonomy[] = ["A0", "A1", "A2", "A3", "A4"];
+/** Mildest first (C28): A0's PREVIEW is stricter than CONFIRM, so that nothing lifts it into execution. */
+export const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK"];
+
+const riskRanks: Readonly<Record<Risk, number>> = { safe: 0, medium: 1, high: 2, critical: 3 };
+const verdictRanks: Readonly<Record<Verdict, number>> = { ALLOW: 0, CONFIRM: 1, PREVIEW: 2, BLOCK: 3 };
+
+export function rankOf(risk: Risk): number {
+  return riskRanks[risk];
+}
+
+/** Reads a level as people write it; `low` is an alias of `safe` (C3). */
+export function parseRisk(text: unknown): Risk | undefined {
+  const level = text === "low" ? "safe" : text;
+  return risks.find((risk) => risk === level);
+}
+
+export function higherRisk(one: Risk, other: Risk): Risk {
+  return riskRanks[one] >= riskRanks[other] ? one : other;
+}
+
+export function stricter(one: Verdict, other: Verdict): Verdict {
+  return verdictRanks[one] >= verdictRanks[other] ? one : other;
+}
+
+export function isStricter(one: Verdict, than: Verdict): boolean {
+  return verdictRanks[one] > verdictRanks[than];
+}
+
+/** The lower of two levels; a missing one does not lower. */
+export function lowerAutonomy(one: Autonomy | undefined, other: Autonomy | undefined): Autonomy | undefined {
+  if (one === undefined) return other;
+  if (other === undefined) return one;
+  return one <= other ? one : other; // "A0" … "A4" are in order as text
+}

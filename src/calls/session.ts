@@ -1,0 +1,161 @@
+import type { Risk, ToolCall } from "./call.ts";
+import type { Clock } from "./clock.ts";
+import { RuntimeFault } from "./fault.ts";
+import type { CallStatus, ToolOutcome } from "./outcome.ts";
+
+/** SPEC 3.9 and D17. A session may narrow what its runtime grants, never widen it. */
+export interface Limits {
+  readonly maxToolCalls: number;
+  readonly callTimeoutMs: number;
+  readonly approvalWaitMs: number;
+  readonly totalTimeoutMs: number;
+  readonly maxInlineResultBytes: number;
+  /** Above this a person is asked, where no autonomy level decides (SPEC 6.5). */
+  readonly maxRiskUnapproved?: Risk;
+}
+
+/** [002]'s policy for a script. */
+export const chainLimits: Limits = {
+  maxToolCalls: 50,
+  callTimeoutMs: 60_000,
+  approvalWaitMs: 55_000,
+  totalTimeoutMs: 300_000,
+  maxInlineResultBytes: 4096,
+  maxRiskUnapproved: "safe",
+};
+
+/** For agents and clients that call directly (D17). */
+export const directLimits: Limits = {
+  maxToolCalls: 10_000,
+  callTimeoutMs: 600_000,
+  approvalWaitMs: 300_000,
+  totalTimeoutMs: 3_600_000,
+  maxInlineResultBytes: 4096,
+};
+
+/** @throws RuntimeFault `limits_invalid` for a negative, fractional or non-finite number (case 59). */
+export function checkedLimits(limits: Limits): Limits {
+  for (const [name, value] of Object.entries(limits)) {
+    if (typeof value === "number" && !(Number.isSafeInteger(value) && value >= 0)) {
+      throw new RuntimeFault("limits_invalid", `\`${name}\` is ${value}; it must be a whole number from 0.`);
+    }
+  }
+  return limits;
+}
+
+export interface TraceLine {
+  readonly tool: string;
+  /** First 16 hex digits of the arguments' SHA-256 (SPEC 3.7). */
+  readonly argumentsDigest: string;
+  readonly status: CallStatus | "timeout";
+  readonly durationMs: number;
+}
+
+/** All of a session that outlives its process: what a frozen script carries. */
+export interface SessionState {
+  readonly limits: Limits;
+  readonly calls: number;
+  readonly trace: readonly TraceLine[];
+  readonly pins: readonly string[];
+  /** How much of `totalTimeoutMs` is used; frozen time does not count. */
+  readonly usedMs: number;
+}
+
+/**
+ * A chain's, a client's or an agent's budget, trace and pins. The only mutable thing in `calls/`; belongs to one run.
+ * The trace is kept in columns, and lines are made when it is read: a session of 10,000 calls stays a few arrays.
+ */
+export class Session {
+  readonly limits: Limits;
+  readonly #clock: Clock;
+  readonly #openedAt: number;
+  #calls: number;
+  #closed = false;
+  readonly #tools: string[] = [];
+  readonly #digests: string[] = [];
+  readonly #statuses: TraceLine["status"][] = [];
+  readonly #durations: number[] = [];
+  readonly #pins: Set<string>;
+
+  constructor(limits: Limits, clock: Clock, state?: SessionState) {
+    this.limits = limits;
+    this.#clock = clock;
+    this.#openedAt = clock.monotonic() - (state?.usedMs ?? 0);
+    this.#calls = state?.calls ?? 0;
+    this.#pins = new Set(state?.pins);
+    for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);
+  }
+
+  get callCount(): number {
+    return this.#calls;
+  }
+
+  /** A copy: changing it changes nothing (case 62). */
+  get trace(): readonly TraceLine[] {
+    return this.#tools.map((tool, i) => ({
+      tool,
+      argumentsDigest: (this.#digests[i] ?? "").slice(0, 16),
+      status: this.#statuses[i] ?? "error",
+      durationMs: this.#durations[i] ?? 0,
+    }));
+  }
+
+  get pins(): readonly string[] {
+    return [...this.#pins];
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** What is left of the total time, in milliseconds; never negative. */
+  remainingMs(): number {
+    return Math.max(0, this.limits.totalTimeoutMs - (this.#clock.monotonic() - this.#openedAt));
+  }
+
+  /** False when the budget is used up. Synchronous: parallel calls cannot both take the last one. */
+  spend(): boolean {
+    if (this.#calls >= this.limits.maxToolCalls) return false;
+    this.#calls += 1;
+    return true;
+  }
+
+  note(call: ToolCall, outcome: ToolOutcome, durationMs: number): void {
+    this.#push(call.tool, call.digest, outcome.timedOut === true ? "timeout" : outcome.status, durationMs);
+  }
+
+  pin(digest: string): void {
+    this.#pins.add(digest);
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  freeze(): SessionState {
+    const usedMs = this.limits.totalTimeoutMs - this.remainingMs();
+    return { limits: this.limits, calls: this.#calls, trace: this.trace, pins: this.pins, usedMs };
+  }
+
+  #push(tool: string, digest: string, status: TraceLine["status"], durationMs: number): void {
+    this.#tools.push(tool);
+    this.#digests.push(digest);
+    this.#statuses.push(status);
+    this.#durations.push(durationMs);
+  }
+}
+
+/** What to do when a person is needed: nobody to ask, hold the line for a while, or come back later (SPEC 8.7). */
+export type Patience = "deny" | "wait" | "suspend";
+
+/** Who is waiting for this call, in this process, now. Never stored, never shipped. */
+export interface Caller {
+  readonly session: Session;
+  readonly patience: Patience;
+  readonly signal?: AbortSignal | undefined;
+  /** Monotonic milliseconds; the call is over then, as if cancelled. */
+  readonly deadline?: number | undefined;
+  /** How long this caller waits for a person, when shorter than the session's limit. */
+  readonly approvalWaitMs?: number | undefined;
+  readonly progress?: ((content: string) => void) | undefined;
+}

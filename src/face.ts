@@ -1,0 +1,153 @@
+/**
+ * The public face: what doors, adapters and scripts may ask of a runtime. `createRuntime` (runtime.ts) makes one.
+ *
+ * Invariant: every way to run a tool here ends in `invoke()`; nothing here runs a tool by itself.
+ */
+import type { AuditLog } from "./audit/log.ts";
+import type { Autonomy, Principal } from "./calls/call.ts";
+import type { CallEvent } from "./calls/event.ts";
+import type { Json, JsonObject } from "./calls/json.ts";
+import type { ToolOutcome } from "./calls/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
+import type { Refusal } from "./calls/refusals.ts";
+import type { Limits, Patience, TraceLine } from "./calls/session.ts";
+import type { Controls } from "./policy/controls.ts";
+import type { Decision, ToolFacts } from "./policy/policy.ts";
+import type { ArtifactStore } from "./results/artifact-store.ts";
+import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
+import type { Registry } from "./tools/registry.ts";
+import type { Action } from "./tools/tool.ts";
+
+export interface CallRequest {
+  readonly tool: string;
+  /** Default: `default`. */
+  readonly action?: string;
+  readonly arguments?: JsonObject;
+}
+
+/** Who calls, for what, and how long they wait. Everything here can only narrow what the runtime grants. */
+export interface CallContext {
+  readonly principal?: Principal;
+  /** `[A-Za-z0-9_-]{1,64}`; without one, one per principal and UTC day. */
+  readonly runId?: string;
+  readonly traceId?: string;
+  readonly taskId?: string;
+  readonly stepId?: string;
+  /** None are granted when omitted. */
+  readonly scopes?: readonly string[];
+  readonly autonomy?: Autonomy;
+  readonly idempotencyKey?: string;
+  readonly patience?: Patience;
+  readonly approvalWaitMs?: number;
+  readonly signal?: AbortSignal;
+  /** Wall clock, milliseconds. */
+  readonly deadline?: number;
+  readonly onProgress?: (content: string) => void;
+}
+
+/** A chain's, a client's or an agent's budget, trace and pins, for one run. */
+export interface RuntimeSession extends AsyncDisposable {
+  readonly runId: string;
+  readonly traceId: string;
+  readonly limits: Limits;
+  readonly callCount: number;
+  readonly trace: readonly TraceLine[];
+  invoke(request: CallRequest, context?: Pick<CallContext, "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress">): Promise<ToolOutcome>;
+  close(): Promise<void>;
+}
+
+/** Who decides: authenticated by the door, never read from a body. */
+export interface Decider {
+  readonly user: string;
+  /** The credential's name: it never decides a call it asked for itself. */
+  readonly via?: string;
+  readonly tenant?: string;
+}
+
+export interface DecisionRequest {
+  readonly decision: "approved" | "denied" | "skipped" | "modified";
+  /** With `modified`, and only then. */
+  readonly arguments?: JsonObject;
+  readonly by: Decider;
+  readonly reason?: string;
+}
+
+/** Problems of a decision, each with its HTTP number. */
+export const decisionProblems = {
+  approval_unknown: 404,
+  approval_decided: 409,
+  approval_expired: 410,
+  decider_not_allowed: 403,
+  decision_invalid: 422,
+  edit_refused: 422,
+} as const;
+
+export type Decided =
+  | { readonly decided: true; readonly approval: ApprovalRecord }
+  | { readonly decided: false; readonly code: keyof typeof decisionProblems; readonly message: string; readonly approval?: ApprovalRecord; readonly refusal?: Refusal };
+
+export interface Approvals {
+  list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
+  get(id: string): Promise<ApprovalRecord | undefined>;
+  /** Never runs anything (D24), except a `detached` tool's call. */
+  decide(id: string, request: DecisionRequest): Promise<Decided>;
+  /** By the requester: the request is taken back. */
+  withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
+}
+
+/** What would be decided, and every rule that shaped it; or why it does not get that far. */
+export type Explanation =
+  | { readonly reached: "verdict"; readonly decision: Decision; readonly facts: ToolFacts; readonly summary?: string }
+  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision };
+
+export interface Calls {
+  list(where?: CallFilter): Promise<readonly CallRecord[]>;
+  /** By call id or key. */
+  get(id: string): Promise<CallRecord | undefined>;
+}
+
+export type Settled =
+  | { readonly settled: true; readonly call: CallRecord }
+  | { readonly settled: false; readonly why: "call_unknown" | "not_unknown"; readonly message: string; readonly call?: CallRecord };
+
+export interface LedgerFace {
+  /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
+  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by: Decider): Promise<Settled>;
+  /** Asks the tool's own `reconcile` hook. */
+  reconcile(id: string): Promise<Settled>;
+}
+
+export interface Health {
+  readonly status: "ok" | "broken";
+  readonly problem?: string;
+  readonly tools: number;
+  readonly servers: readonly { readonly name: string; readonly status: "connected" | "connecting" | "disconnected"; readonly problem?: string }[];
+}
+
+export interface Runtime extends AsyncDisposable {
+  /** The one way to a tool. Throws only what the caller's own signal says, after it was recorded. */
+  invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
+  /** [004]'s face: throws `CallRefused` for every outcome but `ok`. */
+  call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;
+  /** Runs the approved call once; every further resume replays its outcome. Undefined: no such approval. */
+  resume(approvalId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
+  /** What would be decided; nothing is executed, counted or written. */
+  explain(request: CallRequest, context?: CallContext): Promise<Explanation>;
+  openSession(limits?: Partial<Limits>, context?: CallContext): RuntimeSession;
+  /** The actions this principal may be shown. */
+  offered(principal?: Principal): readonly Action[];
+  /** Every moment from now on, until disposed. */
+  watch(watcher: (event: CallEvent) => void): Disposable;
+  /** Records something that is nobody's call: an operator's act, a server that came or went. */
+  note(type: string, summary: string, more?: { readonly by?: string; readonly tenant?: string; readonly outcome?: "success" | "failure" | "info"; readonly data?: Json }): Promise<void>;
+  readonly approvals: Approvals;
+  readonly calls: Calls;
+  readonly ledger: LedgerFace;
+  readonly audit: AuditLog;
+  readonly tools: Registry;
+  readonly artifacts: ArtifactStore;
+  readonly controls: Controls;
+  health(): Health;
+  /** Refuses new calls, waits for those in flight (`graceMs`, then aborts them), closes servers and the store. */
+  close(graceMs?: number): Promise<void>;
+}

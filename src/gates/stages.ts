@@ -1,0 +1,43 @@
+/**
+ * What a call has passed. It grows by what each gate learned, on one object: a stage is a type over it, not a copy.
+ *
+ * Invariant: the brands add up, so a later stage is also every earlier one and nothing skips a gate. Only the gate that
+ * is named may write `as XCall` (test/layers.test.ts reads every file for it).
+ * Next: the gates in their order: budget, lookup, arguments, verdict, once, approval, claim.
+ */
+import type { Risk, ToolCall, Verdict } from "../calls/call.ts";
+import type { CallRecord } from "../calls/records.ts";
+import type { Decision, Suggestion } from "../policy/policy.ts";
+import type { Action } from "../tools/tool.ts";
+
+declare const passed: unique symbol;
+type Passed<Gate extends string> = { readonly [passed]: { readonly [G in Gate]: true } };
+
+export type CountedCall = ToolCall & Passed<"budget">;
+export type FoundCall = CountedCall & Passed<"lookup"> & { readonly found: Action };
+export type ValidCall = FoundCall &
+  Passed<"arguments"> & {
+    /** What the schema made of the arguments. With `references`: made again where the bytes are. */
+    readonly input: unknown;
+    /** Digests of the artifacts the arguments name. */
+    readonly references: readonly string[];
+  };
+export type WeighedCall = ValidCall &
+  Passed<"verdict"> & {
+    readonly verdict: Exclude<Verdict, "BLOCK">;
+    readonly risk: Risk;
+    readonly weighing: Decision;
+    readonly suggestion: Suggestion | undefined;
+  };
+export type FreshCall = WeighedCall & Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };
+export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
+export type ClaimedCall = ApprovedCall & Passed<"claim"> & { readonly fence: string; readonly claimed: CallRecord };
+
+/** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
+export interface Again {
+  readonly again: ToolCall;
+}
+
+export function isAgain(value: object): value is Again {
+  return "again" in value;
+}

@@ -1,0 +1,33 @@
+import type { Autonomy } from "../calls/call.ts";
+
+/** The operator's switches (SPEC 18, D30): durable, audited, read by the gates on every call. */
+export interface ControlState {
+  readonly paused: boolean;
+  /** The level of new sessions, and a ceiling for running ones (D24). None: thresholds decide. */
+  readonly autonomy: Autonomy | undefined;
+  /** Tools and servers that are switched off. */
+  readonly offTools: readonly string[];
+  readonly offServers: readonly string[];
+}
+
+export interface ControlChange {
+  readonly at: number;
+  readonly by: string;
+  /** `pause`, `resume`, `autonomy`, `tool_on`, `tool_off`, `server_on`, `server_off`. */
+  readonly change: string;
+  readonly value?: string;
+  readonly reason?: string;
+}
+
+export interface Controls {
+  /** As of the last committed change; reading costs nothing. */
+  readonly state: ControlState;
+  /** Who did it is the authenticated operator, never a field of a request. */
+  pause(by: string, reason?: string): Promise<ControlState>;
+  resume(by: string, reason?: string): Promise<ControlState>;
+  setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState>;
+  setTool(name: string, on: boolean, by: string, reason?: string): Promise<ControlState>;
+  setServer(name: string, on: boolean, by: string, reason?: string): Promise<ControlState>;
+  /** New to old. */
+  history(): Promise<readonly ControlChange[]>;
+}

@@ -1,0 +1,29 @@
+/**
+ * What goes back, when it is too big to go inline: bytes by their digest.
+ *
+ * Invariant: bytes are durable before a record may refer to them; a reference can be used only within its tenant and by
+ * principals it was released to (D10).
+ * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store).
+ */
+import type { Principal } from "../calls/call.ts";
+
+export interface ArtifactMeta {
+  /** SHA-256, 64 hex digits. */
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+}
+
+export interface ArtifactStore {
+  /** Keeps the bytes for `owner` and gives their digest. Durable when it resolves. Pinned until `unpin` as often as put. */
+  put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
+  /** Whether the principal may use it; asked before a person is bothered. False when it does not exist. */
+  mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
+  /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
+  open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
+  pin(digest: string): Promise<void>;
+  unpin(digest: string): Promise<void>;
+}
+
+/** `{"$artifact": digest}`: how arguments name an artifact (SPEC 7 step 9, D13). */
+export const referenceKey = "$artifact";

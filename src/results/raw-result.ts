@@ -1,0 +1,11 @@
+import type { Json } from "../calls/json.ts";
+import type { ContentBlock } from "../calls/outcome.ts";
+
+/** What a tool answered, in one shape, before it is redacted and cut. */
+export interface RawResult {
+  readonly content: readonly ContentBlock[];
+  readonly structured?: Json;
+  readonly isError: boolean;
+  /** With `isError`: the same call may be tried again (D26). */
+  readonly retryable?: boolean;
+}

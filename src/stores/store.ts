@@ -1,0 +1,83 @@
+/**
+ * Where it is kept: calls, approvals and events as tables of their own, and one shelf of versioned documents for
+ * everything off the hot path (switches, checkpoints, later grants, tokens, pins, frozen images).
+ *
+ * Invariant: a write is all or nothing, conditional (rules.ts says when it wins), and batched with its neighbours;
+ * whoever loses learns who won, and nothing of a lost write became true, its event included. A store that could not
+ * sync stops for good: every later commit rejects.
+ * Next: rules.ts (the conditions, shared by all embedded stores), map-store.ts (the reference), sqlite/ (the real one).
+ */
+import type { DurableEvent } from "../calls/event.ts";
+import type { Json } from "../calls/json.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
+
+/**
+ * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
+ * `committed`: the transaction. `synced`: until it is on the disk.
+ */
+export type Durability = "queued" | "committed" | "synced";
+
+export type Committed =
+  | { readonly won: true }
+  | { readonly won: false; readonly call?: CallRecord; readonly approval?: ApprovalRecord; readonly version?: number };
+
+/** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted; `event` only in the process that wrote it. */
+export interface Entry {
+  readonly seq: number;
+  readonly body: string;
+  readonly event?: DurableEvent;
+}
+
+/** Spells an event as the body that is kept: canonical JSON, redacted. Given to the store, so that stores know no words. */
+export type Spell = (event: DurableEvent) => string;
+
+export interface CallFilter {
+  readonly state?: CallState;
+  readonly tool?: string;
+  readonly tenant?: string;
+  readonly runId?: string;
+  /** Row numbers below this: pages go from new to old. */
+  readonly before?: number;
+  readonly limit?: number;
+}
+
+export interface ApprovalFilter {
+  readonly state?: ApprovalState;
+  readonly tenant?: string;
+  readonly limit?: number;
+}
+
+export interface Store extends AsyncDisposable {
+  /** This opening of the store: the fence of what is attempted through it. */
+  readonly incarnation: string;
+  /** The next call's row number: grows over restarts, gaps are fine. */
+  nextNumber(): number;
+
+  /** Rejects only when it could not be written (full disk, stopped store): then nothing of it is true. `queued` answers at once. */
+  commit(write: Write, durability: Durability): Committed | Promise<Committed>;
+
+  /** Sees what is queued as well as what is committed. By `match`: only a live row (held, suspended, unresolved unknown, or within `aliveUntil`). */
+  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined>;
+  approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
+  /** New to old. */
+  calls(where: CallFilter): Promise<readonly CallRecord[]>;
+  /** Old to new. */
+  approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
+  /** Attempted rows of other incarnations: what recovery settles as `unknown` before any door opens. */
+  stranded(): Promise<readonly CallRecord[]>;
+
+  /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
+  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>;
+  /** Each committed batch in order, after it was committed. The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt. */
+  follow(listener: (entries: readonly Entry[]) => void): Disposable;
+  readonly documents: Documents;
+  /** Undefined while it works; the reason why nothing can be written any more. */
+  readonly broken: Error | undefined;
+}
+
+export interface Documents {
+  get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
+  /** Ids that begin with `prefix`, in order of their characters. */
+  list(kind: string, prefix: string): Promise<readonly string[]>;
+}
+

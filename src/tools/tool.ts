@@ -1,0 +1,138 @@
+/**
+ * What runs. A tool is declared by its author (`LocalTool`, `HostedTool`, `ProviderDefinedTool`: three structural kinds,
+ * SPEC 2) and compiled once, at registration, into `Action`s: what the gates and the executor work with.
+ *
+ * Invariant: an Action is complete and frozen; its `definition` digest covers everything a person would read before
+ * approving, so that an approval dies with the definition it was given for.
+ * Next: kinds.ts (guards), define.ts (defineTool), compile.ts (LocalTool → Actions), registry.ts (registered tools and
+ * their health), toolbox.ts (the plain box), run-foreign.ts (the only place where somebody else's code runs).
+ */
+import type { Autonomy, Principal, Risk } from "../calls/call.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { ContentBlock, Preview, ToolOutcome } from "../calls/outcome.ts";
+import type { Suggestion, ToolFacts } from "../policy/policy.ts";
+import type { SecretStore } from "../secrets/secret-store.ts";
+
+/** SPEC 2.4: grouping, dashboards, audit; never routing. */
+export type ToolType = "FUNCTION" | "SKILL" | "MCP" | "A2A" | "KNOWLEDGE" | "CONNECTOR" | "PIPELINE";
+
+export interface ToolUi {
+  readonly resourceUri: string;
+  readonly csp?: string;
+  readonly permissions: readonly string[];
+  readonly prefersBorder: boolean;
+}
+
+/** What a tool's body may use while it runs; nothing of it works after the call has ended. */
+export interface ToolContext {
+  readonly callId: string;
+  readonly signal: AbortSignal;
+  readonly secrets: SecretStore;
+  /** The same for every attempt of one logical call: send it upstream. */
+  readonly idempotencyKey: string;
+  readonly runId: string;
+  readonly traceId: string;
+  readonly taskId: string | undefined;
+  readonly stepId: string | undefined;
+  readonly principal: Principal;
+  readonly autonomy: Autonomy | undefined;
+  readonly grantedScopes: readonly string[];
+  /** Set when a tool that suspended goes on. */
+  readonly frozen: string | undefined;
+  progress(content: string): void;
+  /** Throws when the call was cancelled or is past its deadline. */
+  check(): void;
+  /** A child call: with this call's authority, through the same gates. */
+  call(request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject }): Promise<ToolOutcome>;
+}
+
+/** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
+export type PreviewContext = Omit<ToolContext, "secrets" | "call" | "frozen">;
+
+/** What `execute` may answer: text, blocks, or any other JSON value as structured content. */
+export type ToolAnswer =
+  | string
+  | Json
+  | undefined
+  | { readonly content?: readonly ContentBlock[]; readonly structured?: Json; readonly isError?: boolean; readonly retryable?: boolean };
+
+/** A tool that waits for people ends its turn with this, made by `suspend()`, and is run again with `frozen`. */
+export interface Suspended {
+  readonly suspended: string;
+  readonly approvalId: string;
+}
+
+export type Parsed =
+  | { readonly input: unknown }
+  | { readonly issues: readonly Issue[] };
+
+/** What does not fit, and where. */
+export interface Issue {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** The answer of a tool's own look at what became of a call (SPEC 9.6, case 170). */
+export type Reconciled =
+  | { readonly found: "succeeded"; readonly answer?: ToolAnswer }
+  | { readonly found: "failed"; readonly reason?: string }
+  | { readonly found: "unknown" };
+
+/** One callable action of a registered tool: everything the path needs to know, prepared once. */
+export interface Action {
+  readonly tool: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the arguments, as offered to models. */
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly toolType: ToolType;
+  readonly ui?: ToolUi;
+  readonly kind: "local" | "hosted" | "provider_defined";
+  readonly facts: ToolFacts;
+  readonly idempotent: boolean;
+  /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence (D18). */
+  readonly definition: string;
+  /** None: the session's. */
+  readonly timeoutMs: number | undefined;
+  readonly approvalTtlMs: number | undefined;
+  /** Waits for people itself, so the call timeout does not apply (SPEC 7 step 12). */
+  readonly suspends: boolean;
+  /** Runs at the decision, without anybody waiting (D24). */
+  readonly detached: boolean;
+  readonly requireIdempotencyKey: boolean;
+  /** The preview is made again when the approval is used; a difference voids it (D18). */
+  readonly previewBinds: boolean;
+  readonly deferLoading: boolean;
+  readonly concurrencySafe: boolean;
+  /** A script may not call it: hosted, provider-defined, `tool_chain`. The reason, when so. */
+  readonly notFromChain: string | undefined;
+  /** Synchronous for our own tools and simple schemas; a stranger's schema may be checked in a worker. */
+  parse(given: JsonObject): Parsed | Promise<Parsed>;
+  readonly classifyRisk: ((given: JsonObject) => Risk | Suggestion) | undefined;
+  readonly preview: ((input: unknown, context: PreviewContext) => Promise<Preview | { readonly summary: string; readonly diff?: string; readonly details?: Json } | null>) | undefined;
+  execute(input: unknown, context: ToolContext): Promise<ToolAnswer | Suspended> | ToolAnswer | Suspended;
+  readonly reconcile: ((input: unknown, context: ToolContext) => Promise<Reconciled>) | undefined;
+}
+
+/** SPEC 4.6. */
+export interface ToolHealth {
+  readonly status: "healthy" | "degraded" | "unavailable";
+  readonly consecutiveErrors: number;
+  /** Wall clock, milliseconds. */
+  readonly lastSuccessAt?: number;
+  readonly lastError?: string;
+  /** Until then calls fail at once, retryable. */
+  readonly rateLimitResetsAt?: number;
+}
+
+/** What the path asks of the registered tools. */
+export interface Tools {
+  find(tool: string, action: string): Action | undefined;
+  has(tool: string): boolean;
+  /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
+  unavailable(action: Action): string | undefined;
+  /** How a call went; the registry keeps health from it. */
+  report(action: Action, went: { readonly well: true } | { readonly well: false; readonly error: string; readonly rateLimitResetsAt?: number }): void;
+}
