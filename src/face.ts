@@ -9,10 +9,10 @@ import type { CallEvent } from "./calls/event.ts";
 import type { Json, JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
-import type { Refusal } from "./calls/refusals.ts";
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
+import type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
 import type { Controls } from "./policy/controls.ts";
-import type { Decision, ToolFacts } from "./policy/policy.ts";
+import type { Explanation } from "./resume.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
@@ -56,36 +56,6 @@ export interface RuntimeSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Who decides: authenticated by the door, never read from a body. */
-export interface Decider {
-  readonly user: string;
-  /** The credential's name: it never decides a call it asked for itself. */
-  readonly via?: string;
-  readonly tenant?: string;
-}
-
-export interface DecisionRequest {
-  readonly decision: "approved" | "denied" | "skipped" | "modified";
-  /** With `modified`, and only then. */
-  readonly arguments?: JsonObject;
-  readonly by: Decider;
-  readonly reason?: string;
-}
-
-/** Problems of a decision, each with its HTTP number. */
-export const decisionProblems = {
-  approval_unknown: 404,
-  approval_decided: 409,
-  approval_expired: 410,
-  decider_not_allowed: 403,
-  decision_invalid: 422,
-  edit_refused: 422,
-} as const;
-
-export type Decided =
-  | { readonly decided: true; readonly approval: ApprovalRecord }
-  | { readonly decided: false; readonly code: keyof typeof decisionProblems; readonly message: string; readonly approval?: ApprovalRecord; readonly refusal?: Refusal };
-
 export interface Approvals {
   list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   get(id: string): Promise<ApprovalRecord | undefined>;
@@ -94,11 +64,6 @@ export interface Approvals {
   /** By the requester: the request is taken back. */
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
 }
-
-/** What would be decided, and every rule that shaped it; or why it does not get that far. */
-export type Explanation =
-  | { readonly reached: "verdict"; readonly decision: Decision; readonly facts: ToolFacts; readonly summary?: string }
-  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision };
 
 export interface Calls {
   list(where?: CallFilter): Promise<readonly CallRecord[]>;
@@ -151,3 +116,6 @@ export interface Runtime extends AsyncDisposable {
   /** Refuses new calls, waits for those in flight (`graceMs`, then aborts them), closes servers and the store. */
   close(graceMs?: number): Promise<void>;
 }
+
+export { decisionProblems } from "./approvals/decision.ts";
+export type { Decided, Decider, DecisionRequest, Explanation };

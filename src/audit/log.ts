@@ -21,13 +21,24 @@ export interface AuditEvent {
   readonly summary: string;
   readonly outcome: "success" | "failure" | "suppressed" | "info";
   readonly principal?: { readonly agent: string; readonly user?: string; readonly via?: string };
-  readonly refs: { readonly run?: string; readonly task?: string; readonly step?: string; readonly tool_call?: string; readonly approval?: string; readonly key?: string };
+  readonly refs: {
+    readonly run?: string;
+    readonly task?: string;
+    readonly step?: string;
+    readonly tool_call?: string;
+    readonly approval?: string;
+    readonly key?: string;
+  };
   readonly tool_name?: string;
   readonly action?: string;
   readonly risk_level?: string;
   readonly autonomy_level?: string;
   readonly verdict?: string;
-  readonly reasons?: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+  readonly reasons?: readonly {
+    readonly rule: string;
+    readonly says: string;
+    readonly where?: string;
+  }[];
   readonly policy_version?: string;
   readonly code?: string;
   readonly latency_ms?: number;
@@ -46,17 +57,32 @@ export interface AuditFilter {
   readonly tool?: string;
   readonly outcome?: string;
   readonly tenant?: string;
+  /** An arrival's id or a call's key. */
   readonly callId?: string;
   /** Wall clock, milliseconds. */
   readonly since?: number;
   readonly until?: number;
+  /** Entries with `seq` above it. */
   readonly after?: number;
   readonly limit?: number;
 }
 
 export type Verification =
-  | { readonly intact: true; readonly events: number; readonly head: string; readonly checkpoints: number }
-  | { readonly intact: false; readonly events: number; readonly firstBroken: number; readonly why: string };
+  | {
+      readonly intact: true;
+      readonly events: number;
+      readonly head: string;
+      readonly checkpoints: number;
+      /** Entries after the last checkpoint: in order, but vouched for by nobody yet. None: all are signed. */
+      readonly unsigned?: number;
+    }
+  | {
+      readonly intact: false;
+      readonly events: number;
+      /** The first entry that cannot be trusted any more: all before it are as they were signed. */
+      readonly firstBroken: number;
+      readonly why: string;
+    };
 
 export interface AuditLog {
   /** Entries in the tree. */
@@ -67,7 +93,8 @@ export interface AuditLog {
   checkpoint(): Promise<string>;
   /** Reads everything again. `against`: a signed note kept elsewhere. */
   verify(against?: string): Promise<Verification>;
+  /** Old to new, 200 at most unless `limit` says otherwise. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
-  /** The whole log as lines: bodies, then checkpoints and the public key; what `verifyExport` reads. */
+  /** The whole log as lines without their breaks, public key, bodies and checkpoints: the form of export-reader.ts. */
   export(): AsyncIterable<string>;
 }

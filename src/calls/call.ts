@@ -36,6 +36,8 @@ export interface Authority {
   readonly traceId: string;
   readonly taskId?: string;
   readonly stepId?: string;
+  /** The session's own threshold (SPEC 6.5). */
+  readonly maxRiskUnapproved?: Risk;
   /** Set when the call comes out of a script: some tools cannot be called from there. */
   readonly fromChain?: true;
 }
@@ -54,6 +56,8 @@ export interface ToolCall {
   readonly authority: Authority;
   /** Wall clock, milliseconds. */
   readonly arrivedAt: number;
+  /** Why the arguments could not even be read (a cycle, a bigint, half a surrogate pair); they are `{}` then. */
+  readonly problem?: string | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */

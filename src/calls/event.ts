@@ -62,7 +62,7 @@ export type CallEvent =
       readonly call: ToolCall;
       readonly as: EndName;
       readonly outcome: ToolOutcome;
-      /** Of the whole path of this arrival. */
+      /** Milliseconds: of the execution when there was one, else of the whole way of this arrival. */
       readonly latencyMs: number;
       readonly weighing?: Weighing;
       readonly code?: RefusalCode;

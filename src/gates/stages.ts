@@ -31,7 +31,7 @@ export type WeighedCall = ValidCall &
   };
 export type FreshCall = WeighedCall & Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };
 export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
-export type ClaimedCall = ApprovedCall & Passed<"claim"> & { readonly fence: string; readonly claimed: CallRecord };
+export type ClaimedCall = ApprovedCall & Passed<"claim"> & { readonly claimed: CallRecord; /** Monotonic milliseconds. */ readonly claimedAt: number };
 
 /** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
 export interface Again {

@@ -3,7 +3,8 @@
  *
  * Invariant: bytes are durable before a record may refer to them; a reference can be used only within its tenant and by
  * principals it was released to (D10).
- * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store).
+ * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
+ * release-pins.ts (the end of a session).
  */
 import type { Principal } from "../calls/call.ts";
 
@@ -20,9 +21,24 @@ export interface ArtifactStore {
   /** Whether the principal may use it; asked before a person is bothered. False when it does not exist. */
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
   /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
-  open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
+  open(
+    digest: string,
+    principal: Principal,
+  ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
   pin(digest: string): Promise<void>;
   unpin(digest: string): Promise<void>;
+}
+
+/** A store that is kept by ourselves, so that sharing and tidying up are ours too. */
+export interface ArtifactShelf extends ArtifactStore {
+  /**
+   * Lets one more principal of the same tenant use it (D10).
+   *
+   * @throws RuntimeFault `artifact_unavailable` when that tenant has no such artifact.
+   */
+  release(digest: string, principal: Principal): Promise<void>;
+  /** Removes what nothing pins any more; answers how many artifacts that were. */
+  sweep(): Promise<number>;
 }
 
 /** `{"$artifact": digest}`: how arguments name an artifact (SPEC 7 step 9, D13). */

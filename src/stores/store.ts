@@ -9,7 +9,13 @@
  */
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
+import type {
+  ApprovalRecord,
+  ApprovalState,
+  CallRecord,
+  CallState,
+  Write,
+} from "../calls/records.ts";
 
 /**
  * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
@@ -19,7 +25,12 @@ export type Durability = "queued" | "committed" | "synced";
 
 export type Committed =
   | { readonly won: true }
-  | { readonly won: false; readonly call?: CallRecord; readonly approval?: ApprovalRecord; readonly version?: number };
+  | {
+      readonly won: false;
+      readonly call?: CallRecord;
+      readonly approval?: ApprovalRecord;
+      readonly version?: number;
+    };
 
 /** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted; `event` only in the process that wrote it. */
 export interface Entry {
@@ -57,7 +68,9 @@ export interface Store extends AsyncDisposable {
   commit(write: Write, durability: Durability): Committed | Promise<Committed>;
 
   /** Sees what is queued as well as what is committed. By `match`: only a live row (held, suspended, unresolved unknown, or within `aliveUntil`). */
-  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined>;
+  call(
+    by: { readonly key: string } | { readonly match: string },
+  ): CallRecord | undefined | Promise<CallRecord | undefined>;
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
@@ -76,8 +89,10 @@ export interface Store extends AsyncDisposable {
 }
 
 export interface Documents {
-  get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
+  get(
+    kind: string,
+    id: string,
+  ): Promise<{ readonly version: number; readonly body: Json } | undefined>;
   /** Ids that begin with `prefix`, in order of their characters. */
   list(kind: string, prefix: string): Promise<readonly string[]>;
 }
-

@@ -14,7 +14,14 @@ import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 
 /** SPEC 2.4: grouping, dashboards, audit; never routing. */
-export type ToolType = "FUNCTION" | "SKILL" | "MCP" | "A2A" | "KNOWLEDGE" | "CONNECTOR" | "PIPELINE";
+export type ToolType =
+  | "FUNCTION"
+  | "SKILL"
+  | "MCP"
+  | "A2A"
+  | "KNOWLEDGE"
+  | "CONNECTOR"
+  | "PIPELINE";
 
 export interface ToolUi {
   readonly resourceUri: string;
@@ -43,7 +50,11 @@ export interface ToolContext {
   /** Throws when the call was cancelled or is past its deadline. */
   check(): void;
   /** A child call: with this call's authority, through the same gates. */
-  call(request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject }): Promise<ToolOutcome>;
+  call(request: {
+    readonly tool: string;
+    readonly action?: string;
+    readonly arguments?: JsonObject;
+  }): Promise<ToolOutcome>;
 }
 
 /** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
@@ -54,7 +65,12 @@ export type ToolAnswer =
   | string
   | Json
   | undefined
-  | { readonly content?: readonly ContentBlock[]; readonly structured?: Json; readonly isError?: boolean; readonly retryable?: boolean };
+  | {
+      readonly content?: readonly ContentBlock[];
+      readonly structured?: Json;
+      readonly isError?: boolean;
+      readonly retryable?: boolean;
+    };
 
 /** A tool that waits for people ends its turn with this, made by `suspend()`, and is run again with `frozen`. */
 export interface Suspended {
@@ -62,9 +78,7 @@ export interface Suspended {
   readonly approvalId: string;
 }
 
-export type Parsed =
-  | { readonly input: unknown }
-  | { readonly issues: readonly Issue[] };
+export type Parsed = { readonly input: unknown } | { readonly issues: readonly Issue[] };
 
 /** What does not fit, and where. */
 export interface Issue {
@@ -111,8 +125,20 @@ export interface Action {
   /** Synchronous for our own tools and simple schemas; a stranger's schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
   readonly classifyRisk: ((given: JsonObject) => Risk | Suggestion) | undefined;
-  readonly preview: ((input: unknown, context: PreviewContext) => Promise<Preview | { readonly summary: string; readonly diff?: string; readonly details?: Json } | null>) | undefined;
-  execute(input: unknown, context: ToolContext): Promise<ToolAnswer | Suspended> | ToolAnswer | Suspended;
+  readonly preview:
+    | ((
+        input: unknown,
+        context: PreviewContext,
+      ) => Promise<
+        | Preview
+        | { readonly summary: string; readonly diff?: string; readonly details?: Json }
+        | null
+      >)
+    | undefined;
+  execute(
+    input: unknown,
+    context: ToolContext,
+  ): Promise<ToolAnswer | Suspended> | ToolAnswer | Suspended;
   readonly reconcile: ((input: unknown, context: ToolContext) => Promise<Reconciled>) | undefined;
 }
 
@@ -134,5 +160,10 @@ export interface Tools {
   /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
   unavailable(action: Action): string | undefined;
   /** How a call went; the registry keeps health from it. */
-  report(action: Action, went: { readonly well: true } | { readonly well: false; readonly error: string; readonly rateLimitResetsAt?: number }): void;
+  report(
+    action: Action,
+    went:
+      | { readonly well: true }
+      | { readonly well: false; readonly error: string; readonly rateLimitResetsAt?: number },
+  ): void;
 }

@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Plain old JavaScript on purpose: an old Node must get as far as the sentence below.
+import { existsSync } from "fs";
+
+var needed = 24;
+var found = process.versions.node;
+
+if (Number(found.split(".")[0]) < needed) {
+  console.error(
+    "Postern needs Node " +
+      needed +
+      " or newer, and this is Node " +
+      found +
+      ": get it from https://nodejs.org/en/download or with `nvm install " +
+      needed +
+      "`.",
+  );
+  process.exit(1);
+}
+
+var built = new URL("../dist/main.js", import.meta.url);
+import(existsSync(built) ? built : new URL("../src/main.ts", import.meta.url));

@@ -1,0 +1,73 @@
+import type { Clock } from "../calls/clock.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Caller } from "../calls/session.ts";
+import type { Store } from "../stores/store.ts";
+
+/** How a wait for a person ended. Only `decided` says that there is something to look at. */
+export type Answered = "decided" | "timed_out" | "cancelled";
+
+/** Who waits for which answer. One follower of the store for all of them. */
+export class Waiting implements Disposable {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #stops = new Set<() => void>();
+  readonly #following: Disposable;
+  #stopped = false;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#following = store.follow((entries) => {
+      if (this.#waiters.size === 0) return;
+      for (const { event } of entries) if (event?.moment === "decided") this.#wake(event.approvalId);
+    });
+  }
+
+  /** Bounded by the caller's patience, its session's limits and deadline, and the request's own expiry. Aborting the signal ends it. */
+  async for(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
+    const { session, signal, deadline } = caller;
+    if (signal?.aborted === true) return "cancelled";
+    if (this.#stopped) return "timed_out";
+    const leftMs = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.#clock.monotonic();
+    const waitMs = Math.min(session.limits.approvalWaitMs, caller.approvalWaitMs ?? Number.POSITIVE_INFINITY, session.remainingMs());
+    const { promise, resolve } = Promise.withResolvers<Answered>();
+    const decided = (): void => resolve("decided");
+    const cancelled = (): void => resolve("cancelled");
+    const timedOut = (): void => resolve("timed_out");
+    this.#stops.add(timedOut);
+    const waiters = this.#waiters.get(approval.id) ?? new Set();
+    this.#waiters.set(approval.id, waiters.add(decided));
+    const untilExpiry = approval.expiresAt - this.#clock.now();
+    const cancels = [
+      this.#clock.in(Math.min(waitMs, leftMs), leftMs <= waitMs ? cancelled : timedOut),
+      this.#clock.in(Math.max(0, untilExpiry), decided), // expired: the gate sees it when the call enters again
+    ];
+    signal?.addEventListener("abort", cancelled, { once: true });
+    const now = await this.#store.approval(approval.id);
+    if (now?.state !== "pending") decided(); // it was decided before we listened
+    try {
+      return await promise;
+    } finally {
+      for (const cancel of cancels) cancel();
+      signal?.removeEventListener("abort", cancelled);
+      this.#stops.delete(timedOut);
+      waiters.delete(decided);
+      if (waiters.size === 0) this.#waiters.delete(approval.id);
+    }
+  }
+
+  /** The house closes: whoever waits is told that nobody decided in time; the requests stay open. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timedOut of [...this.#stops]) timedOut();
+  }
+
+  [Symbol.dispose](): void {
+    this.#following[Symbol.dispose]();
+  }
+
+  #wake(id: string): void {
+    for (const wake of this.#waiters.get(id) ?? []) wake();
+  }
+}

@@ -1,0 +1,186 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { Store } from "../stores/store.ts";
+import { AnchorFile } from "./anchor-file.ts";
+import { type KeptCheckpoint, lastCheckpoint, signCheckpoint } from "./checkpoint.ts";
+import { checkpointId, exportLines } from "./export.ts";
+import { Follower } from "./follower.ts";
+import type { AuditEvent, AuditFilter, AuditLog, Verification } from "./log.ts";
+import { queryEvents } from "./query.ts";
+import type { Signer } from "./signer.ts";
+import { Tree } from "./tree.ts";
+import { verifyStore } from "./verify.ts";
+
+export interface AuditLogOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signer: Signer;
+  /** Where checkpoints are kept outside the store: what shows that table and checkpoints were cut off together. */
+  readonly anchorFile?: string;
+  readonly log?: (problem: string) => void;
+}
+
+/** A checkpoint is due after so long or so many entries, whichever comes first. */
+const checkpointEveryMs = 1000;
+const checkpointEvery = 1000;
+
+/**
+ * Goes on from the last checkpoint, adds what was committed after it, then follows the store.
+ *
+ * A log that does not fit its last checkpoint is followed all the same, from its first entry: `log` tells what is
+ * wrong, every `verify` finds it, and no further call goes unrecorded.
+ */
+export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog & AsyncDisposable> {
+  const { store, signer, log = () => undefined } = options;
+  const last = await lastCheckpoint(store, signer.publicKey);
+  if (last?.problem !== undefined) log(`${last.problem} Run \`postern audit verify\`.`);
+  const opened = new FollowingLog(options, last?.tree ?? new Tree(), last?.kept);
+  await opened.start();
+  return opened;
+}
+
+class FollowingLog implements AuditLog, AsyncDisposable {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #signer: Signer;
+  readonly #anchors: AnchorFile | undefined;
+  readonly #log: (problem: string) => void;
+  readonly #tree: Tree;
+  readonly #follower: Follower;
+  #last: KeptCheckpoint | undefined;
+  #stopTimer: (() => void) | undefined;
+  /** Checkpoints are written one after another: their sizes only grow. */
+  #writing: Promise<unknown> = Promise.resolve();
+  #busy = false;
+  #closed = false;
+
+  constructor(options: AuditLogOptions, tree: Tree, last: KeptCheckpoint | undefined) {
+    const { store, clock, signer, anchorFile, log = () => undefined } = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#signer = signer;
+    this.#anchors = anchorFile === undefined ? undefined : new AnchorFile(anchorFile);
+    this.#log = log;
+    this.#tree = tree;
+    this.#last = last;
+    this.#follower = new Follower(
+      tree,
+      store,
+      () => this.#schedule(),
+      (problem, error) => this.#report(problem, error),
+    );
+  }
+
+  async start(): Promise<void> {
+    await this.#follower.start();
+    const signed = (await this.#anchors?.signedSize()) ?? 0;
+    if (signed > this.size) {
+      this.#log(
+        `A checkpoint kept outside the store signs ${signed} entries, but only ${this.size} are left: the audit log was cut off.`,
+      );
+    }
+  }
+
+  get size(): number {
+    return this.#tree.size;
+  }
+
+  head(): string {
+    return this.#tree.root();
+  }
+
+  checkpoint(): Promise<string> {
+    const written = this.#writing.then(() => this.#checkpoint());
+    this.#writing = written.catch(() => undefined); // whoever asked is told; the next one may work
+    return written;
+  }
+
+  async verify(against?: string): Promise<Verification> {
+    await this.#tryCheckpoint();
+    const upTo = this.size;
+    const seen = this.#sign(); // what this process saw, whatever the store says by now
+    const kept = (await this.#anchors?.notes()) ?? [];
+    const anchors = against === undefined ? [...kept, seen] : [...kept, seen, against];
+    return await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
+  }
+
+  query(where: AuditFilter): Promise<readonly AuditEvent[]> {
+    return queryEvents(this.#store, this.#signer.keyId, where);
+  }
+
+  async *export(): AsyncGenerator<string> {
+    await this.#tryCheckpoint();
+    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#stopTimer?.();
+    this.#follower[Symbol.dispose]();
+    if (this.#isDue(1) && this.#store.broken === undefined) await this.#tryCheckpoint();
+    await this.#writing;
+  }
+
+  #sign(): string {
+    return signCheckpoint(this.#signer, this.size, this.head());
+  }
+
+  async #checkpoint(): Promise<string> {
+    if (this.#last?.size === this.size) return this.#last.note;
+    const edge = this.#tree.edge();
+    const note = this.#sign();
+    if (edge.size === 0) return note;
+    const body = { edge: { roots: edge.roots, size: edge.size }, note };
+    const id = checkpointId(edge.size);
+    // Synced before it is anchored: after a power cut no anchor may be ahead of the log.
+    const { won } = await this.#store.commit(
+      { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
+      "synced",
+    );
+    if (!won) this.#log(`Another checkpoint over ${edge.size} entries is there already.`);
+    this.#last = { size: edge.size, note };
+    await this.#anchors
+      ?.append(note)
+      .catch((error: unknown) => this.#report("The anchor file could not be written", error));
+    return note;
+  }
+
+  async #tryCheckpoint(): Promise<boolean> {
+    try {
+      await this.checkpoint();
+      return true;
+    } catch (error) {
+      this.#report("A checkpoint of the audit log could not be written", error);
+      return false;
+    }
+  }
+
+  #isDue(entries: number): boolean {
+    return this.size - (this.#last?.size ?? 0) >= entries;
+  }
+
+  #schedule(): void {
+    if (this.#busy || this.#closed || !this.#isDue(1)) return;
+    if (this.#isDue(checkpointEvery)) void this.#checkpointNow();
+    else this.#startTimer();
+  }
+
+  #startTimer(): void {
+    this.#stopTimer ??= this.#clock.in(checkpointEveryMs, () => void this.#checkpointNow());
+  }
+
+  /** After a failure the next try waits for the timer; a store that is broken for good gets none. */
+  async #checkpointNow(): Promise<void> {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#busy = true;
+    const written = await this.#tryCheckpoint();
+    this.#busy = false;
+    if (written) this.#schedule();
+    else if (this.#store.broken === undefined && !this.#closed) this.#startTimer();
+  }
+
+  #report(problem: string, error?: unknown): void {
+    this.#log(error === undefined ? problem : `${problem}: ${messageOf(error)}`);
+  }
+}

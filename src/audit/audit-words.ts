@@ -1,0 +1,96 @@
+import type { ApprovalWord, EndName } from "../calls/event.ts";
+import type { RefusalCode } from "../calls/refusals.ts";
+
+/** Where in the line (DESIGN 3) a call is refused with this code. */
+const refusalStages: Readonly<Record<RefusalCode, string>> = {
+  budget_exhausted: "budget",
+  session_closed: "budget",
+  paused: "budget",
+  overloaded: "budget",
+  tool_unknown: "lookup",
+  tool_unavailable: "lookup",
+  tool_not_callable: "lookup",
+  arguments_invalid: "arguments",
+  artifact_unavailable: "arguments",
+  secret_in_arguments: "arguments",
+  permission_denied: "verdict",
+  scope_missing: "verdict",
+  blocked: "verdict",
+  preview_only: "verdict",
+  key_required: "once",
+  idempotency_conflict: "once",
+  in_progress: "once",
+  outcome_unknown: "once",
+  approval_unavailable: "approval",
+  approval_timed_out: "approval",
+  approval_denied: "approval",
+  approval_skipped: "approval",
+  approval_expired: "approval",
+  approval_withdrawn: "approval",
+  cancelled: "claim",
+  audit_unavailable: "claim",
+  timed_out: "execute",
+  tool_failed: "execute",
+  result_unavailable: "settle",
+  internal: "execute",
+};
+
+/** `gate.*` events stand at stage `gate` (C30); `refused` where its code says. */
+const endStages: Readonly<Record<EndName, string>> = {
+  succeeded: "settle",
+  failed: "settle",
+  unknown: "settle",
+  deduped: "once",
+  refused: "execute",
+  blocked: "gate",
+  previewed: "gate",
+  cancelled: "claim",
+  suspended: "execute",
+  settled: "operator",
+};
+
+/** SPEC 14.8, C30: what a person lets pass is a success, everything else is information. */
+export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">> = {
+  approved: "success",
+  modified: "success",
+  denied: "info",
+  skipped: "info",
+  expired: "info",
+  withdrawn: "info",
+};
+
+/** Ends of calls that were attempted: verdict, reasons and request stand in `tool_call.attempted`. */
+export const attemptedEnds: ReadonlySet<EndName> = new Set([
+  "succeeded",
+  "failed",
+  "unknown",
+  "suspended",
+  "settled",
+]);
+
+const endSummaries: Readonly<Record<EndName, string>> = {
+  succeeded: "succeeded",
+  failed: "failed",
+  unknown: "may have happened",
+  deduped: "answered from its record",
+  refused: "refused",
+  blocked: "blocked",
+  previewed: "previewed, not run",
+  cancelled: "cancelled",
+  suspended: "waits for a person",
+  settled: "settled",
+};
+
+export function attemptedSummary(name: string): string {
+  return `${name} started`;
+}
+
+export function stageOf(as: EndName, code?: RefusalCode): string {
+  return as === "refused" && code !== undefined ? refusalStages[code] : endStages[as];
+}
+
+export function endSummary(name: string, as: EndName, code?: RefusalCode): string {
+  return code === undefined
+    ? `${name} ${endSummaries[as]}`
+    : `${name} ${endSummaries[as]}: ${code}`;
+}

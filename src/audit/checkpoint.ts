@@ -1,0 +1,52 @@
+import { isJsonObject } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+import { openCheckpoint } from "./note.ts";
+import type { Signer } from "./signer.ts";
+import { readEdge, Tree } from "./tree.ts";
+import { trustedKey } from "./verify.ts";
+
+export interface KeptCheckpoint {
+  readonly size: number;
+  readonly note: string;
+}
+
+/** Where a log goes on, or why it must be read from its first entry. */
+export type LastCheckpoint =
+  | { readonly kept: KeptCheckpoint; readonly tree: Tree; readonly problem?: never }
+  | { readonly problem: string; readonly kept?: never; readonly tree?: never };
+
+/**
+ * A C2SP tlog-checkpoint as a signed note: origin, size and root on a line each, a blank line, the signature.
+ * Any tool for transparency logs can read it.
+ *
+ * @param root 64 hex digits
+ */
+export function signCheckpoint(signer: Signer, size: number, root: string): string {
+  const text = `${signer.origin}\n${size}\n${Buffer.from(root, "hex").toString("base64")}\n`;
+  const signature = Buffer.concat([Buffer.from(signer.keyId, "hex"), signer.sign(text)]);
+  return `${text}\n— ${signer.origin} ${signature.toString("base64")}\n`;
+}
+
+/** The last checkpoint with its tree. Its edge is believed only when the signed root follows from it and its last entry is there. */
+export async function lastCheckpoint(
+  store: Pick<Store, "documents" | "events">,
+  publicKey: string,
+): Promise<LastCheckpoint | undefined> {
+  const id = (await store.documents.list("checkpoint", "")).at(-1);
+  if (id === undefined) return undefined;
+  const body = (await store.documents.get("checkpoint", id))?.body;
+  const { edge: keptEdge, note } = isJsonObject(body) ? body : {};
+  const edge = readEdge(keptEdge);
+  const signed = typeof note === "string" ? openCheckpoint(note, trustedKey(publicKey)) : undefined;
+  if (edge === undefined || typeof note !== "string" || signed === undefined) {
+    return { problem: `The audit log's last checkpoint \`${id}\` is not signed by its key.` };
+  }
+  const tree = new Tree(edge);
+  if (signed.size !== edge.size || Number(id) !== edge.size || signed.root !== tree.root()) {
+    return { problem: `The audit log's last checkpoint \`${id}\` was changed.` };
+  }
+  for await (const { seq } of store.events({ after: edge.size - 2, limit: 1 })) {
+    if (seq === edge.size - 1) return { kept: { size: edge.size, note }, tree };
+  }
+  return { problem: `The audit log was cut off: its last checkpoint signs ${edge.size} entries.` };
+}

@@ -1,0 +1,26 @@
+import type { DurableEvent } from "../calls/event.ts";
+import { canonical, type JsonObject } from "../calls/json.ts";
+import type { Spell } from "../stores/store.ts";
+import { auditBody, type Clean } from "./fields.ts";
+import { Forms } from "./forms.ts";
+import { Timestamps } from "./timestamps.ts";
+
+/**
+ * How an event is kept: the canonical JSON of an `AuditEvent` without its id and number (SPEC 14.7).
+ *
+ * Contract: never throws for anything a caller, a tool or a person wrote; equal events give equal text.
+ *
+ * @param redact masks known secrets; every text that came from outside passes it
+ */
+export function spellWith(redact: (text: string) => string): Spell {
+  const clean: Clean = (text) => redact(text).toWellFormed();
+  const timestamps = new Timestamps();
+  const forms = new Forms(clean, timestamps);
+  return (event) => forms.spell(event) ?? spellPlainly(event, clean, timestamps);
+}
+
+/** The general way, which `Forms` must agree with. */
+export function spellPlainly(event: DurableEvent, clean: Clean, timestamps: Timestamps): string {
+  const body: JsonObject = auditBody(event, clean, timestamps);
+  return canonical(body);
+}

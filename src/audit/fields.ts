@@ -1,0 +1,208 @@
+import type { ToolCall } from "../calls/call.ts";
+import {
+  type DurableEvent,
+  endWords,
+  type NotedEvent,
+  type Weighing,
+  words,
+} from "../calls/event.ts";
+import { type Json, maxDepth } from "../calls/json.ts";
+import {
+  attemptedEnds,
+  attemptedSummary,
+  decisionOutcomes,
+  endSummary,
+  stageOf,
+} from "./audit-words.ts";
+import type { AuditEvent } from "./log.ts";
+import { responseHash } from "./response-hash.ts";
+import type { Timestamps } from "./timestamps.ts";
+
+/** What is kept of an event. Its id and number are its place in the log. */
+export type AuditBody = Omit<AuditEvent, "audit_id" | "seq">;
+/** Every text that came from outside passes it: known secrets masked, half surrogates replaced. */
+export type Clean = (text: string) => string;
+
+type CallFields = Required<
+  Pick<AuditBody, "action" | "principal" | "tenant" | "tool_name" | "trace_id">
+> &
+  Pick<AuditBody, "autonomy_level">;
+type RiskFields = Required<Pick<AuditBody, "policy_version" | "risk_level">>;
+type WeighingFields = RiskFields & Required<Pick<AuditBody, "reasons" | "verdict">>;
+type Of<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
+
+/** SPEC 14.7: one event as the record that is kept of it. Arguments and results are in it as hashes only. */
+export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timestamps): AuditBody {
+  switch (event.moment) {
+    case "held":
+      return heldBody(event, clean, timestamps);
+    case "decided":
+      return decidedBody(event, clean, timestamps);
+    case "attempted":
+      return attemptedBody(event, clean, timestamps);
+    case "ended":
+      return endedBody(event, clean, timestamps);
+    case "noted":
+      return notedBody(event, clean, timestamps);
+  }
+}
+
+function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): AuditBody {
+  const { call, at, approvalId, expiresAt } = event;
+  return {
+    ...callFields(call, clean),
+    ...weighingFields(event.weighing, clean),
+    data: { expires_at: new Date(expiresAt).toISOString() },
+    outcome: "info",
+    refs: refsOf(call, call.resumes, approvalId, clean),
+    request_hash: call.digest,
+    stage: "gate",
+    summary: `${nameOf(call, clean)} needs a person`,
+    timestamp: timestamps.spell(at),
+    type: words.held.audit,
+  };
+}
+
+function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
+  const { call, at, approvalId, as, by, reason, risk } = event;
+  return {
+    ...callFields(call, clean),
+    decided_by: clean(by),
+    outcome: decisionOutcomes[as],
+    ...(reason !== undefined && { reason: clean(reason) }),
+    refs: refsOf(call, call.resumes, approvalId, clean),
+    request_hash: call.digest,
+    risk_level: risk,
+    stage: "gate",
+    summary: `${nameOf(call, clean)} ${as}`,
+    timestamp: timestamps.spell(at),
+    type: `${words.decided.audit}.${as}`,
+  };
+}
+
+function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
+  const { call, at, key, approvalId } = event;
+  return {
+    ...callFields(call, clean),
+    ...weighingFields(event.weighing, clean),
+    outcome: "info",
+    refs: refsOf(call, key, approvalId, clean),
+    request_hash: call.digest,
+    stage: "execute",
+    summary: attemptedSummary(nameOf(call, clean)),
+    timestamp: timestamps.spell(at),
+    type: words.attempted.audit,
+  };
+}
+
+function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
+  const { call, at, as, outcome, weighing, code, approvalId, by } = event;
+  const latencyMs = roundedMs(event.latencyMs);
+  return {
+    ...callFields(call, clean),
+    ...(weighing !== undefined &&
+      (attemptedEnds.has(as) ? riskFields(weighing, clean) : weighingFields(weighing, clean))),
+    ...(code !== undefined && { code }),
+    ...(by !== undefined && { decided_by: clean(by) }),
+    ...(latencyMs !== undefined && { latency_ms: latencyMs }),
+    outcome: endWords[as].outcome,
+    ...(outcome.artifact !== undefined && { payload_ref: outcome.artifact }),
+    refs: refsOf(call, call.resumes, approvalId, clean),
+    ...(!attemptedEnds.has(as) && { request_hash: call.digest }),
+    response_hash: responseHash(outcome),
+    stage: stageOf(as, code),
+    summary: endSummary(nameOf(call, clean), as, code),
+    timestamp: timestamps.spell(at),
+    type: endWords[as].audit,
+  };
+}
+
+function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {
+  const { at, type, summary, traceId, tenant, by, outcome, data } = event;
+  const [stage = type] = type.split(".", 1);
+  return {
+    ...(data !== undefined && { data: cleanJson(data, clean, 0) }),
+    ...(by !== undefined && { decided_by: clean(by) }),
+    outcome,
+    refs: {},
+    stage: clean(stage),
+    summary: clean(summary),
+    tenant: clean(tenant ?? "default"),
+    timestamp: timestamps.spell(at),
+    trace_id: clean(traceId),
+    type: clean(type),
+  };
+}
+
+/** What every event of a call says of it. */
+export function callFields(call: ToolCall, clean: Clean): CallFields {
+  const { principal, autonomy, traceId } = call.authority;
+  const { tenant, agent, user, via } = principal;
+  return {
+    action: clean(call.action),
+    ...(autonomy !== undefined && { autonomy_level: autonomy }),
+    principal: {
+      agent: clean(agent),
+      ...(user !== undefined && { user: clean(user) }),
+      ...(via !== undefined && { via: clean(via) }),
+    },
+    tenant: clean(tenant),
+    tool_name: clean(call.tool),
+    trace_id: clean(traceId),
+  };
+}
+
+/** `key` is told when it is not the call's own id: then this is another arrival of that call. */
+export function refsOf(
+  call: ToolCall,
+  key: string | undefined,
+  approvalId: string | undefined,
+  clean: Clean,
+): AuditBody["refs"] {
+  const { runId, stepId, taskId } = call.authority;
+  return {
+    ...(approvalId !== undefined && { approval: approvalId }),
+    ...(key !== undefined && key !== call.id && { key }),
+    run: clean(runId),
+    ...(stepId !== undefined && { step: clean(stepId) }),
+    ...(taskId !== undefined && { task: clean(taskId) }),
+    tool_call: call.id,
+  };
+}
+
+export function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
+  return {
+    ...riskFields(weighing, clean),
+    reasons: weighing.reasons.map(({ rule, says, where }) => ({
+      rule: clean(rule),
+      says,
+      ...(where !== undefined && { where: clean(where) }),
+    })),
+    verdict: weighing.verdict,
+  };
+}
+
+function riskFields(weighing: Weighing, clean: Clean): RiskFields {
+  return { policy_version: clean(weighing.policyVersion), risk_level: weighing.risk };
+}
+
+/** The name a person knows it by; `default` is the action of a tool that has only one. */
+export function nameOf(call: ToolCall, clean: Clean): string {
+  return call.action === "default" ? clean(call.tool) : `${clean(call.tool)}.${clean(call.action)}`;
+}
+
+/** Milliseconds with three decimals; nothing when it is not a number. */
+function roundedMs(ms: number): number | undefined {
+  return Number.isFinite(ms) ? Math.round(ms * 1000) / 1000 : undefined;
+}
+
+/** Never throws: what cannot be spelled must not stop a batch of other calls' events. */
+function cleanJson(value: Json, clean: Clean, depth: number): Json {
+  if (typeof value === "string") return clean(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= maxDepth - 2) return "[too deep]";
+  if (Array.isArray(value)) return value.map((inner: Json) => cleanJson(inner, clean, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [clean(name), cleanJson(inner, clean, depth + 1)]),
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * The two events of an ordinary call, spelled from fragments: what is fixed for an authority, an action and a weighing
+ * is written once. Invariant: the text is byte for byte `canonical(auditBody(event))`.
+ */
+import type { Authority, ToolCall } from "../calls/call.ts";
+import { type DurableEvent, type EndName, endWords, type Weighing, words } from "../calls/event.ts";
+import { canonical } from "../calls/json.ts";
+import type { RefusalCode } from "../calls/refusals.ts";
+import { attemptedSummary, endSummary } from "./audit-words.ts";
+import { type Clean, callFields, nameOf, refsOf, weighingFields } from "./fields.ts";
+import { responseHash } from "./response-hash.ts";
+import type { Timestamps } from "./timestamps.ts";
+
+type Attempted = Extract<DurableEvent, { readonly moment: "attempted" }>;
+type Ended = Extract<DurableEvent, { readonly moment: "ended" }>;
+
+/** Of one authority and one action of one tool. */
+interface Form {
+  /** `"action":…,"autonomy_level":…` */
+  readonly head: string;
+  /** `"principal":…` */
+  readonly principal: string;
+  /** `"run":…,"step":…,"task":…,"tool_call":"` */
+  readonly run: string;
+  /** `"tenant":…,"timestamp":"` */
+  readonly tenant: string;
+  /** `","tool_name":…,"trace_id":…,"type":"` */
+  readonly tool: string;
+  readonly name: string;
+  readonly weighed: WeakMap<Weighing, WeighedForm>;
+}
+
+/** The same for one weighing; each the text between two things that differ from call to call. */
+interface WeighedForm {
+  /** Ends in `"refs":{`: an approval and a key may follow. */
+  readonly attempted: string;
+  /** The same with `run`. */
+  readonly attemptedRun: string;
+  readonly attemptedDigest: string;
+  readonly attemptedTime: string;
+  readonly ends: Map<string, EndForm>;
+}
+
+interface EndForm {
+  readonly latency: string;
+  readonly refs: string;
+  readonly refsRun: string;
+  readonly hash: string;
+  readonly time: string;
+}
+
+/** Tools a model makes up never come here, but an authority may live long and tools come and go. */
+const mostForms = 1000;
+/** What needs no escapes as JSON: ids and digests of our own making. */
+const plain = /^[\w.:-]*$/;
+const ordinaryEnds: ReadonlySet<EndName> = new Set(["succeeded", "failed", "unknown"]);
+const thousandths: readonly string[] = Array.from({ length: 1000 }, (_, us) =>
+  us === 0 ? "" : `.${String(us).padStart(3, "0").replace(/0+$/, "")}`,
+);
+
+export class Forms {
+  readonly #clean: Clean;
+  readonly #timestamps: Timestamps;
+  readonly #forms = new WeakMap<Authority, Map<string, Map<string, Form>>>();
+
+  constructor(clean: Clean, timestamps: Timestamps) {
+    this.#clean = clean;
+    this.#timestamps = timestamps;
+  }
+
+  /** Undefined when it is no ordinary event: then the general way spells it. */
+  spell(event: DurableEvent): string | undefined {
+    if (event.moment === "attempted") return this.#attempted(event);
+    return event.moment === "ended" && ordinaryEnds.has(event.as) ? this.#ended(event) : undefined;
+  }
+
+  #attempted({ call, at, key, weighing, approvalId }: Attempted): string | undefined {
+    if (!isPlain(call)) return undefined;
+    const form = this.#formOf(call);
+    const weighed = this.#weighedOf(form, weighing);
+    const start =
+      approvalId === undefined && key === call.id
+        ? weighed.attemptedRun
+        : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
+    const time = this.#timestamps.spell(at);
+    return `${start}${call.id}"},"request_hash":"${call.digest}${weighed.attemptedDigest}${time}${weighed.attemptedTime}`;
+  }
+
+  #ended(event: Ended): string | undefined {
+    const { call, at, as, outcome, weighing, code, approvalId, latencyMs } = event;
+    if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined)
+      return undefined;
+    if (!isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
+    const form = this.#formOf(call);
+    const end = this.#endOf(form, weighing, as, code);
+    const refs =
+      approvalId === undefined && call.resumes === undefined
+        ? end.refsRun
+        : end.refs + leadingRefs(call, call.resumes, approvalId) + form.run;
+    const us = Math.round(latencyMs * 1000);
+    const latency = Math.floor(us / 1000) + (thousandths[us % 1000] ?? "");
+    const hash = responseHash(outcome);
+    return `${end.latency}${latency}${refs}${call.id}"},"response_hash":"${hash}${end.hash}${this.#timestamps.spell(at)}${end.time}`;
+  }
+
+  #formOf(call: ToolCall): Form {
+    let tools = this.#forms.get(call.authority);
+    if (tools === undefined || tools.size > mostForms) {
+      tools = new Map();
+      this.#forms.set(call.authority, tools);
+    }
+    let actions = tools.get(call.tool);
+    if (actions === undefined || actions.size > mostForms) {
+      actions = new Map();
+      tools.set(call.tool, actions);
+    }
+    let form = actions.get(call.action);
+    if (form === undefined) {
+      form = makeForm(call, this.#clean);
+      actions.set(call.action, form);
+    }
+    return form;
+  }
+
+  #weighedOf(form: Form, weighing: Weighing): WeighedForm {
+    let weighed = form.weighed.get(weighing);
+    if (weighed === undefined) {
+      weighed = makeWeighed(form, weighing, this.#clean);
+      form.weighed.set(weighing, weighed);
+    }
+    return weighed;
+  }
+
+  #endOf(form: Form, weighing: Weighing, as: EndName, code: RefusalCode | undefined): EndForm {
+    const { ends } = this.#weighedOf(form, weighing);
+    const name = code === undefined ? as : `${as} ${code}`;
+    let end = ends.get(name);
+    if (end === undefined) {
+      end = makeEnd(form, weighing, as, code, this.#clean);
+      ends.set(name, end);
+    }
+    return end;
+  }
+}
+
+function isPlain(call: ToolCall): boolean {
+  return plain.test(call.id) && plain.test(call.digest);
+}
+
+function leadingRefs(
+  call: ToolCall,
+  key: string | undefined,
+  approvalId: string | undefined,
+): string {
+  const approval = approvalId === undefined ? "" : `"approval":${JSON.stringify(approvalId)},`;
+  return key === undefined || key === call.id
+    ? approval
+    : `${approval}"key":${JSON.stringify(key)},`;
+}
+
+function makeForm(call: ToolCall, clean: Clean): Form {
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(
+    call,
+    clean,
+  );
+  const { tool_call: _, ...refs } = refsOf(call, undefined, undefined, clean);
+  return {
+    head: inner({ action, ...(autonomy_level !== undefined && { autonomy_level }) }),
+    principal: inner({ principal: { ...principal } }),
+    run: `${inner(refs)},"tool_call":"`,
+    tenant: `${inner({ tenant })},"timestamp":"`,
+    tool: `","${inner({ tool_name, trace_id }).slice(1)},"type":"`,
+    name: nameOf(call, clean),
+    weighed: new WeakMap(),
+  };
+}
+
+function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm {
+  const { policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
+  const outcome = inner({ outcome: "info", policy_version });
+  const attempted = flat(
+    `{${form.head},${outcome},${form.principal},${inner({ reasons })},"refs":{`,
+  );
+  const stage = inner({ risk_level, stage: "execute", summary: attemptedSummary(form.name) });
+  return {
+    attempted,
+    attemptedRun: flat(attempted + form.run),
+    attemptedDigest: flat(`",${stage},${form.tenant}`),
+    attemptedTime: flat(`${form.tool}${words.attempted.audit}",${inner({ verdict })}}`),
+    ends: new Map(),
+  };
+}
+
+function makeEnd(
+  form: Form,
+  weighing: Weighing,
+  as: EndName,
+  code: RefusalCode | undefined,
+  clean: Clean,
+): EndForm {
+  const { policy_version, risk_level } = weighingFields(weighing, clean);
+  const { audit, outcome } = endWords[as];
+  const coded = code === undefined ? form.head : `${form.head},${inner({ code })}`;
+  const refs = flat(`,${inner({ outcome, policy_version })},${form.principal},"refs":{`);
+  const stage = inner({ risk_level, stage: "settle", summary: endSummary(form.name, as, code) });
+  return {
+    latency: flat(`{${coded},"latency_ms":`),
+    refs,
+    refsRun: flat(refs + form.run),
+    hash: flat(`",${stage},${form.tenant}`),
+    time: flat(`${form.tool}${audit}"}`),
+  };
+}
+
+/** The canonical text of an object without its braces. */
+function inner(value: Parameters<typeof canonical>[0]): string {
+  return canonical(value).slice(1, -1);
+}
+
+/** Concatenation builds ropes, and a rope that is reused is walked each time. */
+function flat(text: string): string {
+  return Buffer.from(text).toString();
+}

@@ -1,0 +1,133 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  consistencyPath,
+  inclusionPath,
+  leafHash,
+  verifyConsistency,
+  verifyInclusion,
+  verifyPart,
+} from "./proofs.ts";
+import { Tree } from "./tree.ts";
+
+interface Row {
+  readonly name: string;
+  readonly v: {
+    readonly leafIdx: number;
+    readonly treeSize: number;
+    readonly leafHash: string;
+    readonly root: string;
+    readonly size: number;
+    readonly size1: number;
+    readonly size2: number;
+    readonly start: number;
+    readonly end: number;
+    readonly root1: string;
+    readonly root2: string;
+    readonly proof: readonly string[] | null;
+    readonly wantErr: boolean;
+  };
+}
+
+const corpora =
+  process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
+const file = join(corpora, "merkle-log/rfc6962_proofs.dev.json");
+const hex = (base64: string): string => Buffer.from(base64, "base64").toString("hex");
+
+function holds({ name, v }: Row): boolean {
+  const path = (v.proof ?? []).map(hex);
+  switch (name.split("/")[0]) {
+    case "inclusion":
+      return verifyInclusion({
+        leaf: hex(v.leafHash),
+        index: v.leafIdx,
+        size: v.treeSize,
+        root: hex(v.root),
+        path,
+      });
+    case "subtreeinclusion": {
+      const part = isPart(v.start, v.end);
+      const [index, size] = [v.leafIdx - v.start, v.end - v.start];
+      return (
+        part && verifyInclusion({ leaf: hex(v.leafHash), index, size, root: hex(v.root), path })
+      );
+    }
+    case "consistency":
+      return verifyConsistency({
+        end: v.size1,
+        size: v.size2,
+        endRoot: hex(v.root1),
+        root: hex(v.root2),
+        path,
+      });
+    default: {
+      const { start, end, size } = v;
+      return verifyPart({
+        start,
+        end,
+        size,
+        endRoot: hex(v.root1),
+        root: hex(v.root2),
+        path,
+      });
+    }
+  }
+}
+
+/** A subtree's own shape is not in an inclusion proof: it begins at a multiple of the power of two that holds it. */
+function isPart(start: number, end: number): boolean {
+  return start < end && start % 2 ** Math.ceil(Math.log2(end - start)) === 0;
+}
+
+describe("published proofs (transparency-dev/merkle)", () => {
+  if (!existsSync(file)) {
+    console.warn(`SKIPPED: no published Merkle proofs at ${file}; set POSTERN_CORPORA.`);
+    it.skip("are all judged as published");
+    return;
+  }
+  const rows = JSON.parse(readFileSync(file, "utf8")) as readonly Row[]; // the file's shape is fixed by its source
+  it(`are all judged as published (${rows.length})`, () => {
+    const wrong = rows.filter((row) => holds(row) === row.v.wantErr).map(({ name }) => name);
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("our own proofs", () => {
+  const bodies = Array.from({ length: 40 }, (_, i) => `{"entry":${i}}`);
+  const leaves = bodies.map(leafHash);
+  const rootAt = (size: number): string => {
+    const tree = new Tree();
+    for (const body of bodies.slice(0, size)) tree.append(body);
+    return tree.root();
+  };
+
+  it("show every entry in every tree, and in no other place", () => {
+    for (let size = 1; size <= bodies.length; size += 1) {
+      for (let index = 0; index < size; index += 1) {
+        const path = inclusionPath(leaves.slice(0, size), index);
+        const proof = { leaf: leaves[index] ?? "", index, size, root: rootAt(size), path };
+        expect(verifyInclusion(proof)).toBe(true);
+        expect(verifyInclusion({ ...proof, index: (index + 1) % size })).toBe(size === 1);
+      }
+    }
+  });
+
+  it("show that every tree grew out of every earlier one, and not out of another", () => {
+    for (let size = 1; size <= bodies.length; size += 1) {
+      for (let end = 1; end <= size; end += 1) {
+        const path = consistencyPath(leaves.slice(0, size), end);
+        const proof = { end, size, endRoot: rootAt(end), root: rootAt(size), path };
+        expect(verifyConsistency(proof)).toBe(true);
+        expect(verifyConsistency({ ...proof, endRoot: leafHash("other") })).toBe(false);
+      }
+    }
+  });
+
+  it("refuse places that do not exist", () => {
+    expect(() => inclusionPath(leaves, 40)).toThrow("Entry 40 is not in a tree of 40.");
+    expect(() => inclusionPath(leaves, 0.5)).toThrow(RangeError);
+    expect(() => consistencyPath(leaves, 0)).toThrow("A tree of 40 did not grow out of one of 0.");
+    expect(verifyInclusion({ leaf: "x", index: 0, size: 1, root: "x", path: [] })).toBe(false);
+  });
+});

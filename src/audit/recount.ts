@@ -1,0 +1,138 @@
+/**
+ * The verifier's own arithmetic: entries are hashed again, and everything that was signed is held against them.
+ * Shares nothing with tree.ts, so that one mistake cannot hide in both.
+ */
+import { createHash } from "node:crypto";
+import type { Verification } from "./log.ts";
+import type { Checkpoint } from "./note.ts";
+
+export type Broken = Extract<Verification, { readonly intact: false }>;
+
+interface Peak {
+  readonly leaves: number;
+  readonly digest: Buffer;
+}
+
+/** Counts entries in their order. Every answer is either nothing, or what is wrong. */
+export class Recount {
+  #size = 0;
+  #vouched = 0;
+  #claimed = 0;
+  #checkpoints = 0;
+  /** Perfect trees from left to right, each smaller than the one before it. */
+  readonly #peaks: Peak[] = [];
+  /** Roots that were signed for a size, as kept elsewhere. */
+  readonly #claims = new Map<number, Set<string>>();
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The most entries a checkpoint kept elsewhere signs. */
+  get claimed(): number {
+    return this.#claimed;
+  }
+
+  /** Entries up to the last checkpoint that was checked. */
+  get vouched(): number {
+    return this.#vouched;
+  }
+
+  /** A checkpoint that was kept elsewhere: held against the entries when their number reaches its size. */
+  claim({ size, root }: Checkpoint): void {
+    if (size > this.#claimed) this.#claimed = size;
+    const roots = this.#claims.get(size) ?? new Set();
+    this.#claims.set(size, roots.add(root));
+  }
+
+  add(body: string): Broken | undefined {
+    this.#push({ leaves: 1, digest: digestOf(Buffer.of(0), Buffer.from(body)) });
+    this.#size += 1;
+    return this.#claimsHold();
+  }
+
+  /** A checkpoint that stands in the log, at this place. */
+  checkpoint({ size, root }: Checkpoint): Broken | undefined {
+    if (size !== this.#size) {
+      return this.broken(
+        `A checkpoint over ${size} entries stands where the one over ${this.#size} belongs.`,
+      );
+    }
+    if (root !== this.root()) return this.broken(this.#differs(size));
+    this.#vouched = size;
+    this.#checkpoints += 1;
+    return undefined;
+  }
+
+  /** No more entries come: what was signed elsewhere must have been reached. */
+  end(): Verification {
+    for (const size of [...this.#claims.keys()].sort((one, other) => one - other)) {
+      if (size > this.#size) {
+        return this.broken(
+          `A checkpoint kept elsewhere signs ${size} entries, but only ${this.#size} are left: the log was cut off.`,
+          this.#size,
+        );
+      }
+    }
+    const emptyHolds = this.#size > 0 ? undefined : this.#claimsHold();
+    if (emptyHolds !== undefined) return emptyHolds;
+    const unsigned = this.#size - this.#vouched;
+    return {
+      intact: true,
+      events: this.#size,
+      head: this.root(),
+      checkpoints: this.#checkpoints,
+      ...(unsigned > 0 && { unsigned }),
+    };
+  }
+
+  /** @param first the first entry that cannot be trusted; by default the first after the last good checkpoint */
+  broken(why: string, first: number = this.#vouched): Broken {
+    return { intact: false, events: this.#size, firstBroken: first, why };
+  }
+
+  /** Over everything counted so far, 64 hex digits. */
+  root(): string {
+    const digest = this.#peaks
+      .map((peak) => peak.digest)
+      .reduceRight<Buffer | undefined>(
+        (right, left) => (right === undefined ? left : digestOf(Buffer.of(1), left, right)),
+        undefined,
+      );
+    return (digest ?? digestOf()).toString("hex");
+  }
+
+  #push(peak: Peak): void {
+    const last = this.#peaks.at(-1);
+    if (last === undefined || last.leaves !== peak.leaves) {
+      this.#peaks.push(peak);
+      return;
+    }
+    this.#peaks.pop();
+    const digest = digestOf(Buffer.of(1), last.digest, peak.digest);
+    this.#push({ leaves: last.leaves * 2, digest });
+  }
+
+  #claimsHold(): Broken | undefined {
+    const roots = this.#claims.get(this.#size);
+    if (roots === undefined) return undefined;
+    const root = this.root();
+    for (const claimed of roots) {
+      if (claimed !== root) {
+        return this.broken(`${this.#differs(this.#size)} (That checkpoint was kept elsewhere.)`);
+      }
+    }
+    this.#vouched = this.#size;
+    return undefined;
+  }
+
+  #differs(size: number): string {
+    return `Something in entries ${this.#vouched} to ${size - 1} is not what the checkpoint over ${size} entries signed.`;
+  }
+}
+
+function digestOf(...parts: readonly Buffer[]): Buffer {
+  const sum = createHash("sha256");
+  for (const part of parts) sum.update(part);
+  return sum.digest();
+}

@@ -1,0 +1,22 @@
+import { canonical, sha256 } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+
+/**
+ * SHA-256 of the text that was returned; when there is more than text, of the canonical JSON of
+ * `{ content?, structured?, text }`, `content` only when a block is not text.
+ */
+export function responseHash(outcome: ToolOutcome): string {
+  const { text, structured, content } = outcome;
+  const onlyText = content.every(({ type }) => type === "text");
+  if (structured === undefined && onlyText) return sha256(text);
+  const whole = {
+    ...(!onlyText && { content: content.map((block) => ({ ...block })) }),
+    ...(structured !== undefined && { structured }),
+    text,
+  };
+  try {
+    return sha256(canonical(whole));
+  } catch {
+    return sha256(JSON.stringify(whole)); // half surrogates or too deep for RFC 8785: still one text for one result
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from "node:crypto";
+import { chmod, link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+
+/** Who signs a log's checkpoints: one Ed25519 key, named after itself. */
+export interface Signer {
+  /** The checkpoints' origin and the key's name: `postern/` + 16 hex digits of the public key's SHA-256. */
+  readonly origin: string;
+  /** Eight hex digits: what C2SP calls the key hash, and the log's part of an audit id. */
+  readonly keyId: string;
+  /** The C2SP verifier key, `<origin>+<key id>+<base64>`: what a verifier must know of us. */
+  readonly publicKey: string;
+  sign(text: string): Buffer;
+}
+
+/** Ed25519 in a C2SP key and signature. */
+const algorithm = 1;
+
+/** For a log that ends with its process. */
+export function createSigner(): Signer {
+  return signerOf(generateKeyPairSync("ed25519").privateKey);
+}
+
+/**
+ * The key of the log in this folder: `audit.key` (PKCS 8, readable by its owner only) and `audit.pub` beside it; made
+ * on first use.
+ *
+ * A missing or foreign key is never replaced silently: every checkpoint it signed would become worthless.
+ *
+ * @throws RuntimeFault `audit_key_missing`, `audit_key_foreign` or `audit_key_unreadable`
+ */
+export async function loadSigner(folder: string): Promise<Signer> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, "audit.key");
+  const publicPath = join(folder, "audit.pub");
+  const known = await textOf(publicPath);
+  const kept = await textOf(path);
+  if (kept === undefined && known !== undefined) {
+    throw new RuntimeFault(
+      "audit_key_missing",
+      `\`${path}\` is missing, and \`${publicPath}\` belongs to it. Put the key back; only to begin a new log, move both and the store away.`,
+    );
+  }
+  const signer = signerOf(readKey(kept ?? (await makeKey(path)), path));
+  if (known === undefined) await writeNew(publicPath, `${signer.publicKey}\n`, 0o644);
+  else if (known.trim() !== signer.publicKey) {
+    throw new RuntimeFault(
+      "audit_key_foreign",
+      `\`${publicPath}\` is not the public key of \`${path}\`. Put the pair back that belongs together.`,
+    );
+  }
+  await chmod(path, 0o600);
+  return signer;
+}
+
+function signerOf(key: KeyObject): Signer {
+  const raw = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-32);
+  const origin = `postern/${createHash("sha256").update(raw).digest("hex").slice(0, 16)}`;
+  const typed = Buffer.concat([Buffer.of(algorithm), raw]);
+  const keyId = createHash("sha256").update(`${origin}\n`).update(typed).digest("hex").slice(0, 8);
+  const publicKey = `${origin}+${keyId}+${typed.toString("base64")}`;
+  return { origin, keyId, publicKey, sign: (text) => sign(null, Buffer.from(text), key) };
+}
+
+function readKey(pem: string, path: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType !== "ed25519") throw new TypeError("it is not an Ed25519 key");
+    return key;
+  } catch (error) {
+    throw new RuntimeFault(
+      "audit_key_unreadable",
+      `\`${path}\` cannot be used: ${messageOf(error)}. Put the log's own key back.`,
+      { cause: error },
+    );
+  }
+}
+
+async function makeKey(path: string): Promise<string> {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+  await writeNew(path, pem, 0o600);
+  return await readFile(path, "utf8"); // another process may have been first
+}
+
+/** Whole or not at all, also after a power cut, and never over a file that is there. */
+async function writeNew(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  const file = await open(temporary, "wx", mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    await rm(temporary);
+  }
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

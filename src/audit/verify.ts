@@ -1,0 +1,164 @@
+/**
+ * The verifier. Trusts only bodies, checkpoints and the public key, and shares no code with what writes them:
+ * recount.ts, note.ts and export-reader.ts are its own.
+ */
+import { RuntimeFault } from "../calls/fault.ts";
+import { isJsonObject } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+import { ExportReader } from "./export-reader.ts";
+import type { Verification } from "./log.ts";
+import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
+import { type Broken, Recount } from "./recount.ts";
+
+export interface VerifyOptions {
+  /** Signed notes from outside the database. */
+  readonly anchors?: Iterable<string> | AsyncIterable<string>;
+  /** One more of them. */
+  readonly against?: string;
+  /** Not further than so many entries, or than anything that was signed: a running log grows while it is read. */
+  readonly upTo?: number;
+}
+
+export interface VerifyExportOptions {
+  /** The key as known from elsewhere. Without it the file is held against the key it names itself: that proves no more than that nothing was damaged. */
+  readonly publicKey?: string;
+  /** A signed note kept elsewhere: shows whether the file was cut off or belongs to another history. */
+  readonly against?: string;
+}
+
+/**
+ * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
+ * What came after the last checkpoint is counted as `unsigned`: in order, but vouched for by nobody.
+ *
+ * @param publicKey C2SP verifier key, as in `audit.pub`
+ * @throws RuntimeFault `verifier_key_invalid`
+ */
+export async function verifyStore(
+  store: Pick<Store, "events" | "documents">,
+  publicKey: string,
+  options: VerifyOptions = {},
+): Promise<Verification> {
+  const key = trustedKey(publicKey);
+  const recount = new Recount();
+  const foreign = await claimAll(recount, key, options);
+  if (foreign !== undefined) return foreign;
+  const ids = await store.documents.list("checkpoint", "");
+  const odd = ids.findIndex((id, i) => !/^[0-9]{16}$/.test(id) || id <= (ids[i - 1] ?? ""));
+  if (odd >= 0) return recount.broken(`The checkpoint \`${ids[odd]}\` is not in its place.`);
+  const until = Math.max(options.upTo ?? Number.POSITIVE_INFINITY, Number(ids.at(-1) ?? 0), recount.claimed);
+  let next = 0;
+  for await (const { seq, body } of store.events({ after: -1 })) {
+    if (recount.size === until) break;
+    const wrong = place(recount, seq, body) ?? recount.add(body);
+    if (wrong !== undefined) return wrong;
+    while (next < ids.length && Number(ids[next]) <= recount.size) {
+      const unsigned = await checkOne(store, key, recount, ids[next] ?? "");
+      if (unsigned !== undefined) return unsigned;
+      next += 1;
+    }
+  }
+  const beyond = ids[next];
+  if (beyond !== undefined) {
+    const why = `A checkpoint signs ${Number(beyond)} entries, but only ${recount.size} are left: the log was cut off.`;
+    return recount.broken(why, recount.size);
+  }
+  return recount.end();
+}
+
+const header = /^#postern-audit 1 (\S+)$/;
+
+/**
+ * Checks an exported log: the file alone, in the form of export-reader.ts.
+ *
+ * @param lines without their line breaks; `readLines` makes them of a file's bytes
+ * @throws RuntimeFault `verifier_key_invalid`
+ */
+export async function verifyExport(
+  lines: Iterable<string> | AsyncIterable<string>,
+  options: VerifyExportOptions = {},
+): Promise<Verification> {
+  const recount = new Recount();
+  let reader: ExportReader | undefined;
+  for await (const line of lines) {
+    if (reader === undefined) {
+      const key = keyOf(line, options);
+      if (typeof key === "string") return recount.broken(key);
+      const foreign = await claimAll(recount, key, options);
+      if (foreign !== undefined) return foreign;
+      reader = new ExportReader(recount, key);
+    } else {
+      const wrong = reader.read(line);
+      if (wrong !== undefined) return wrong;
+    }
+  }
+  return reader === undefined ? recount.broken("There is nothing in it.") : reader.end();
+}
+
+/** The key to believe, or what is wrong with the first line. */
+function keyOf(line: string, { publicKey }: VerifyExportOptions): VerifierKey | string {
+  const trusted = publicKey === undefined ? undefined : trustedKey(publicKey);
+  const [, named] = header.exec(line) ?? [];
+  if (named === undefined) return "The first line is not that of an exported audit log, version 1.";
+  if (publicKey !== undefined && named !== publicKey.trim()) return "It was signed by another key.";
+  return trusted ?? readVerifierKey(named) ?? "The public key in the first line is damaged.";
+}
+
+/** @throws RuntimeFault `verifier_key_invalid` */
+export function trustedKey(publicKey: string): VerifierKey {
+  const key = readVerifierKey(publicKey.trim());
+  if (key !== undefined) return key;
+  throw new RuntimeFault(
+    "verifier_key_invalid",
+    `\`${publicKey.slice(0, 100)}\` is not a public key of an audit log; take the line in \`audit.pub\`.`,
+  );
+}
+
+/** Adds what was kept elsewhere, each once. */
+async function claimAll(
+  recount: Recount,
+  key: VerifierKey,
+  { anchors = [], against }: VerifyOptions,
+): Promise<Broken | undefined> {
+  const notes = new Set<string>();
+  for await (const note of anchors) notes.add(note);
+  if (against !== undefined) notes.add(against);
+  for (const note of notes) {
+    const checkpoint = openCheckpoint(note, key);
+    if (checkpoint === undefined) {
+      const [origin = "", size = ""] = note.split("\n");
+      return recount.broken(
+        `A note kept elsewhere (\`${origin.slice(0, 60)}\`, ${size.slice(0, 16)} entries) is not signed by this log's key.`,
+      );
+    }
+    recount.claim(checkpoint);
+  }
+  return undefined;
+}
+
+function place(recount: Recount, seq: number, body: unknown): Broken | undefined {
+  if (seq !== recount.size) {
+    const missing = Math.min(seq, recount.size);
+    return recount.broken(`Entry ${seq} stands where entry ${recount.size} belongs.`, missing);
+  }
+  return typeof body === "string" ? undefined : recount.broken(`Entry ${seq} is not text.`, seq);
+}
+
+async function checkOne(
+  store: Pick<Store, "documents">,
+  key: VerifierKey,
+  recount: Recount,
+  id: string,
+): Promise<Broken | undefined> {
+  const document = await store.documents.get("checkpoint", id);
+  const note = isJsonObject(document?.body) ? document.body["note"] : undefined;
+  const checkpoint = typeof note === "string" ? openCheckpoint(note, key) : undefined;
+  if (checkpoint === undefined) {
+    return recount.broken(
+      `The checkpoint over ${Number(id)} entries is not signed by this log's key.`,
+    );
+  }
+  if (checkpoint.size !== Number(id)) {
+    return recount.broken(`The checkpoint \`${id}\` signs ${checkpoint.size} entries.`);
+  }
+  return recount.checkpoint(checkpoint);
+}

@@ -1,0 +1,94 @@
+import type { Authority, ToolCall } from "./call.ts";
+import { messageOf } from "./fault.ts";
+import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
+
+/**
+ * A call in flight. It has every field from the start, also those the gates fill in, so that the engine sees one shape
+ * all along the path; to readers it is a ToolCall, and gates/stages.ts says which fields are there at which stage.
+ */
+export class Arrival implements ToolCall {
+  readonly id: string;
+  readonly number: number;
+  readonly tool: string;
+  readonly action: string;
+  readonly arguments: JsonObject;
+  readonly text: string;
+  readonly digest: string;
+  readonly authority: Authority;
+  readonly arrivedAt: number;
+  readonly problem: string | undefined;
+  readonly parentId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly resumes: string | undefined;
+  found: unknown = undefined;
+  input: unknown = undefined;
+  references: unknown = undefined;
+  verdict: unknown = undefined;
+  risk: unknown = undefined;
+  weighing: unknown = undefined;
+  suggestion: unknown = undefined;
+  key: unknown = undefined;
+  match: unknown = undefined;
+  record: unknown = undefined;
+  approvalId: unknown = undefined;
+  claimed: unknown = undefined;
+  claimedAt: unknown = undefined;
+
+  constructor(call: ToolCall) {
+    this.id = call.id;
+    this.number = call.number;
+    this.tool = call.tool;
+    this.action = call.action;
+    this.arguments = call.arguments;
+    this.text = call.text;
+    this.digest = call.digest;
+    this.authority = call.authority;
+    this.arrivedAt = call.arrivedAt;
+    this.problem = call.problem;
+    this.parentId = call.parentId;
+    this.idempotencyKey = call.idempotencyKey;
+    this.resumes = call.resumes;
+  }
+}
+
+/** The arguments as this call owns them: text, digest and value are of one reading, whatever the giver does to his object later. */
+export interface Reading {
+  readonly arguments: JsonObject;
+  readonly text: string;
+  readonly digest: string;
+  readonly problem: string | undefined;
+}
+
+const nothing = "{}";
+const nothingDigest = sha256(nothing);
+
+/** Never throws: what cannot be read becomes `{}` with the problem said, and the arguments gate refuses it. */
+export function read(given: unknown): Reading {
+  if (given === undefined) return { arguments: {}, text: nothing, digest: nothingDigest, problem: undefined };
+  try {
+    if (!isJsonObject(given)) return unreadable(`The arguments are ${kindOf(given)}; an object is needed.`);
+    const text = canonical(given);
+    return { arguments: own(text), text, digest: sha256(text), problem: undefined };
+  } catch (error) {
+    return unreadable(`The arguments are not JSON: ${messageOf(error)}`);
+  }
+}
+
+function own(text: string): JsonObject {
+  return JSON.parse(text) as JsonObject; // `canonical` wrote it from an object
+}
+
+function unreadable(problem: string): Reading {
+  return { arguments: {}, text: nothing, digest: nothingDigest, problem };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+}
+
+/** A name as a stranger gave it, fit for the log: well-formed, no longer than any name can be. */
+export function nameOf(given: unknown): string {
+  const text: Json | string = typeof given === "string" ? given : `(${kindOf(given)})`;
+  return text.length > 128 ? `${text.slice(0, 127).toWellFormed()}…` : text.toWellFormed();
+}

@@ -1,0 +1,87 @@
+import type { Authority, Autonomy, Principal } from "./call.ts";
+import { RuntimeFault } from "./fault.ts";
+import { newTraceId } from "./ids.ts";
+import { sha256 } from "./json.ts";
+import { lowerAutonomy, rankOf } from "./risk.ts";
+import { checkedLimits, type Limits } from "./session.ts";
+
+/** What a caller says of itself; it can only narrow what it was granted (DESIGN 3: claims only narrow). */
+export interface Claims {
+  readonly principal?: Principal;
+  readonly runId?: string;
+  readonly traceId?: string;
+  readonly taskId?: string;
+  readonly stepId?: string;
+  readonly scopes?: readonly string[];
+  readonly autonomy?: Autonomy;
+}
+
+export const defaultPrincipal: Principal = { tenant: "default", agent: "default" };
+
+const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+const traceIdPattern = /^[0-9a-f]{32}$/;
+/** Printable, no NUL or other control: names are joined by NUL where calls are matched. */
+const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+
+/**
+ * @param ceiling the operator's level; a caller's own can only be lower
+ * @throws RuntimeFault `context_invalid` that names the member and the value
+ */
+export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limits: Limits, now: number): Authority {
+  const { principal = defaultPrincipal, traceId, taskId, stepId, scopes = [] } = claims;
+  checkName("principal.tenant", principal.tenant);
+  checkName("principal.agent", principal.agent);
+  if (principal.user !== undefined) checkName("principal.user", principal.user);
+  if (traceId !== undefined && !traceIdPattern.test(traceId)) throw invalid("traceId", traceId, "32 lower-case hex digits");
+  if (claims.runId !== undefined && !runIdPattern.test(claims.runId)) throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
+  if (taskId !== undefined) checkName("taskId", taskId);
+  if (stepId !== undefined) checkName("stepId", stepId);
+  const autonomy = lowerAutonomy(claims.autonomy, ceiling);
+  const { maxRiskUnapproved } = limits;
+  return {
+    principal: { ...principal },
+    scopes: [...scopes],
+    runId: claims.runId ?? runOfTheDay(principal, now),
+    traceId: traceId ?? newTraceId(),
+    ...(autonomy !== undefined && { autonomy }),
+    ...(taskId !== undefined && { taskId }),
+    ...(stepId !== undefined && { stepId }),
+    ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
+  };
+}
+
+/** The narrower of both, member by member (C19, case 67). */
+export function narrower(base: Limits, asked: Partial<Limits>): Limits {
+  const { maxRiskUnapproved: baseRisk } = base;
+  const { maxRiskUnapproved: askedRisk } = asked;
+  const risk = baseRisk === undefined || (askedRisk !== undefined && rankOf(askedRisk) < rankOf(baseRisk)) ? askedRisk : baseRisk;
+  return checkedLimits({
+    maxToolCalls: Math.min(base.maxToolCalls, asked.maxToolCalls ?? base.maxToolCalls),
+    callTimeoutMs: Math.min(base.callTimeoutMs, asked.callTimeoutMs ?? base.callTimeoutMs),
+    approvalWaitMs: Math.min(base.approvalWaitMs, asked.approvalWaitMs ?? base.approvalWaitMs),
+    totalTimeoutMs: Math.min(base.totalTimeoutMs, asked.totalTimeoutMs ?? base.totalTimeoutMs),
+    maxInlineResultBytes: Math.min(base.maxInlineResultBytes, asked.maxInlineResultBytes ?? base.maxInlineResultBytes),
+    ...(risk !== undefined && { maxRiskUnapproved: risk }),
+  });
+}
+
+let latest: { readonly who: string; readonly day: number; readonly runId: string } | undefined;
+
+/** One run per principal and UTC day for those who name none. */
+function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): string {
+  const day = Math.floor(now / 86_400_000);
+  const who = `${tenant}\0${agent}\0${user}`;
+  if (latest?.day !== day || latest.who !== who) {
+    const date = new Date(now).toISOString().slice(0, 10).replaceAll("-", "");
+    latest = { who, day, runId: `run_${date}_${sha256(who).slice(0, 12)}` };
+  }
+  return latest.runId;
+}
+
+function checkName(member: string, value: unknown): void {
+  if (typeof value !== "string" || !namePattern.test(value)) throw invalid(member, value, "1 to 200 printable characters");
+}
+
+function invalid(member: string, value: unknown, wanted: string): RuntimeFault {
+  return new RuntimeFault("context_invalid", `\`${member}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`);
+}

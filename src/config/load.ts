@@ -1,0 +1,139 @@
+/**
+ * From files, environment and flags to `Settings`: flags over environment over file over defaults.
+ *
+ * Invariant: nothing is started with a configuration that has a mistake; all mistakes are told at once, each with its
+ * place, its key, the value and what to write instead. Code is run only when it was named.
+ * Next: config-schema.ts (what may be written), source.ts (where it stands), settings.ts (what comes out).
+ */
+import { readFile } from "node:fs/promises";
+import { basename, dirname, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
+import { policyOptionsFrom } from "../policy/policy-config.ts";
+import type { ServerConfig } from "../tools/upstream/server-config.ts";
+import { type ConfigFile, configSchema, configShape, type LimitsFile } from "./config-schema.ts";
+import { codeConfig, type Given } from "./code-config.ts";
+import { type Found, findFile } from "./find-file.ts";
+import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
+import { type ConfigProblem, ConfigProblems, type KeyPath } from "./problem.ts";
+import { type Locate, schemaProblems } from "./schema-problems.ts";
+import type { Settings } from "./settings.ts";
+import { camel, fromFileSpelling, shapeAt } from "./shape.ts";
+import { readSource } from "./source.ts";
+
+export interface LoadOptions {
+  readonly flags: Flags;
+  readonly environment: Environment;
+  /** What relative paths of flags and environment are relative to. */
+  readonly folder: string;
+}
+
+/** @throws ConfigProblems with every mistake */
+export async function loadConfig({ flags, environment, folder }: LoadOptions): Promise<Settings> {
+  const { overrides, problems } = overridesFrom(flags, environment);
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  const found = findFile(overrides.config, folder);
+  if (found === undefined) return settingsOf({ data: {} }, undefined, overrides, folder, {});
+  if ("problem" in found) throw new ConfigProblems([found.problem]);
+  const { given, locate } = await givenBy(found, folder);
+  const parsed = configSchema.safeParse(given.data);
+  if (!parsed.success) throw new ConfigProblems(schemaProblems(parsed.error.issues, given.data, configShape(), locate));
+  const policy = policyOf(parsed.data, locate);
+  return settingsOf({ ...given, data: parsed.data }, found.file, overrides, folder, policy);
+}
+
+/** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
+export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" | "environment">): Overrides {
+  const { overrides, problems } = overridesFrom(flags, environment);
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  return overrides;
+}
+
+async function givenBy({ file, language }: Found, folder: string): Promise<{ readonly given: Given; readonly locate: Locate }> {
+  const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
+  if (language === "typescript") {
+    const given = await codeConfig(await imported(file, shown), shown, configShape());
+    return { given, locate: () => ({ source: shown }) };
+  }
+  const read = readSource(shown, await textOf(file, shown), language);
+  if ("problems" in read) throw new ConfigProblems(read.problems);
+  const { source } = read;
+  return { given: { data: source.value }, locate: (path, part) => ({ source: shown, ...source.place(path, part) }) };
+}
+
+async function textOf(file: string, shown: string): Promise<string> {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    throw new ConfigProblems([{ source: shown, key: "", message: `It cannot be read as UTF-8 text: ${messageOf(error)}.`, fix: "Save it as UTF-8, readable by you." }]);
+  }
+}
+
+async function imported(file: string, shown: string): Promise<unknown> {
+  try {
+    const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
+    return module.default;
+  } catch (error) {
+    throw new ConfigProblems([{ source: shown, key: "", message: `It cannot be run: ${messageOf(error)}.`, fix: "Run it with `node` to see where it fails." }]);
+  }
+}
+
+/** What only the policy itself can judge, a threshold that would let critical calls pass for example. */
+function policyOf({ policy = {} }: ConfigFile, locate: Locate): PolicyOptions {
+  const where = (path: KeyPath): string => {
+    const { source, line } = locate(["policy", ...path], "value");
+    return line === undefined ? source : `${source}:${line}`;
+  };
+  try {
+    const options = policyOptionsFrom(policy, where);
+    createPolicy(options);
+    return options;
+  } catch (error) {
+    if (!(error instanceof RuntimeFault)) throw error;
+    throw new ConfigProblems([{ ...locate(["policy"], "key"), key: "policy", message: error.message, fix: "Correct the policy as said; see docs/reference/policy.md." }]);
+  }
+}
+
+interface Parsed extends Given {
+  readonly data: ConfigFile;
+}
+
+function settingsOf(given: Parsed, file: string | undefined, over: Overrides, folder: string, policy: PolicyOptions): Settings {
+  const { data } = given;
+  const base = file === undefined ? folder : dirname(file);
+  const { ttl_seconds, separate_user, patience = "suspend" } = data.approvals ?? {};
+  return {
+    file,
+    listen: { host: over.host ?? data.listen?.host ?? "127.0.0.1", port: over.port ?? data.listen?.port ?? 7420 },
+    dataFolder: over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
+    autonomy: over.autonomy ?? data.autonomy ?? "A2",
+    agentScopes: data.agent?.scopes ?? [],
+    policy,
+    limits: respelled(data.limits ?? {}),
+    approvals: {
+      patience,
+      ...(ttl_seconds !== undefined && { ttlMs: ttl_seconds * 1000 }),
+      ...(separate_user !== undefined && { separateUser: separate_user }),
+    },
+    servers: serversOf(data.servers ?? {}, base),
+    toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
+    tools: given.tools ?? [],
+    hooks: given.hooks,
+    secrets: given.secrets,
+    logLevel: over.logLevel ?? data.log?.level ?? "warn",
+  };
+}
+
+function respelled(limits: LimitsFile): Settings["limits"] {
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [camel(name), value])); // each key is one of Limits, snake-cased
+}
+
+/** A server starts in the configuration's folder, so that relative arguments mean what they say there. */
+function serversOf(servers: Readonly<Record<string, unknown>>, base: string): Settings["servers"] {
+  const shape = shapeAt(configShape(), ["servers"]);
+  const spelled = fromFileSpelling(servers, shape) as Readonly<Record<string, ServerConfig>>; // the schema is that type's file form
+  return Object.fromEntries(
+    Object.entries(spelled).map(([name, server]) => [name, server.command === undefined ? server : { ...server, cwd: resolve(base, server.cwd ?? ".") }]),
+  );
+}

@@ -1,0 +1,116 @@
+import type { core } from "zod";
+import { type ConfigProblem, type KeyPath, keyText, nearest } from "./problem.ts";
+import { knownKeys, type Shape, shapeAt } from "./shape.ts";
+
+type Issue = core.$ZodIssue;
+/** Where a path stands; without a file there is no line to name. */
+export type Locate = (path: KeyPath, part: "key" | "value") => { readonly source: string; readonly line?: number; readonly column?: number };
+
+/** What a schema has against a configuration, as sentences with the place, the value and what to write instead. */
+export function schemaProblems(issues: readonly Issue[], value: unknown, shape: Shape, locate: Locate): readonly ConfigProblem[] {
+  return issues.flatMap((issue) => problemsOf(issue, [], value, shape, locate));
+}
+
+function problemsOf(issue: Issue, above: KeyPath, value: unknown, shape: Shape, locate: Locate): readonly ConfigProblem[] {
+  const path = [...above, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+  const at = (message: string, fix: string): readonly ConfigProblem[] => [{ ...locate(path, "value"), key: keyText(path), message, fix }];
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => unknownKey([...path, key], key, knownKeys(shapeAt(shape, path)), locate));
+    case "invalid_union": {
+      const branch = likeliest(issue.errors);
+      if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, path, value, shape, locate));
+      return at(`${shown(value, path)} fits none of what may stand here.`, "See docs/reference/configuration.md.");
+    }
+    case "invalid_key":
+    case "invalid_element":
+      return [{ ...locate(path, "key"), key: keyText(path), message: `\`${String(path.at(-1))}\` cannot be a name here.`, fix: fixOf(issue.issues[0]) }];
+    default: {
+      const { message, fix } = said(issue, shown(value, path), path);
+      return at(message, fix);
+    }
+  }
+}
+
+function unknownKey(path: KeyPath, key: string, known: readonly string[], locate: Locate): ConfigProblem {
+  const meant = nearest(key, known);
+  const fix = meant === undefined ? (known.length === 0 ? "Remove it." : `Known here: ${known.join(", ")}.`) : `Did you mean \`${meant}\`?`;
+  return { ...locate(path, "key"), key: keyText(path), message: `\`${key}\` is not a known key.`, fix };
+}
+
+/** Of a choice, the branch that went furthest before something did not fit is the one that was meant. */
+function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const wrongFromTheStart = (issues: readonly Issue[]): boolean => issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
+  const meant = choices.filter((issues) => !wrongFromTheStart(issues));
+  return [...meant].sort((a, b) => a.length - b.length)[0];
+}
+
+function said(issue: Issue, value: string, path: KeyPath): { readonly message: string; readonly fix: string } {
+  switch (issue.code) {
+    case "invalid_type":
+      if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
+      return { message: `${value} is not ${article(issue.expected)}.`, fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.` };
+    case "invalid_value": {
+      const options = issue.values.map(String);
+      const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
+      const list = options.map((option) => `\`${option}\``).join(", ");
+      return { message: `${value} is not one of ${list}.`, fix: meant === undefined ? `Write one of them.` : `Did you mean \`${meant}\`?` };
+    }
+    case "too_small":
+      return { message: `${value} is too small.`, fix: `Write at least ${issue.minimum}${unit(issue.origin)}${issue.inclusive === false ? " and a bit more" : ""}.` };
+    case "too_big":
+      return { message: `${value} is too big.`, fix: `Write at most ${issue.maximum}${unit(issue.origin)}.` };
+    case "invalid_format":
+      return { message: `${value} does not have the right form.`, fix: fixOf(issue) };
+    default:
+      return { message: `${value}: ${issue.message}`, fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.` };
+  }
+}
+
+/** A schema's own check may say how to mend it: `{ message, params: { fix } }`. */
+function fixIn(issue: Issue): string | undefined {
+  const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
+  return typeof fix === "string" ? fix : undefined;
+}
+
+function fixOf(issue: Issue | undefined): string {
+  if (issue === undefined) return "Choose another name.";
+  if (!issue.message.startsWith("Invalid")) return issue.message;
+  return issue.code === "invalid_format" && issue.pattern !== undefined ? `It must match ${issue.pattern}.` : "Write it as docs/reference/configuration.md says.";
+}
+
+const articles: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "a mapping (`key: value` lines)",
+  record: "a mapping (`name: …` lines)",
+  array: "a list (lines that begin with `-`)",
+};
+
+function article(expected: string): string {
+  return articles[expected] ?? expected;
+}
+
+function hint(expected: string, value: string): string {
+  return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value) ? ", in quotes" : "";
+}
+
+function unit(origin: string): string {
+  return origin === "string" ? " characters" : origin === "array" ? " entries" : "";
+}
+
+/** The value as it stands in the file, short; a key's absence is `nothing`. */
+function shown(root: unknown, path: KeyPath): string {
+  let value: unknown = root;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return "nothing";
+    value = (value as Readonly<Record<string | number, unknown>>)[step]; // has it, as was just asked
+  }
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "A list";
+  if (typeof value === "object" && value !== null) return "A mapping";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return `\`${text.length > 60 ? `${text.slice(0, 60)}…` : text}\``;
+}

@@ -1,0 +1,139 @@
+import { realpathSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve, sep } from "node:path";
+import { messageOf } from "../../calls/fault.ts";
+import { connect } from "./connect.ts";
+import type { GlobalFlags, Host, Inspected } from "./host.ts";
+import { readServerFile } from "./server-file.ts";
+
+export interface Finding {
+  readonly level: "ok" | "warn" | "fail";
+  readonly check: string;
+  readonly message: string;
+  readonly fix?: string;
+}
+
+/** In the order in which one failing makes the next pointless; what depends on a broken configuration is not asked. */
+export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
+  yield nodeVersion(process.versions.node);
+  let settings: Inspected;
+  try {
+    settings = await host.inspect(flags);
+  } catch (error) {
+    yield { level: "fail", check: "configuration", message: messageOf(error) };
+    return;
+  }
+  yield configuration(settings);
+  yield* dataFolder(settings.dataFolder);
+  yield clock(settings.dataFolder, host.clock.now());
+  yield* reach(settings);
+  const running = readServerFile(settings.dataFolder);
+  if (running === undefined) yield await port(settings);
+  else yield { level: "ok", check: "port", message: `Postern runs at ${running.url} (process ${running.pid}).` };
+  yield* inside(host, flags);
+}
+
+function nodeVersion(version: string): Finding {
+  const check = "node";
+  if (Number(version.split(".")[0]) >= 24) return { level: "ok", check, message: `Node ${version}` };
+  return { level: "fail", check, message: `Node ${version} is too old.`, fix: "Install Node 24 or newer: https://nodejs.org" };
+}
+
+function configuration({ file, codeNearby }: Inspected): Finding {
+  const check = "configuration";
+  if (file !== undefined) return { level: "ok", check, message: file };
+  if (codeNearby === undefined) return { level: "warn", check, message: "There is none here, so nothing is offered.", fix: "Write postern.yaml, or name one: `--config FILE`." };
+  return { level: "warn", check, message: `\`${codeNearby}\` is code, and is not run because it was not named.`, fix: `If you trust it: \`--config ${codeNearby}\`.` };
+}
+
+function* dataFolder(folder: string): Generator<Finding> {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) {
+    yield { level: "ok", check: "data folder", message: `${folder} (made at the first start)` };
+    return;
+  }
+  yield privateTo(found.mode, "data folder", folder, "0700");
+  for (const name of ["agent.token", "operator.token", "audit.key"]) {
+    const file = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (file !== undefined) yield privateTo(file.mode, name, join(folder, name), "0600");
+  }
+}
+
+function privateTo(mode: number, check: string, path: string, wanted: string): Finding {
+  if ((mode & 0o077) === 0) return { level: "ok", check, message: path };
+  const shown = (mode & 0o777).toString(8).padStart(4, "0");
+  return { level: "fail", check, message: `${path} can be used by others (mode ${shown}).`, fix: `chmod ${wanted} ${JSON.stringify(path)}` };
+}
+
+/** Expiry goes by the wall clock: one that went back lets old approvals live again. */
+function clock(folder: string, now: number): Finding {
+  const check = "clock";
+  const last = ["postern.db", "postern.db-wal", "audit.anchors"].map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  const newest = Math.max(...last);
+  if (newest > now + 5 * 60_000) {
+    return { level: "fail", check, message: `The clock says ${new Date(now).toISOString()}, but the books were written at ${new Date(newest).toISOString()}.`, fix: "Set the clock; let NTP keep it." };
+  }
+  if (now < Date.UTC(2026, 0, 1)) return { level: "fail", check, message: `The clock says ${new Date(now).toISOString()}.`, fix: "Set the clock; let NTP keep it." };
+  return { level: "ok", check, message: new Date(now).toISOString() };
+}
+
+/** No folder a server is given may hold the data folder: its tokens and keys would be the agent's (DESIGN 4). */
+function* reach({ servers, dataFolder: data }: Inspected): Generator<Finding> {
+  const mine = real(data);
+  let clean = true;
+  for (const [name, { args = [], cwd = "." }] of Object.entries(servers)) {
+    for (const argument of args.filter((one) => !one.startsWith("-"))) {
+      const folder = real(resolve(cwd, argument));
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+      if (!isWithin(mine, folder) && !isWithin(folder, mine)) continue;
+      clean = false;
+      yield { level: "fail", check: "reach", message: `Server \`${name}\` is given ${folder}, which shares files with the data folder ${mine}.`, fix: "Give it a folder of its own, `workspace` for example, or move `data` elsewhere." };
+    }
+  }
+  if (clean) yield { level: "ok", check: "reach", message: "no server is given the data folder" };
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path); // it is not there yet; by its name then
+  }
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
+}
+
+function port({ listen }: Inspected): Promise<Finding> {
+  const check = "port";
+  if (listen.port === 0) return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
+  return new Promise((done) => {
+    const server = createServer();
+    server.once("error", (error) => {
+      done({ level: "fail", check, message: `${listen.host}:${listen.port} is not free: ${error.message}.`, fix: `Stop what listens there, or take another: \`--port ${listen.port + 1}\`.` });
+    });
+    server.listen(listen.port, listen.host, () => server.close(() => done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` })));
+  });
+}
+
+/** Store, servers and tools as they really start; a running Postern is asked instead. */
+async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
+  try {
+    const connection = await connect(host, flags, { tools: true });
+    try {
+      const health = await connection.operator.health();
+      if (health.status === "ok") yield { level: "ok", check: "store", message: `opens; ${health.tools} tools are offered` };
+      else yield { level: "fail", check: "store", message: health.problem ?? "It is broken.", fix: "Make room on the disk or mend it, then start again." };
+      for (const { name, status, problem } of health.servers) {
+        const check = `server ${name}`;
+        if (status === "connected") yield { level: "ok", check, message: "connected" };
+        else yield { level: "fail", check, message: problem ?? status, fix: "Run its command by hand; see `servers` in the configuration." };
+      }
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    yield { level: "fail", check: "start", message: messageOf(error) };
+  }
+}

@@ -1,0 +1,156 @@
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import type { AuditEvent } from "../../../audit/log.ts";
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import type { PosternClient, VerificationWire } from "../../http/client.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { type Paint, paintFor } from "../terminal.ts";
+import { relative, table, visible } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
+import { instant, oneOf, wholeNumber } from "./typed.ts";
+
+export interface ShowFlags extends GlobalFlags {
+  readonly type?: string;
+  readonly tool?: string;
+  readonly trace?: string;
+  readonly outcome?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly after?: string;
+  readonly limit?: string;
+}
+
+const outcomes = ["success", "failure", "suppressed", "info"] as const;
+
+export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const found = await work.operator.audit(filterOf(flags, work.now()));
+    if (work.json) printJson(work, found);
+    else work.terminal.out(found.events.length === 0 ? "No events.\n" : eventTable(work, found.events));
+    return exitCodes.ok;
+  });
+}
+
+function filterOf({ type, tool, trace, outcome, since, until, after, limit }: ShowFlags, now: number): Parameters<PosternClient["audit"]>[0] {
+  return {
+    ...(type !== undefined && { type }),
+    ...(tool !== undefined && { tool }),
+    ...(trace !== undefined && { trace_id: trace }),
+    ...(outcome !== undefined && { outcome: oneOf(outcome, outcomes, "--outcome") }),
+    ...(since !== undefined && { since: instant(since, "--since", now) }),
+    ...(until !== undefined && { until: instant(until, "--until", now) }),
+    ...(after !== undefined && { after: wholeNumber(after, "--after") }),
+    ...(limit !== undefined && { limit: wholeNumber(limit, "--limit") }),
+  };
+}
+
+function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[]): string {
+  const rows = events.map((event) => [
+    String(event.seq),
+    relative(Date.parse(event.timestamp), now()),
+    event.type,
+    event.tool_name ?? "",
+    event.decided_by ?? event.principal?.agent ?? "",
+    event.summary,
+  ]);
+  return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) => paint("dim", text));
+}
+
+export interface VerifyFlags extends GlobalFlags {
+  readonly against?: string;
+  readonly publicKey?: string;
+}
+
+/** The running log, or an exported file, which needs no Postern at all. */
+export async function verifyAudit(host: Host, file: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
+  const against = flags.against === undefined ? undefined : await noteFrom(flags.against);
+  if (file !== undefined) return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
+  if (flags.publicKey !== undefined) throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
+  return withPostern(host, flags, { tools: false }, async (work) => printVerification(host, flags, await work.operator.verifyAudit(against)));
+}
+
+/** By the verifier that shares no code with the writer. */
+async function verifyFile(file: string, against: string | undefined, keyFile: string | undefined): Promise<VerificationWire> {
+  const { verifyExport } = await import("../../../audit/verify-export.ts");
+  const publicKey = keyFile === undefined ? undefined : (await readText(keyFile)).trim();
+  const found = await verifyExport(linesOf(file), { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) });
+  return found.intact ? found : { intact: false, events: found.events, first_broken: found.firstBroken, why: found.why };
+}
+
+/** A signed note itself, or the file it was kept in. */
+async function noteFrom(text: string): Promise<string> {
+  return text.includes("\n") ? text : readText(text);
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+async function* linesOf(file: string): AsyncIterable<string> {
+  await readable(file);
+  yield* createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Number.POSITIVE_INFINITY });
+}
+
+async function readable(file: string): Promise<void> {
+  try {
+    await (await open(file, "r")).close();
+  } catch (error) {
+    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+function printVerification({ terminal }: Host, flags: GlobalFlags, found: VerificationWire): ExitCode {
+  if (flags.json === true) printJson({ terminal }, found);
+  else terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
+  return found.intact ? exitCodes.ok : exitCodes.failed;
+}
+
+function verificationLine(found: VerificationWire, paint: Paint): string {
+  if (found.intact) return `${found.events} events, log ${paint("green", "intact")}, ${found.checkpoints} checkpoints, head ${found.head}`;
+  return `${paint("red", "BROKEN")} at event ${found.first_broken} of ${found.events}: ${visible(found.why)}`;
+}
+
+/** To a file that is not there yet, or to standard output. */
+export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async ({ operator, terminal, ...work }) => {
+    if (file === undefined) {
+      for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);
+      return exitCodes.ok;
+    }
+    const handle = await newFile(file);
+    try {
+      for await (const line of operator.exportAudit()) await handle.write(`${line}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (work.json) printJson({ terminal }, { file });
+    else terminal.out(`Exported to ${file}. Check it anywhere: postern audit verify ${file}\n`);
+    return exitCodes.ok;
+  });
+}
+
+async function newFile(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "wx", 0o600);
+  } catch (error) {
+    throw new RuntimeFault("file_unwritable", `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`, { cause: error });
+  }
+}
+
+/** A signed note over everything until now: kept elsewhere, it proves later that nothing was cut off. */
+export async function checkpointAudit(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const checkpoint = await work.operator.checkpoint();
+    if (work.json) printJson(work, checkpoint);
+    else work.terminal.out(checkpoint.note);
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,98 @@
+import type { CallState } from "../../../calls/records.ts";
+import type { CallWire } from "../../wire.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { paintRisk } from "../terminal.ts";
+import { duration, relative, table, visible, visibleLines } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
+import { oneOf, wholeNumber } from "./typed.ts";
+
+export interface CallsFlags extends GlobalFlags {
+  readonly state?: string;
+  readonly tool?: string;
+  readonly run?: string;
+  readonly limit?: string;
+}
+
+const states: readonly CallState[] = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"];
+
+export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode> {
+  const { state, tool, run, limit = "50" } = flags;
+  const where = {
+    limit: wholeNumber(limit, "--limit"),
+    ...(state !== undefined && { state: oneOf(state, states, "--state") }),
+    ...(tool !== undefined && { tool }),
+    ...(run !== undefined && { run_id: run }),
+  };
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const found = await work.operator.calls(where);
+    if (work.json) printJson(work, found);
+    else work.terminal.out(found.calls.length === 0 ? "No calls.\n" : callTable(work, found.calls));
+    return exitCodes.ok;
+  });
+}
+
+function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): string {
+  const rows = calls.map((call) => [
+    call.call_id,
+    call.state,
+    { text: call.risk_level, paint: (text: string) => text.replace(call.risk_level, paintRisk(paint, call.risk_level)) },
+    relative(Date.parse(call.arrived_at), now()),
+    took(call),
+    call.tool,
+    JSON.stringify(call.arguments),
+  ]);
+  return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, terminal.columns, (text) => paint("dim", text));
+}
+
+function took({ started_at, ended_at }: CallWire): string {
+  return started_at === undefined || ended_at === undefined ? "" : duration(Date.parse(ended_at) - Date.parse(started_at));
+}
+
+export async function showCall(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const call = await work.operator.showCall(id);
+    if (work.json) printJson(work, call);
+    else work.terminal.out(callText(work, call));
+    return exitCodes.ok;
+  });
+}
+
+function callText({ paint, now }: Work, call: CallWire): string {
+  const line = (label: string, text = ""): string => (text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`);
+  const { outcome, requested_by: by } = call;
+  return [
+    `${paint("bold", visible(call.tool))}${call.action === "default" ? "" : ` · ${visible(call.action)}`}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
+    line("call", call.call_id),
+    line("asked by", by.user === undefined ? by.agent : `${by.agent} for ${by.user}`),
+    line("run", call.run_id),
+    line("arrived", relative(Date.parse(call.arrived_at), now())),
+    line("took", took(call)),
+    line("approval", call.approval_id),
+    line("arguments", JSON.stringify(call.arguments)),
+    line("refusal", outcome?.refusal?.code),
+    outcome === undefined || outcome.text === "" ? "" : `  ${paint("dim", "outcome")}\n`,
+    ...(outcome === undefined || outcome.text === "" ? [] : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
+    call.state === "unknown" ? `Settle it: postern calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n` : "",
+  ].join("");
+}
+
+export interface SettleFlags extends GlobalFlags {
+  readonly reason?: string;
+}
+
+const settlements = ["succeeded", "failed", "retry"] as const;
+
+/** An operator's word on a call whose outcome is unknown (D20): never a guess of ours, so it needs a reason. */
+export async function settleCall(host: Host, id: string, word: string, flags: SettleFlags): Promise<ExitCode> {
+  const outcome = oneOf(word, settlements, "settle");
+  const { reason } = flags;
+  if (reason === undefined || reason.trim() === "") throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const call = await work.operator.settle(id, outcome, reason);
+    if (work.json) printJson(work, call);
+    else work.terminal.out(callText(work, call));
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,64 @@
+import { autonomies } from "../../../calls/risk.ts";
+import type { ControlChangeWire, ControlsWire } from "../../wire-tools.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { relative, table, visible } from "../text.ts";
+import { oneOf } from "./typed.ts";
+
+export interface ControlFlags extends GlobalFlags {
+  readonly reason?: string;
+}
+
+export function showControls(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return stateAfter(host, flags, ({ operator }) => operator.controls());
+}
+
+export async function controlHistory(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const changes = await work.operator.controlHistory();
+    if (work.json) printJson(work, { changes });
+    else work.terminal.out(changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes));
+    return exitCodes.ok;
+  });
+}
+
+function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChangeWire[]): string {
+  const rows = changes.map(({ at, by, change, value = "", reason = "" }) => [relative(Date.parse(at), now()), by, change, value, reason]);
+  return table(["WHEN", "BY", "CHANGE", "TO", "REASON"], rows, terminal.columns, (text) => paint("dim", text));
+}
+
+/** All calls of everybody, at once. */
+export function switchAll(host: Host, verb: "pause" | "resume", { reason, ...flags }: ControlFlags): Promise<ExitCode> {
+  return stateAfter(host, flags, ({ operator }) => (verb === "pause" ? operator.pause(reason) : operator.unpause(reason)));
+}
+
+export function setAutonomy(host: Host, level: string, { reason, ...flags }: ControlFlags): Promise<ExitCode> {
+  const wanted = oneOf(level.toUpperCase(), autonomies, "autonomy");
+  return stateAfter(host, flags, ({ operator }) => operator.setAutonomy(wanted, reason));
+}
+
+export function switchOne(host: Host, what: "tool" | "server", name: string, to: string, { reason, ...flags }: ControlFlags): Promise<ExitCode> {
+  const on = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
+  return stateAfter(host, flags, ({ operator }) => (what === "tool" ? operator.setTool(name, on, reason) : operator.setServer(name, on, reason)));
+}
+
+async function stateAfter(host: Host, flags: GlobalFlags, change: (work: Work) => Promise<ControlsWire>): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const state = await change(work);
+    if (work.json) printJson(work, state);
+    else work.terminal.out(stateText(work, state));
+    return exitCodes.ok;
+  });
+}
+
+function stateText({ paint }: Work, { paused, autonomy, off_tools, off_servers }: ControlsWire): string {
+  const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
+  const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));
+  return [
+    line("calls", paused ? paint("red", "paused") : paint("green", "running")),
+    line("autonomy", autonomy ?? "none: thresholds decide"),
+    line("tools off", off(off_tools)),
+    line("servers off", off(off_servers)),
+  ].join("");
+}

@@ -1,0 +1,82 @@
+import type { ExplanationWire, ToolWire } from "../../wire-tools.ts";
+import { reasonText } from "../card.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { type Paint, paintRisk } from "../terminal.ts";
+import { type Cell, table, visible, visibleLines } from "../text.ts";
+import { sampleArguments } from "./arguments.ts";
+
+/** What is offered to the agent, at which risk, and what a call would meet now. */
+export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const tools = await work.agent.tools();
+    if (work.json) printJson(work, { tools });
+    else work.terminal.out(await toolTable(work, tools));
+    return exitCodes.ok;
+  });
+}
+
+export async function showTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const tool = await work.agent.showTool(name);
+    if (work.json) printJson(work, tool);
+    else for (const action of tool.actions) work.terminal.out(await toolText(work, action));
+    return exitCodes.ok;
+  });
+}
+
+export async function toolTable(work: Pick<Work, "agent" | "paint" | "terminal">, actions: readonly ToolWire[]): Promise<string> {
+  const { paint, terminal } = work;
+  if (actions.length === 0) return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
+  const rows = await Promise.all(actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)));
+  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) => paint("dim", text));
+}
+
+function rowOf({ tool, action, risk, server = "here", description }: ToolWire, now: WhatNow, paint: Paint): readonly (string | Cell)[] {
+  return [
+    `${tool}${action === "default" ? "" : ` · ${action}`}`,
+    { text: risk, paint: (text) => text.replace(risk, paintRisk(paint, risk)) },
+    now.word,
+    server,
+    description.split("\n")[0] ?? "",
+  ];
+}
+
+interface WhatNow {
+  readonly word: string;
+  readonly explanation?: ExplanationWire;
+}
+
+const words = { ALLOW: "runs", CONFIRM: "asks", PREVIEW: "previews", BLOCK: "blocked", DENY: "denied" } as const;
+
+/** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
+async function whatNow({ agent }: Pick<Work, "agent">, { tool, action, input_schema, unavailable }: ToolWire): Promise<WhatNow> {
+  if (unavailable !== undefined) return { word: "off" };
+  try {
+    const explanation = await agent.explain({ tool, action, arguments: sampleArguments(input_schema) });
+    if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
+    return { word: "depends", explanation }; // made-up arguments that do not fit say nothing about real ones
+  } catch {
+    return { word: "?" }; // the list is worth more than one column of it
+  }
+}
+
+async function toolText(work: Work, action: ToolWire): Promise<string> {
+  const { paint } = work;
+  const now = await whatNow(work, action);
+  const line = (label: string, text: string): string => (text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`);
+  const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
+  const title = `${paint("bold", visible(action.tool))}${action.action === "default" ? "" : ` · ${visible(action.action)}`}`;
+  return [
+    `${title}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
+    ...visibleLines(action.description).map((text) => `  ${text}\n`),
+    line("from", action.server ?? "here"),
+    line("now", `${now.word}${reasons === "" ? "" : `: ${reasons}`}`),
+    line("trouble", action.unavailable ?? ""),
+    line("effects", action.effects),
+    line("scopes", action.scopes.join(", ")),
+    `  ${paint("dim", "arguments")}\n`,
+    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map((text) => `    ${text}\n`),
+  ].join("");
+}

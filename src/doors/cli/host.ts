@@ -1,0 +1,68 @@
+/**
+ * What commands need of the process around them. The command line is a door: it knows neither configuration nor how a
+ * runtime is wired, so main.ts hands both in.
+ *
+ * Invariant: a command works the same on a running Postern and on one started inside for it; it sees only the API.
+ * Next: program.ts (commands and their flags), connect.ts (which Postern), commands/ (one file each).
+ */
+import type { Approver } from "../../approvals/approver.ts";
+import type { Clock } from "../../calls/clock.ts";
+import type { ExitCode } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Flags every command has. */
+export interface GlobalFlags {
+  readonly config?: string;
+  readonly data?: string;
+  readonly port?: string;
+  readonly host?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+}
+
+export interface StartFlags extends GlobalFlags {
+  readonly stdio?: boolean;
+  readonly autonomy?: string;
+  readonly logLevel?: string;
+}
+
+/** Carries a request straight into a door of this process. */
+export type Send = (request: Request) => Promise<Response>;
+
+/** A Postern without a listening door, for the length of one command. */
+export interface Inside {
+  readonly url: string;
+  readonly send: Send;
+  close(): Promise<void>;
+}
+
+export interface InsideNeeds {
+  /** Connect the configured servers and load the tools: needed to call and to list, not to read the books. */
+  readonly tools: boolean;
+  readonly approver?: Approver;
+}
+
+/** What `doctor` looks at. */
+export interface Inspected {
+  /** The configuration, when there is one. */
+  readonly file: string | undefined;
+  /** A configuration in code that was found and, not being named, not run. */
+  readonly codeNearby: string | undefined;
+  readonly dataFolder: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly servers: Readonly<Record<string, { readonly args?: readonly string[]; readonly cwd?: string }>>;
+}
+
+export interface Host {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Where its books, tokens and server.json are; by flags and environment, else as configured. */
+  dataFolder(flags: GlobalFlags): Promise<string>;
+  /** The port asked for by flag or environment, before any configuration. */
+  wantedPort(flags: GlobalFlags): number | undefined;
+  startInside(flags: GlobalFlags, needs: InsideNeeds): Promise<Inside>;
+  /** Serves until it is told to stop. */
+  start(flags: StartFlags): Promise<ExitCode>;
+  /** For `doctor`. Throws with every mistake of the configuration, a line each. */
+  inspect(flags: GlobalFlags): Promise<Inspected>;
+}

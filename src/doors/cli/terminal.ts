@@ -1,0 +1,43 @@
+import { styleText } from "node:util";
+import type { Risk } from "../../calls/call.ts";
+
+/** Where a command writes, and whether a person is there to read and answer. Injected, so that tests need no terminal. */
+export interface Terminal {
+  /** Results: what a pipe should get. */
+  out(text: string): void;
+  /** Everything about the result: problems, hints, progress. */
+  aside(text: string): void;
+  readonly colour: boolean;
+  readonly columns: number;
+  /** False: nothing may prompt. */
+  readonly interactive: boolean;
+  /** Whether `out` goes to a screen, where control characters do harm. */
+  readonly screen: boolean;
+}
+
+export function processTerminal(): Terminal {
+  const { stdout, stderr, stdin } = process;
+  const screen = stdout.isTTY === true;
+  return {
+    out: (text) => void stdout.write(text),
+    aside: (text) => void stderr.write(text),
+    colour: screen && (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb",
+    columns: screen ? stdout.columns : 200,
+    interactive: stdin.isTTY === true && screen,
+    screen,
+  };
+}
+
+type Style = "bold" | "dim" | "red" | "yellow" | "green" | "cyan" | "magenta";
+export type Paint = (style: Style, text: string) => string;
+
+export function paintFor(terminal: Pick<Terminal, "colour">): Paint {
+  return (style, text) => (terminal.colour ? styleText(style, text, { validateStream: false }) : text);
+}
+
+const riskStyles: Readonly<Record<Risk, Style>> = { safe: "green", medium: "cyan", high: "yellow", critical: "red" };
+
+/** Colour never carries the meaning alone: the word stays. */
+export function paintRisk(paint: Paint, risk: string): string {
+  return Object.hasOwn(riskStyles, risk) ? paint(riskStyles[risk as Risk], risk) : risk; // one of its keys, as was just asked
+}

@@ -1,0 +1,86 @@
+/** Characters that move the cursor, hide or reorder text: what strangers' strings must not do to a person who decides. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
+const joiner = "\u{200d}";
+
+/** One line: every control, bidirectional or invisible character is shown as what it is. */
+export function visible(text: string): string {
+  return text.replaceAll(invisible, (character) => {
+    if (character === "\u001b") return "␛";
+    if (character === "\n") return "⏎";
+    if (character === "\t") return "⇥";
+    if (character === joiner) return character; // inside emoji; its width is counted by grapheme
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** As `visible`, but line breaks stay; tabs become spaces. */
+export function visibleLines(text: string): readonly string[] {
+  return text.replaceAll("\t", "    ").replaceAll("\r\n", "\n").split("\n").map(visible);
+}
+
+const wide =
+  /^(?:\p{Emoji_Presentation}|[\u{1100}-\u{115f}\u{2e80}-\u{303e}\u{3041}-\u{33ff}\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{a000}-\u{a4cf}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u;
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+const ascii = /^[ -~]*$/;
+
+/** Columns on a screen. The text holds no colour codes: it is measured before it is painted. */
+export function widthOf(text: string): number {
+  if (ascii.test(text)) return text.length;
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
+  return columns;
+}
+
+/** At most so many columns; what was cut is told by an ellipsis. */
+export function fit(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = "";
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    const next = widthOf(segment);
+    if (used + next > columns - 1) break;
+    kept += segment;
+    used += next;
+  }
+  return `${kept}…`;
+}
+
+export interface Cell {
+  readonly text: string;
+  /** Colours; gets exactly the padded text, so that columns stay aligned. */
+  readonly paint?: (text: string) => string;
+}
+
+/** Aligned columns under their headings; the last one is cut at the screen's edge. */
+export function table(headings: readonly string[], rows: readonly (readonly (string | Cell)[])[], columns: number, dim: (text: string) => string): string {
+  const cells = rows.map((row) => row.map((cell): Cell => (typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) })));
+  const widths = headings.map((heading, i) => Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[i]?.text ?? ""))));
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+  const last = widths.length - 1;
+  const line = (row: readonly Cell[]): string =>
+    row
+      .map(({ text, paint = (same) => same }, i) => {
+        const cut = i === last ? fit(text, Math.max(12, columns - before)) : text;
+        return paint(cut) + (i === last ? "" : " ".repeat((widths[i] ?? 0) - widthOf(cut) + 2));
+      })
+      .join("");
+  return [dim(line(headings.map((text) => ({ text })))), ...cells.map(line)].map((text) => `${text.trimEnd()}\n`).join("");
+}
+
+/** `3 min ago`, `in 12 min`, `now`. Exact times are for --json. */
+export function relative(at: number, now: number): string {
+  const seconds = Math.round(Math.abs(at - now) / 1000);
+  if (seconds < 2) return "now";
+  const text = duration(seconds * 1000);
+  return at > now ? `in ${text}` : `${text} ago`;
+}
+
+/** In the one unit that says most: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}

@@ -1,0 +1,168 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { constants, type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Principal } from "../calls/call.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import type { Decider } from "../face.ts";
+
+/**
+ * Whom a token speaks for. Both may call; only an operator may decide, and the runtime never lets a credential decide
+ * what it asked for itself (D18).
+ */
+export type Who =
+  | { readonly role: "agent"; readonly principal: Principal; readonly scopes: readonly string[] }
+  | { readonly role: "operator"; readonly principal: Principal; readonly scopes: readonly string[]; readonly decider: Decider };
+
+export interface Credentials {
+  /** What was not as it should be in the folder and was put right: a sentence each. */
+  readonly notices: readonly string[];
+  /** Whom an `Authorization` header speaks for. Undefined: nobody, whatever the reason. Takes the same time for every wrong token. */
+  authenticate(header: string | null | undefined): Who | undefined;
+}
+
+export interface CredentialOptions {
+  /** Scopes the agent's token grants; a request may name some of them. `"*"`: any. */
+  readonly agentScopes?: readonly string[];
+}
+
+const tokenBytes = 32;
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The two tokens of a data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
+ *
+ * @throws RuntimeFault `token_unreadable` when a token file is not one: it names the file and what to do.
+ */
+export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
+  const notices: string[] = [];
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await tightenFolder(folder, notices);
+  const agent = await openToken(join(folder, "agent.token"), notices);
+  const operator = await openToken(join(folder, "operator.token"), notices);
+  return new TokenCredentials(agent, operator, options.agentScopes ?? [], notices);
+}
+
+/**
+ * A token as a client on the same machine reads it; undefined when there is none yet.
+ *
+ * @throws RuntimeFault `token_unreadable`
+ */
+export async function readToken(folder: string, role: Who["role"]): Promise<string | undefined> {
+  const path = join(folder, `${role}.token`);
+  const file = await openExisting(path);
+  if (file === undefined) return undefined;
+  try {
+    return checkedToken(path, await file.readFile("utf8"));
+  } finally {
+    await file.close();
+  }
+}
+
+class TokenCredentials implements Credentials {
+  readonly notices: readonly string[];
+  readonly #agentDigest: Buffer;
+  readonly #operatorDigest: Buffer;
+  readonly #agent: Who;
+  readonly #operator: Who;
+
+  constructor(agentToken: string, operatorToken: string, agentScopes: readonly string[], notices: readonly string[]) {
+    this.#agentDigest = digest(agentToken);
+    this.#operatorDigest = digest(operatorToken);
+    this.notices = notices;
+    this.#agent = {
+      role: "agent",
+      principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
+      scopes: agentScopes,
+    };
+    this.#operator = {
+      role: "operator",
+      principal: { tenant: "default", agent: "operator-cli", user: "operator", via: "token:operator" },
+      scopes: ["*"],
+      decider: { user: "operator", via: "token:operator", tenant: "default" },
+    };
+  }
+
+  authenticate(header: string | null | undefined): Who | undefined {
+    const token = /^Bearer +([A-Za-z0-9_-]+)$/i.exec(header ?? "")?.[1] ?? "";
+    const given = digest(token);
+    // Both are compared, always: the time tells nothing about which one was near.
+    const isAgent = timingSafeEqual(given, this.#agentDigest);
+    const isOperator = timingSafeEqual(given, this.#operatorDigest);
+    if (isOperator) return this.#operator;
+    return isAgent ? this.#agent : undefined;
+  }
+}
+
+async function openToken(path: string, notices: string[]): Promise<string> {
+  const existing = await openExisting(path);
+  if (existing === undefined) return makeToken(path);
+  try {
+    const { mode } = await existing.stat();
+    if ((mode & 0o077) !== 0) {
+      await existing.chmod(0o600);
+      notices.push(`\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`);
+    }
+    return checkedToken(path, await existing.readFile("utf8"));
+  } finally {
+    await existing.close();
+  }
+}
+
+async function openExisting(path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw unreadable(path, codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`, error);
+  }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw unreadable(path, "is not a file");
+}
+
+async function makeToken(path: string): Promise<string> {
+  const token = randomBytes(tokenBytes).toString("base64url");
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(`${token}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return token;
+}
+
+async function tightenFolder(folder: string, notices: string[]): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    const { mode } = await stat(folder);
+    if ((mode & 0o077) === 0) return;
+    await handle.chmod(0o700);
+    notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
+  } finally {
+    await handle.close();
+  }
+}
+
+function checkedToken(path: string, text: string): string {
+  const token = text.trim();
+  if (!tokenPattern.test(token)) throw unreadable(path, "does not hold a token of 43 characters");
+  return token;
+}
+
+function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
+  return new RuntimeFault("token_unreadable", `\`${path}\` ${why}; remove it and a new token is made at the next start.`, { cause });
+}
+
+function digest(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, "0");
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}

@@ -1,0 +1,160 @@
+import { z } from "@hono/zod-openapi";
+import type { ZodType } from "zod";
+import type { HealthWire } from "../wire-tools.ts";
+
+/** Good answers as the OpenAPI document shows them. They describe and check nothing: wire.ts is what makes the answers. */
+
+const text = z.string();
+const when = z.string().openapi({ format: "date-time" });
+const free = z.unknown().openapi({ description: "Any JSON." });
+const object = z.record(z.string(), z.unknown());
+const risk = z.enum(["safe", "medium", "high", "critical"]).openapi("Risk");
+const autonomy = z.enum(["A0", "A1", "A2", "A3", "A4"]).openapi("Autonomy");
+const verdict = z.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]).openapi("Verdict");
+const principal = z.object({ tenant: text, agent: text, user: text.optional(), via: text.optional() }).openapi("Principal");
+const reason = z.object({ rule: text, says: text, where: text.optional() }).openapi("Reason");
+
+const preview = z
+  .object({ summary: text, diff: text.optional(), details: free.optional(), supported: z.boolean(), problem: text.optional() })
+  .openapi("Preview");
+
+const refusal = z
+  .object({ code: text, message: text, retry: z.enum(["never", "later", "changed", "same-key", "ask-again"]), details: free.optional() })
+  .openapi("Refusal");
+
+export const problemAnswer: ZodType = z
+  .object({ error: z.object({ code: text, message: text, retry: text.optional(), details: free.optional(), trace_id: text.optional() }) })
+  .openapi("Problem");
+
+export const outcomeAnswer: ZodType = z
+  .object({
+    status: z.enum(["ok", "error", "denied", "pending", "preview"]),
+    call_id: text,
+    content: z.array(object),
+    text,
+    structured: free.optional(),
+    artifact: text.optional(),
+    files: z.array(z.object({ path: text, media_type: text, artifact: text })).optional(),
+    preview: preview.optional(),
+    refusal: refusal.optional(),
+    approval_id: text.optional(),
+    expires_at: when.optional(),
+    how_to_approve: text.optional(),
+    replayed: z.boolean().optional(),
+    timed_out: z.boolean().optional(),
+  })
+  .openapi("Outcome");
+
+export const callAnswer: ZodType = z
+  .object({
+    call_id: text,
+    number: z.number().int(),
+    key: text,
+    state: z.enum(["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"]),
+    tool: text,
+    action: text,
+    arguments: object,
+    arguments_digest: text,
+    requested_by: principal,
+    run_id: text,
+    trace_id: text,
+    task_id: text.optional(),
+    step_id: text.optional(),
+    parent_id: text.optional(),
+    autonomy_level: autonomy.optional(),
+    risk_level: risk,
+    idempotency_key: text.optional(),
+    idempotent: z.boolean(),
+    retryable: z.boolean(),
+    approval_id: text.optional(),
+    arrived_at: when,
+    started_at: when.optional(),
+    ended_at: when.optional(),
+    outcome: outcomeAnswer.optional(),
+  })
+  .openapi("Call");
+export const callsAnswer: ZodType = z.object({ calls: z.array(callAnswer), next_before: z.number().int().optional() });
+
+export const approvalAnswer: ZodType = z
+  .object({
+    approval_id: text,
+    status: z.enum(["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"]),
+    created_at: when,
+    expires_at: when,
+    trace_id: text,
+    refs: z.object({ run: text, key: text }),
+    requested_by: principal,
+    risk_level: risk,
+    autonomy_level: text.optional(),
+    what: z.object({ tool: text, action: text, arguments: object }),
+    asked: object.optional(),
+    why: z.array(reason),
+    summary: text.optional(),
+    preview: preview.optional(),
+    preview_digest: text.optional(),
+    policy_version: text,
+    definition: text,
+    binding: text,
+    how_to_approve: text,
+    decision: z.object({ as: text, by: text, via: text, at: when, reason: text.optional() }).optional(),
+  })
+  .openapi("Approval");
+export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer) });
+
+const tool = z
+  .object({
+    tool: text,
+    action: text,
+    title: text.optional(),
+    description: text,
+    server: text.optional(),
+    kind: text,
+    tool_type: text,
+    input_schema: object,
+    output_schema: object.optional(),
+    risk,
+    risk_source: z.enum(["declared", "operator", "default"]),
+    effects: z.enum(["read", "write", "destructive"]),
+    scopes: z.array(text),
+    permissions: z.array(text),
+    idempotent: z.boolean(),
+    require_idempotency_key: z.boolean(),
+    previews: z.boolean(),
+    suspends: z.boolean(),
+    detached: z.boolean(),
+    timeout_ms: z.number().optional(),
+    approval_ttl_ms: z.number().optional(),
+    definition: text,
+    unavailable: text.optional(),
+    health: object.optional(),
+  })
+  .openapi("Tool");
+export const toolsAnswer: ZodType = z.object({ tools: z.array(tool) });
+export const toolAnswer: ZodType = z.object({ tool: text, actions: z.array(tool) });
+
+const decided = z.object({ verdict, risk, reasons: z.array(reason), policy_version: text, missing_scope: text.optional() }).openapi("Decision");
+export const explanationAnswer: ZodType = z
+  .object({ reached: z.enum(["verdict", "refused"]), decision: decided.optional(), facts: object.optional(), summary: text.optional(), refusal: refusal.optional() })
+  .openapi("Explanation");
+
+export const auditAnswer: ZodType = z.object({ events: z.array(object), next_after: z.number().int().optional() });
+export const checkpointAnswer: ZodType = z.object({ note: text });
+export const verificationAnswer: ZodType = z
+  .object({ intact: z.boolean(), events: z.number().int(), head: text.optional(), checkpoints: z.number().int().optional(), first_broken: z.number().int().optional(), why: text.optional() })
+  .openapi("Verification");
+
+export const controlsAnswer: ZodType = z
+  .object({ paused: z.boolean(), autonomy: autonomy.nullable(), off_tools: z.array(text), off_servers: z.array(text) })
+  .openapi("Controls");
+export const controlHistoryAnswer: ZodType = z.object({
+  changes: z.array(z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() })),
+});
+
+export const healthAnswer: ZodType<HealthWire> = z
+  .object({
+    status: z.enum(["ok", "broken"]),
+    problem: text.optional(),
+    tools: z.number().int(),
+    servers: z.array(z.object({ name: text, status: z.enum(["connected", "connecting", "disconnected"]), problem: text.optional() })),
+  })
+  .openapi("Health") as ZodType<HealthWire>; // zod says `string | undefined` where the wire type leaves the field out

@@ -1,0 +1,76 @@
+import type { Json } from "../../calls/json.ts";
+import type { ToolOutcome } from "../../calls/outcome.ts";
+import { type Retry, refusals } from "../../calls/refusals.ts";
+import { decisionProblems } from "../../approvals/decision.ts";
+import { outcomeToWire } from "../wire.ts";
+
+/** What this door itself may refuse, and by which HTTP number; a call's own refusals are in calls/refusals.ts. */
+const doorProblems = {
+  json_invalid: 400,
+  token_missing: 401,
+  token_invalid: 401,
+  operator_only: 403,
+  page_refused: 403,
+  route_unknown: 404,
+  tool_unknown: 404,
+  call_unknown: 404,
+  artifact_unavailable: 404,
+  method_not_allowed: 405,
+  not_unknown: 409,
+  body_too_large: 413,
+  content_type_refused: 415,
+  host_refused: 421,
+  request_invalid: 422,
+  too_many_attempts: 429,
+  internal: 500,
+  mcp_not_served: 501,
+} as const;
+
+export const problems: typeof doorProblems & typeof decisionProblems = { ...doorProblems, ...decisionProblems };
+export type ProblemCode = keyof typeof problems;
+
+export interface ProblemWire {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retry?: Retry | undefined;
+    readonly details?: Json | undefined;
+    readonly trace_id?: string | undefined;
+  };
+}
+
+interface More {
+  readonly details?: Json;
+  readonly traceId?: string;
+  /** Beside `error`: the record that was decided already, for example. */
+  readonly beside?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function answer(body: object, status = 200): Response {
+  return Response.json(body, { status });
+}
+
+/** @param message what was wrong, with the value, and what to do */
+export function problem(code: ProblemCode, message: string, more: More = {}): Response {
+  const error: ProblemWire["error"] = { code, message, details: more.details, trace_id: more.traceId };
+  return Response.json({ error, ...more.beside }, { status: problems[code], headers: { ...more.headers } });
+}
+
+/** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */
+export function answerOutcome(outcome: ToolOutcome): Response {
+  return answer(outcomeToWire(outcome), statusOf(outcome));
+}
+
+function statusOf(outcome: ToolOutcome): number {
+  switch (outcome.status) {
+    case "ok":
+    case "preview":
+      return 200;
+    case "pending":
+      return 202;
+    case "error":
+    case "denied":
+      return refusals[outcome.refusal?.code ?? "tool_failed"].http;
+  }
+}

@@ -1,0 +1,147 @@
+import { z } from "@hono/zod-openapi";
+import type { CallState } from "../../calls/records.ts";
+import type { CallContext, CallRequest, Settled } from "../../face.ts";
+import type { Who } from "../credentials.ts";
+import { callToWire, contextFromWire } from "../wire.ts";
+import { explanationToWire } from "../wire-tools.ts";
+import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./answer-schemas.ts";
+import { answer, answerOutcome, problem } from "./answers.ts";
+import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
+import { type Asked, nothing, operatorRoute, type Route, route } from "./route.ts";
+import { visibleCall, visibleCalls } from "./visible.ts";
+
+interface CallQuery {
+  readonly state?: CallState | undefined;
+  readonly tool?: string | undefined;
+  readonly run_id?: string | undefined;
+  readonly before?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+const callQuery: z.ZodType<CallQuery> = z.strictObject({
+  state: callState.optional(),
+  tool: name.optional(),
+  run_id: runId.optional(),
+  before: position.optional(),
+  limit: limit.optional(),
+});
+
+interface SettleFields {
+  readonly outcome: "succeeded" | "failed" | "retry";
+  readonly reason: string;
+}
+
+const settleFields: z.ZodType<SettleFields> = z.strictObject({ outcome: z.enum(["succeeded", "failed", "retry"]), reason });
+
+export const callRoutes: readonly Route[] = [
+  route({
+    method: "post",
+    path: "/v1/calls",
+    summary: "Call a tool. The outcome is the body; 202 when it waits for a person.",
+    body: callFields,
+    query: nothing,
+    answers: outcomeAnswer,
+    run: async (asked) => {
+      const context = contextOf(asked);
+      return context instanceof Response ? context : answerOutcome(await asked.runtime.invoke(requestOf(asked.body), context));
+    },
+  }),
+  route({
+    method: "post",
+    path: "/v1/explain",
+    summary: "What would be decided about a call, and every rule that shaped it. Nothing is run.",
+    body: callFields,
+    query: nothing,
+    answers: explanationAnswer,
+    run: async (asked) => {
+      const context = contextOf(asked);
+      if (context instanceof Response) return context;
+      return answer(explanationToWire(await asked.runtime.explain(requestOf(asked.body), context)));
+    },
+  }),
+  route({
+    method: "get",
+    path: "/v1/calls",
+    summary: "Calls, new to old. An agent sees its own.",
+    body: nothing,
+    query: callQuery,
+    answers: callsAnswer,
+    run: ({ runtime, by, query }) => listCalls(runtime, by, query),
+  }),
+  route({
+    method: "get",
+    path: "/v1/calls/{id}",
+    summary: "One call, by its id or its key.",
+    body: nothing,
+    query: nothing,
+    answers: callAnswer,
+    run: async ({ runtime, by, part }) => {
+      const record = await visibleCall(runtime, by, part("id"));
+      return record === undefined ? unknownCall(part("id")) : answer(callToWire(record));
+    },
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/calls/{id}/settle",
+    summary: "An operator's word on a call whose outcome is unknown (SPEC 9.6).",
+    body: settleFields,
+    query: nothing,
+    answers: callAnswer,
+    run: async ({ runtime, by, part, body }) => {
+      if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
+      return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, by.decider));
+    },
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/calls/{id}/reconcile",
+    summary: "Ask the tool itself what became of a call whose outcome is unknown.",
+    body: nothing,
+    query: nothing,
+    answers: callAnswer,
+    run: async ({ runtime, by, part }) => {
+      if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
+      return answerSettled(await runtime.ledger.reconcile(part("id")));
+    },
+  }),
+];
+
+async function listCalls(runtime: Asked<unknown, unknown>["runtime"], by: Who, query: CallQuery): Promise<Response> {
+  const most = query.limit ?? 100;
+  const where = {
+    ...(query.state !== undefined && { state: query.state }),
+    ...(query.tool !== undefined && { tool: query.tool }),
+    ...(query.run_id !== undefined && { runId: query.run_id }),
+    ...(query.before !== undefined && { before: query.before }),
+  };
+  const records = await visibleCalls(runtime, by, where, most);
+  const next = records.length === most ? records.at(-1)?.call.number : undefined;
+  return answer({ calls: records.map(callToWire), next_before: next });
+}
+
+function requestOf({ tool, action, arguments: given }: CallFields): CallRequest {
+  return { tool, ...(action !== undefined && { action }), ...(given !== undefined && { arguments: given }) };
+}
+
+/** Who it is comes from the token alone; what the body claims can only narrow what the token grants (DESIGN 3). */
+function contextOf({ body, by, headers, signal }: Asked<CallFields, unknown>): CallContext | Response {
+  const header = headers.get("idempotency-key") ?? undefined;
+  if (header !== undefined && body.idempotency_key !== undefined && header !== body.idempotency_key) {
+    return problem("request_invalid", "The `Idempotency-Key` header and `idempotency_key` name two different keys; send one.");
+  }
+  if (header !== undefined && !name.safeParse(header).success) {
+    return problem("request_invalid", "The `Idempotency-Key` header must hold 1 to 256 characters and no control character.");
+  }
+  const scopes = (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*"));
+  const key = header === undefined ? {} : { idempotencyKey: header };
+  return { ...contextFromWire(body), ...key, principal: by.principal, scopes, signal };
+}
+
+function answerSettled(settled: Settled): Response {
+  if (settled.settled) return answer(callToWire(settled.call));
+  return problem(settled.why, settled.message, settled.call && { beside: { call: callToWire(settled.call) } });
+}
+
+function unknownCall(id: string): Response {
+  return problem("call_unknown", `There is no call \`${id.slice(0, 200)}\`.`);
+}

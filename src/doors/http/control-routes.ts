@@ -1,0 +1,87 @@
+import { z } from "@hono/zod-openapi";
+import type { Autonomy } from "../../calls/call.ts";
+import { controlChangeToWire, controlsToWire } from "../wire-tools.ts";
+import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
+import { answer } from "./answers.ts";
+import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
+import { nothing, operatorRoute, type Route } from "./route.ts";
+
+interface AutonomyFields extends ReasonFields {
+  readonly level: Autonomy;
+}
+
+interface SwitchFields extends ReasonFields {
+  readonly enabled: boolean;
+}
+
+const autonomyFields: z.ZodType<AutonomyFields> = z.strictObject({ level: autonomy, reason: reason.optional() });
+const switchFields: z.ZodType<SwitchFields> = z.strictObject({ enabled: z.boolean(), reason: reason.optional() });
+
+/** The operator's switches (SPEC 18, D30). Who turned one is the token's word. */
+export const controlRoutes: readonly Route[] = [
+  operatorRoute({
+    method: "get",
+    path: "/v1/controls",
+    summary: "The switches as they are.",
+    body: nothing,
+    query: nothing,
+    answers: controlsAnswer,
+    run: ({ runtime }) => answer(controlsToWire(runtime.controls.state)),
+  }),
+  operatorRoute({
+    method: "get",
+    path: "/v1/controls/history",
+    summary: "Every change of a switch, new to old.",
+    body: nothing,
+    query: nothing,
+    answers: controlHistoryAnswer,
+    run: async ({ runtime }) => answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/controls/pause",
+    summary: "Refuse every call from now on.",
+    body: reasonFields,
+    query: nothing,
+    answers: controlsAnswer,
+    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.pause(by.decider.user, body.reason))),
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/controls/resume",
+    summary: "Let calls pass again.",
+    body: reasonFields,
+    query: nothing,
+    answers: controlsAnswer,
+    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.resume(by.decider.user, body.reason))),
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/controls/autonomy",
+    summary: "What agents may do unasked, A0 to A4.",
+    body: autonomyFields,
+    query: nothing,
+    answers: controlsAnswer,
+    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason))),
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/controls/tools/{name}",
+    summary: "Switch one tool on or off.",
+    body: switchFields,
+    query: nothing,
+    answers: controlsAnswer,
+    run: async ({ runtime, by, part, body }) =>
+      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason))),
+  }),
+  operatorRoute({
+    method: "post",
+    path: "/v1/controls/servers/{name}",
+    summary: "Switch one upstream server with all its tools on or off.",
+    body: switchFields,
+    query: nothing,
+    answers: controlsAnswer,
+    run: async ({ runtime, by, part, body }) =>
+      answer(controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, by.decider.user, body.reason))),
+  }),
+];

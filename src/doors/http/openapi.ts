@@ -1,0 +1,35 @@
+import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import type { Env } from "hono";
+import { problemAnswer } from "./answer-schemas.ts";
+import { nothing, type Route } from "./route.ts";
+
+/** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
+export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: readonly Route[]): object {
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  for (const route of routes) app.openAPIRegistry.registerPath(configOf(route));
+  return app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: { title: "Postern", version: "1", description: "The gate that every tool call of every agent passes." },
+  });
+}
+
+function configOf(route: Route): RouteConfig {
+  const good = typeof route.answers === "string" ? { [route.answers]: { schema: { type: "string" as const } } } : { "application/json": { schema: route.answers } };
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  return {
+    method: route.method,
+    path: route.path,
+    summary: route.summary,
+    description: route.may === "operator" ? "Needs the operator's token." : "Either token.",
+    security: [{ token: [] }],
+    parameters: names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+    request: {
+      ...(route.query instanceof z.ZodObject && { query: route.query }),
+      ...(route.body !== nothing && { body: { content: { "application/json": { schema: route.body } } } }),
+    },
+    responses: {
+      200: { description: "Done.", content: good },
+      default: { description: "Refused: `error.code` says why.", content: { "application/json": { schema: problemAnswer } } },
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { RuntimeFault } from "../../calls/fault.ts";
+import { problem } from "./answers.ts";
+import type { HttpDoor } from "./http-door.ts";
+
+export interface ListenOptions {
+  readonly door: HttpDoor;
+  /** Default: `127.0.0.1`, so that nobody outside this machine gets as far as the token. */
+  readonly host?: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more connections, lets open requests end, then closes idle ones. `graceMs` bounds the wait (default 5 s). */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** What clients on this machine call it: what the door's `hosts` should be when it listens on loopback. */
+export function loopbackHosts(port: number): readonly string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
+}
+
+/** @throws RuntimeFault `port_taken`, `listen_failed` */
+export async function listen({ door, host = "127.0.0.1", port }: ListenOptions): Promise<Listening> {
+  const server = createServer(door);
+  await bound(server, host, port);
+  const address = server.address();
+  const listeningPort = isAddress(address) ? address.port : port;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${name}:${listeningPort}`, port: listeningPort, close: (graceMs = 5_000) => closed(server, graceMs) };
+}
+
+function createServer(door: HttpDoor): Server {
+  const server = createAdaptorServer({
+    // The server gives Node's own request and response beside the standard ones.
+    fetch: (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
+    overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
+    serverOptions: {
+      headersTimeout: 10_000,
+      // A caller may hold the line for a person, but not while sending its request.
+      requestTimeout: 60_000,
+      keepAliveTimeout: 5_000,
+      maxHeaderSize: 16_384,
+    },
+  }) as Server; // plain HTTP/1.1, because no other `createServer` was given
+  server.maxRequestsPerSocket = 10_000;
+  server.on("clientError", refuseGarbage);
+  return server;
+}
+
+/** What is not HTTP at all gets an answer in the same form, and the line is cut. */
+function refuseGarbage(_: Error, socket: Socket): void {
+  if (!socket.writable) return void socket.destroy();
+  const body = JSON.stringify({ error: { code: "request_invalid", message: "This is not an HTTP request." } });
+  socket.end(`HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+}
+
+function bound(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));
+    server.listen({ host, port }, resolve);
+  });
+}
+
+function listenFault(error: NodeJS.ErrnoException, host: string, port: number): RuntimeFault {
+  if (error.code === "EADDRINUSE") {
+    return new RuntimeFault("port_taken", `Port ${port} on ${host} is taken; stop what uses it or choose another with \`--port\`.`, { cause: error });
+  }
+  return new RuntimeFault("listen_failed", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, { cause: error });
+}
+
+function closed(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}

@@ -1,0 +1,95 @@
+import { z } from "@hono/zod-openapi";
+import { RuntimeFault } from "../../calls/fault.ts";
+import type { Runtime } from "../../face.ts";
+import type { Action } from "../../tools/tool.ts";
+import type { Who } from "../credentials.ts";
+import { type ToolWire, toolToWire } from "../wire-tools.ts";
+import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
+import { answer, problem } from "./answers.ts";
+import { name } from "./fields.ts";
+import { nothing, type Route, route } from "./route.ts";
+
+interface ArtifactQuery {
+  readonly agent?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+const artifactQuery: z.ZodType<ArtifactQuery> = z.strictObject({ agent: name.optional(), user: name.optional() });
+
+export const toolRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/v1/tools",
+    summary: "Every action this token may be shown, with its risk, schema and health.",
+    body: nothing,
+    query: nothing,
+    answers: toolsAnswer,
+    run: ({ runtime, by }) => answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
+  }),
+  route({
+    method: "get",
+    path: "/v1/tools/{name}",
+    summary: "One tool: each of its actions.",
+    body: nothing,
+    query: nothing,
+    answers: toolAnswer,
+    run: ({ runtime, by, part }) => {
+      const actions = offeredTo(runtime, by).filter(({ tool }) => tool === part("name"));
+      if (actions.length === 0) return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
+      return answer({ tool: part("name"), actions: actions.map((action) => describe(runtime, action)) });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/v1/artifacts/{digest}",
+    summary: "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
+    body: nothing,
+    query: artifactQuery,
+    answers: "application/octet-stream",
+    run: ({ runtime, by, part, query }) => sendArtifact(runtime, by, part("digest"), query),
+  }),
+  route({
+    method: "get",
+    path: "/v1/health",
+    summary: "What works and what does not, in detail.",
+    body: nothing,
+    query: nothing,
+    answers: healthAnswer,
+    run: ({ runtime }) => answer(runtime.health()),
+  }),
+];
+
+/** An operator is shown everything; an agent what policy lets it see. */
+function offeredTo(runtime: Runtime, by: Who): readonly Action[] {
+  return by.role === "operator" ? runtime.offered() : runtime.offered(by.principal);
+}
+
+function describe(runtime: Runtime, action: Action): ToolWire {
+  return toolToWire(action, { unavailable: runtime.tools.unavailable(action) });
+}
+
+async function sendArtifact(runtime: Runtime, by: Who, digest: string, query: ArtifactQuery): Promise<Response> {
+  const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
+  if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
+  if (by.role === "agent" && (query.agent !== undefined || query.user !== undefined)) {
+    return problem("request_invalid", "Only an operator may name whose artifact it is; leave `agent` and `user` out.");
+  }
+  const { tenant } = by.principal;
+  const named = query.agent === undefined ? undefined : { tenant, agent: query.agent, ...(query.user !== undefined && { user: query.user }) };
+  try {
+    const { meta, bytes } = await runtime.artifacts.open(digest, named ?? by.principal);
+    return new Response(Buffer.from(bytes), { headers: artifactHeaders(digest, meta.mediaType) });
+  } catch (error) {
+    if (error instanceof RuntimeFault && error.code === "artifact_unavailable") return missing;
+    throw error;
+  }
+}
+
+/** A stranger's bytes: saved, never shown; a media type that is none would be a header of the stranger's making. */
+function artifactHeaders(digest: string, mediaType: string): Record<string, string> {
+  const isPlain = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/.test(mediaType);
+  return {
+    "content-type": isPlain ? mediaType : "application/octet-stream",
+    "content-disposition": `attachment; filename="${digest.slice(0, 16)}"`,
+  };
+}

@@ -1,0 +1,151 @@
+import { type Json, maxDepth } from "../calls/json.ts";
+
+export interface StrictLimits {
+  /** Nested containers, the outermost counted. */
+  readonly maxDepth?: number;
+}
+
+export type Strict =
+  | { readonly value: Json }
+  /** `position` counts UTF-16 units from 0. */
+  | { readonly problem: string; readonly position?: number };
+
+interface Problem {
+  readonly problem: string;
+  readonly position?: number;
+}
+
+/** An object's names so far; an array has none. */
+interface Frame {
+  readonly names: Set<string> | undefined;
+  expectsName: boolean;
+}
+
+/**
+ * Reads JSON that means one thing only, so that what is shown, bound, stored and run is the same (D18).
+ *
+ * `JSON.parse` decides the grammar; this refuses what it lets pass silently: a name given twice, `__proto__`,
+ * whole numbers it would round, numbers it turns into infinity, halves of surrogate pairs, a byte order mark, endless nesting.
+ *
+ * Contract: never throws, and its work and memory grow with the text only.
+ */
+export function parseStrict(text: string, limits: StrictLimits = {}): Strict {
+  if (text.startsWith("\ufeff")) return { problem: "The text begins with a byte order mark; send it without.", position: 0 };
+  if (!text.isWellFormed()) return { problem: "The text holds half of a surrogate pair." };
+  const problem = new Scan(text, limits.maxDepth ?? maxDepth).firstProblem();
+  if (problem !== undefined) return problem;
+  try {
+    return { value: JSON.parse(text) as Json }; // JSON.parse makes nothing but JSON
+  } catch (error) {
+    return notJson(error);
+  }
+}
+
+/**
+ * One pass over the text before it is parsed: malformed text may pass here, because the parser refuses it afterwards;
+ * well-formed text is read exactly.
+ */
+class Scan {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #frames: Frame[] = [];
+  #at = 0;
+
+  constructor(text: string, depth: number) {
+    this.#text = text;
+    this.#maxDepth = depth;
+  }
+
+  firstProblem(): Problem | undefined {
+    while (this.#at < this.#text.length) {
+      const problem = this.#step(this.#text.charCodeAt(this.#at));
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #step(code: number): Problem | undefined {
+    if (code === 0x22) return this.#string(); // "
+    if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return this.#number(); // - or a digit
+    const frame = this.#frames.at(-1);
+    if (code === 0x7b || code === 0x5b) return this.#open(code === 0x7b); // { [
+    if (code === 0x7d || code === 0x5d) this.#frames.pop(); // } ]
+    else if (frame !== undefined && code === 0x2c) frame.expectsName = true; // ,
+    else if (frame !== undefined && code === 0x3a) frame.expectsName = false; // :
+    this.#at += 1;
+    return undefined;
+  }
+
+  #open(isObject: boolean): Problem | undefined {
+    if (this.#frames.length >= this.#maxDepth) {
+      return { problem: `Nested deeper than ${this.#maxDepth} levels.`, position: this.#at };
+    }
+    this.#frames.push({ names: isObject ? new Set() : undefined, expectsName: true });
+    this.#at += 1;
+    return undefined;
+  }
+
+  #string(): Problem | undefined {
+    const start = this.#at;
+    const end = closingQuote(this.#text, start);
+    this.#at = end;
+    const raw = this.#text.slice(start, end);
+    const decoded = raw.includes("\\") ? decode(raw) : raw.slice(1, -1);
+    if (decoded === undefined) return { problem: `The string ${shown(raw)} is not valid JSON.`, position: start };
+    if (!decoded.isWellFormed()) return { problem: `The string ${shown(raw)} holds half of a surrogate pair.`, position: start };
+    const frame = this.#frames.at(-1);
+    if (frame?.names === undefined || !frame.expectsName) return undefined;
+    if (decoded === "__proto__") return { problem: "The name `__proto__` is not accepted.", position: start };
+    if (frame.names.has(decoded)) return { problem: `The name ${shown(raw)} is given twice.`, position: start };
+    frame.names.add(decoded);
+    return undefined;
+  }
+
+  #number(): Problem | undefined {
+    const start = this.#at;
+    while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    const token = this.#text.slice(start, this.#at);
+    const value = Number(token);
+    if (!Number.isFinite(value)) return { problem: `The number ${shown(token)} is too large, or not a JSON number.`, position: start };
+    // With an exponent the writer asked for a float; without one the digits themselves would be changed.
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER && !/[eE]/.test(token)) {
+      return { problem: `The number ${shown(token)} is beyond 2^53 and would be rounded; send it as text.`, position: start };
+    }
+    return undefined;
+  }
+}
+
+/** Just after the string's end; the text's end when it is never closed. */
+function closingQuote(text: string, start: number): number {
+  let at = text.indexOf('"', start + 1);
+  while (at !== -1) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes += 1;
+    if (backslashes % 2 === 0) return at + 1;
+    at = text.indexOf('"', at + 1);
+  }
+  return text.length;
+}
+
+function decode(raw: string): string | undefined {
+  try {
+    return JSON.parse(raw) as string; // it begins with a quote, so it is a string or nothing
+  } catch {
+    return undefined; // a wrong escape or no end: the caller says so
+  }
+}
+
+function isOfNumber(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65;
+}
+
+function notJson(error: unknown): Problem {
+  const message = error instanceof Error ? error.message : String(error);
+  const position = /position (\d+)/.exec(message)?.[1];
+  const where = position === undefined ? "it ends too early or holds something else" : `unexpected text at position ${position}`;
+  return { problem: `This is not valid JSON: ${where}.`, ...(position === undefined ? {} : { position: Number(position) }) };
+}
+
+function shown(raw: string): string {
+  return `\`${raw.length <= 60 ? raw : `${raw.slice(0, 60).toWellFormed()}…`}\``;
+}

@@ -1,0 +1,153 @@
+/** The other half of wire.ts: tools, what policy says of a call, the operator's switches, health. */
+import type { Autonomy } from "../calls/call.ts";
+import type { Reason } from "../calls/event.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { Refusal } from "../calls/refusals.ts";
+import type { Explanation, Health } from "../face.ts";
+import type { ControlChange, ControlState } from "../policy/controls.ts";
+import type { Decision, ToolFacts } from "../policy/policy.ts";
+import type { Action, ToolHealth } from "../tools/tool.ts";
+import { iso, isoOrNothing } from "./wire.ts";
+
+export interface ToolHealthWire {
+  readonly status: ToolHealth["status"];
+  readonly consecutive_errors: number;
+  readonly last_success_at?: string | undefined;
+  readonly last_error?: string | undefined;
+  readonly rate_limit_resets_at?: string | undefined;
+}
+
+/** One action of a tool. `unavailable` says why it cannot be called now. */
+export interface ToolWire {
+  readonly tool: string;
+  readonly action: string;
+  readonly title?: string | undefined;
+  readonly description: string;
+  readonly server?: string | undefined;
+  readonly kind: Action["kind"];
+  readonly tool_type: Action["toolType"];
+  readonly input_schema: JsonObject;
+  readonly output_schema?: JsonObject | undefined;
+  readonly risk: ToolFacts["risk"];
+  readonly risk_source: ToolFacts["riskSource"];
+  readonly effects: ToolFacts["effects"];
+  readonly scopes: readonly string[];
+  readonly permissions: readonly string[];
+  readonly idempotent: boolean;
+  readonly require_idempotency_key: boolean;
+  readonly previews: boolean;
+  readonly suspends: boolean;
+  readonly detached: boolean;
+  readonly timeout_ms?: number | undefined;
+  readonly approval_ttl_ms?: number | undefined;
+  readonly definition: string;
+  readonly unavailable?: string | undefined;
+  readonly health?: ToolHealthWire | undefined;
+}
+
+export function toolToWire(action: Action, now: { readonly health?: ToolHealth | undefined; readonly unavailable?: string | undefined } = {}): ToolWire {
+  const { facts } = action;
+  return {
+    tool: action.tool,
+    action: action.name,
+    title: action.title,
+    description: action.description,
+    server: facts.server,
+    kind: action.kind,
+    tool_type: action.toolType,
+    input_schema: action.inputSchema,
+    output_schema: action.outputSchema,
+    risk: facts.risk,
+    risk_source: facts.riskSource,
+    effects: facts.effects,
+    scopes: facts.scopes,
+    permissions: facts.permissions,
+    idempotent: action.idempotent,
+    require_idempotency_key: action.requireIdempotencyKey,
+    previews: action.preview !== undefined,
+    suspends: action.suspends,
+    detached: action.detached,
+    timeout_ms: action.timeoutMs,
+    approval_ttl_ms: action.approvalTtlMs,
+    definition: action.definition,
+    unavailable: now.unavailable,
+    health: now.health && toolHealthToWire(now.health),
+  };
+}
+
+export function toolHealthToWire(health: ToolHealth): ToolHealthWire {
+  return {
+    status: health.status,
+    consecutive_errors: health.consecutiveErrors,
+    last_success_at: isoOrNothing(health.lastSuccessAt),
+    last_error: health.lastError,
+    rate_limit_resets_at: isoOrNothing(health.rateLimitResetsAt),
+  };
+}
+
+export interface DecisionWire {
+  readonly verdict: Decision["verdict"];
+  readonly risk: Decision["risk"];
+  readonly reasons: readonly Reason[];
+  readonly policy_version: string;
+  readonly missing_scope?: string | undefined;
+}
+
+/** What would be decided; or why it does not get that far, with the decision when there was one. */
+export type ExplanationWire =
+  | { readonly reached: "verdict"; readonly decision: DecisionWire; readonly facts: FactsWire; readonly summary?: string | undefined }
+  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: DecisionWire | undefined };
+
+export interface FactsWire {
+  readonly tool: string;
+  readonly action: string;
+  readonly server?: string | undefined;
+  readonly risk: ToolFacts["risk"];
+  readonly risk_source: ToolFacts["riskSource"];
+  readonly effects: ToolFacts["effects"];
+  readonly scopes: readonly string[];
+  readonly permissions: readonly string[];
+}
+
+export function explanationToWire(explanation: Explanation): ExplanationWire {
+  if (explanation.reached === "refused") {
+    return { reached: "refused", refusal: explanation.refusal, decision: explanation.decision && decisionToWire(explanation.decision) };
+  }
+  const { decision, facts, summary } = explanation;
+  return { reached: "verdict", decision: decisionToWire(decision), facts: factsToWire(facts), summary };
+}
+
+function decisionToWire({ verdict, risk, reasons, policyVersion, missingScope }: Decision): DecisionWire {
+  return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope };
+}
+
+function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, permissions }: ToolFacts): FactsWire {
+  return { tool, action, server, risk, risk_source: riskSource, effects, scopes, permissions };
+}
+
+/** `autonomy` null: thresholds decide (SPEC 6.6). */
+export interface ControlsWire {
+  readonly paused: boolean;
+  readonly autonomy: Autonomy | null;
+  readonly off_tools: readonly string[];
+  readonly off_servers: readonly string[];
+}
+
+export function controlsToWire({ paused, autonomy, offTools, offServers }: ControlState): ControlsWire {
+  return { paused, autonomy: autonomy ?? null, off_tools: offTools, off_servers: offServers };
+}
+
+export interface ControlChangeWire {
+  readonly at: string;
+  readonly by: string;
+  readonly change: string;
+  readonly value?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export function controlChangeToWire({ at, by, change, value, reason }: ControlChange): ControlChangeWire {
+  return { at: iso(at), by, change, value, reason };
+}
+
+/** The same words inside and outside. */
+export type HealthWire = Health;

@@ -1,0 +1,225 @@
+/**
+ * How things are spelled outside: camelCase inside, snake_case on the wire, times as ISO 8601 in UTC (STYLE 4).
+ *
+ * Invariant: this file and wire-tools.ts are the only conversion; HTTP, MCP and the command line use them. Names are
+ * written out one by one, never split or joined, so that a tool's own names (arguments, structured results) pass untouched.
+ */
+import type { Autonomy, Principal, Risk } from "../calls/call.ts";
+import type { Reason } from "../calls/event.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { CallStatus, ContentBlock, Preview, ToolOutcome } from "../calls/outcome.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../calls/records.ts";
+import type { Refusal } from "../calls/refusals.ts";
+import type { Patience } from "../calls/session.ts";
+import type { CallContext } from "../face.ts";
+
+/** A content block with `mediaType` as `media_type`. */
+export type BlockWire = { readonly type: ContentBlock["type"] } & Readonly<Record<string, string>>;
+
+export interface OutcomeWire {
+  readonly status: CallStatus;
+  readonly call_id: string;
+  readonly content: readonly BlockWire[];
+  readonly text: string;
+  readonly structured?: Json | undefined;
+  readonly artifact?: string | undefined;
+  readonly files?: readonly { readonly path: string; readonly media_type: string; readonly artifact: string }[] | undefined;
+  readonly preview?: Preview | undefined;
+  readonly refusal?: Refusal | undefined;
+  readonly approval_id?: string | undefined;
+  readonly expires_at?: string | undefined;
+  readonly how_to_approve?: string | undefined;
+  readonly replayed?: true | undefined;
+  readonly timed_out?: true | undefined;
+}
+
+export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
+  const { approvalId } = outcome;
+  return {
+    status: outcome.status,
+    call_id: outcome.callId,
+    content: outcome.content.map(blockToWire),
+    text: outcome.text,
+    structured: outcome.structured,
+    artifact: outcome.artifact,
+    files: outcome.files?.map(({ path, mediaType, artifact }) => ({ path, media_type: mediaType, artifact })),
+    preview: outcome.preview,
+    refusal: outcome.refusal,
+    approval_id: approvalId,
+    expires_at: isoOrNothing(outcome.expiresAt),
+    how_to_approve: outcome.status === "pending" && approvalId !== undefined ? howToApprove(approvalId) : undefined,
+    replayed: outcome.replayed,
+    timed_out: outcome.timedOut,
+  };
+}
+
+function blockToWire(block: ContentBlock): BlockWire {
+  if (!("mediaType" in block)) return block;
+  const { mediaType, ...rest } = block;
+  return { ...rest, media_type: mediaType };
+}
+
+export interface PrincipalWire {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly user?: string | undefined;
+  readonly via?: string | undefined;
+}
+
+/** SPEC 8.5. `what` is exactly what runs if it is approved; `asked` is there when that is not what was asked for. */
+export interface ApprovalWire {
+  readonly approval_id: string;
+  readonly status: ApprovalState;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly trace_id: string;
+  readonly refs: { readonly run: string; readonly key: string };
+  readonly requested_by: PrincipalWire;
+  readonly risk_level: Risk;
+  readonly autonomy_level?: string | undefined;
+  readonly what: { readonly tool: string; readonly action: string; readonly arguments: JsonObject };
+  readonly asked?: JsonObject | undefined;
+  readonly why: readonly Reason[];
+  readonly summary?: string | undefined;
+  readonly preview?: Preview | undefined;
+  readonly preview_digest?: string | undefined;
+  readonly policy_version: string;
+  readonly definition: string;
+  readonly binding: string;
+  readonly how_to_approve: string;
+  readonly decision?:
+    | { readonly as: string; readonly by: string; readonly via: string; readonly at: string; readonly reason?: string | undefined }
+    | undefined;
+}
+
+export function approvalToWire(approval: ApprovalRecord): ApprovalWire {
+  const { decision } = approval;
+  return {
+    approval_id: approval.id,
+    status: approval.state,
+    created_at: iso(approval.requestedAt),
+    expires_at: iso(approval.expiresAt),
+    trace_id: approval.traceId,
+    refs: { run: approval.runId, key: approval.key },
+    requested_by: principalToWire(approval.principal),
+    risk_level: approval.risk,
+    autonomy_level: approval.autonomy,
+    what: { tool: approval.tool, action: approval.action, arguments: approval.arguments },
+    asked: isEdited(approval) ? approval.asked : undefined,
+    why: approval.why,
+    summary: approval.summary,
+    preview: approval.preview,
+    preview_digest: approval.previewDigest,
+    policy_version: approval.policyVersion,
+    definition: approval.definition,
+    binding: approval.binding,
+    how_to_approve: howToApprove(approval.id),
+    decision: decision && { as: decision.as, by: decision.by, via: decision.via, at: iso(decision.at), reason: decision.reason },
+  };
+}
+
+function isEdited({ asked, arguments: runs, decision }: ApprovalRecord): boolean {
+  return decision?.as === "modified" || JSON.stringify(asked) !== JSON.stringify(runs);
+}
+
+export function howToApprove(approvalId: string): string {
+  return `POST /v1/approvals/${approvalId}/approve`;
+}
+
+export interface CallWire {
+  readonly call_id: string;
+  readonly number: number;
+  readonly key: string;
+  readonly state: CallState;
+  readonly tool: string;
+  readonly action: string;
+  readonly arguments: JsonObject;
+  readonly arguments_digest: string;
+  readonly requested_by: PrincipalWire;
+  readonly run_id: string;
+  readonly trace_id: string;
+  readonly task_id?: string | undefined;
+  readonly step_id?: string | undefined;
+  readonly parent_id?: string | undefined;
+  readonly autonomy_level?: Autonomy | undefined;
+  readonly risk_level: Risk;
+  readonly idempotency_key?: string | undefined;
+  readonly idempotent: boolean;
+  readonly retryable: boolean;
+  readonly approval_id?: string | undefined;
+  readonly arrived_at: string;
+  readonly started_at?: string | undefined;
+  readonly ended_at?: string | undefined;
+  readonly outcome?: OutcomeWire | undefined;
+}
+
+export function callToWire(record: CallRecord): CallWire {
+  const { call } = record;
+  const { authority } = call;
+  return {
+    call_id: call.id,
+    number: call.number,
+    key: record.key,
+    state: record.state,
+    tool: call.tool,
+    action: call.action,
+    arguments: call.arguments,
+    arguments_digest: call.digest,
+    requested_by: principalToWire(authority.principal),
+    run_id: authority.runId,
+    trace_id: authority.traceId,
+    task_id: authority.taskId,
+    step_id: authority.stepId,
+    parent_id: call.parentId,
+    autonomy_level: authority.autonomy,
+    risk_level: record.risk,
+    idempotency_key: call.idempotencyKey,
+    idempotent: record.idempotent,
+    retryable: record.retryable,
+    approval_id: record.approvalId,
+    arrived_at: iso(call.arrivedAt),
+    started_at: isoOrNothing(record.startedAt),
+    ended_at: isoOrNothing(record.endedAt),
+    outcome: record.outcome && outcomeToWire(record.outcome),
+  };
+}
+
+export function principalToWire({ tenant, agent, user, via }: Principal): PrincipalWire {
+  return { tenant, agent, user, via };
+}
+
+/** What a caller may say about its call, beside the call. Who it is comes from its token, never from here. */
+export interface ContextWire {
+  readonly run_id?: string | undefined;
+  readonly trace_id?: string | undefined;
+  readonly task_id?: string | undefined;
+  readonly step_id?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  readonly autonomy?: Autonomy | undefined;
+  readonly idempotency_key?: string | undefined;
+  readonly patience?: Patience | undefined;
+  readonly approval_wait_ms?: number | undefined;
+}
+
+export function contextFromWire(wire: ContextWire): CallContext {
+  return {
+    ...(wire.run_id !== undefined && { runId: wire.run_id }),
+    ...(wire.trace_id !== undefined && { traceId: wire.trace_id }),
+    ...(wire.task_id !== undefined && { taskId: wire.task_id }),
+    ...(wire.step_id !== undefined && { stepId: wire.step_id }),
+    ...(wire.scopes !== undefined && { scopes: wire.scopes }),
+    ...(wire.autonomy !== undefined && { autonomy: wire.autonomy }),
+    ...(wire.idempotency_key !== undefined && { idempotencyKey: wire.idempotency_key }),
+    ...(wire.patience !== undefined && { patience: wire.patience }),
+    ...(wire.approval_wait_ms !== undefined && { approvalWaitMs: wire.approval_wait_ms }),
+  };
+}
+
+/** Wall clock milliseconds as ISO 8601, UTC. A time beyond what a Date can say becomes the last one it can. */
+export function iso(ms: number): string {
+  return new Date(Math.min(Math.max(ms, -8.64e15), 8.64e15)).toISOString();
+}
+
+export function isoOrNothing(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : iso(ms);
+}

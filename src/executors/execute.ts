@@ -1,0 +1,50 @@
+import type { Clock } from "../calls/clock.ts";
+import type { Announce } from "../calls/event.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { Caller } from "../calls/session.ts";
+import type { ClaimedCall } from "../gates/stages.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import { type Ran, runForeign } from "../tools/run-foreign.ts";
+import { CallContext } from "./context.ts";
+import { inputOf } from "./input.ts";
+
+/** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
+export type CallChild = (parent: ClaimedCall, position: number, request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject }, caller: Caller) => Promise<ToolOutcome>;
+
+export interface ExecuteParts {
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly artifacts: ArtifactStore;
+  readonly clock: Clock;
+  readonly announce: Announce;
+  readonly child: CallChild;
+}
+
+/**
+ * Runs the tool, bounded by its own timeout or the session's, by what is left of the session and by the caller's
+ * deadline (D16). Never throws. Nothing that was lent works after it.
+ */
+export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Ran<unknown> | Promise<Ran<unknown>> {
+  const { found } = call;
+  const { session, signal, deadline } = caller;
+  const remainingMs = session.remainingMs();
+  const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
+  let context: CallContext | undefined;
+  const body = (lazy: { readonly signal: AbortSignal }): unknown => {
+    const running = new CallContext(call, caller, lazy, parts);
+    context = running;
+    if (call.references.length === 0) return found.execute(call.input, running);
+    return inputOf(call, parts.artifacts).then((input) => found.execute(input, running));
+  };
+  const ran = runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock });
+  if (!(ran instanceof Promise)) {
+    context?.end();
+    return ran;
+  }
+  return ran.then((late) => {
+    context?.end();
+    return late;
+  });
+}

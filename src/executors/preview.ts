@@ -1,0 +1,60 @@
+import type { Clock } from "../calls/clock.ts";
+import type { Preview } from "../calls/outcome.ts";
+import type { Caller } from "../calls/session.ts";
+import type { FreshCall } from "../gates/stages.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import { failureOf } from "../tools/failure.ts";
+import { toPreview } from "../tools/previewed.ts";
+import { runForeign } from "../tools/run-foreign.ts";
+import type { PreviewContext } from "../tools/tool.ts";
+import { inputOf } from "./input.ts";
+
+export interface PreviewParts {
+  readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+}
+
+/** A person waits for it, so it is bounded more tightly than the call. */
+const previewTimeoutMs = 10_000;
+
+/**
+ * Runs the tool's own preview: reading only, no secrets, no child calls. Never throws: a preview that fails is shown as
+ * such, and the request still blocks (case 139). Undefined: the tool offers none.
+ */
+export async function preview(call: FreshCall, caller: Caller, parts: PreviewParts): Promise<Preview | undefined> {
+  const show = call.found.preview;
+  if (show === undefined) return undefined;
+  const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> => show(await inputOf(call, parts.artifacts), contextOf(call, lazy, caller));
+  const limitMs = Math.min(previewTimeoutMs, caller.session.remainingMs());
+  const ran = await runForeign<unknown>(body, { limitMs, signal: caller.signal, deadline: caller.deadline, clock: parts.clock });
+  const words = `${call.tool}(${call.text.length > 300 ? `${call.text.slice(0, 299).toWellFormed()}…` : call.text})`;
+  if (ran.ran === "returned") return redacted(toPreview(ran.value, words), parts.redactor);
+  const problem = ran.ran === "threw" ? parts.redactor.redact(failureOf(ran.error).message) : ran.ran.replace("_", " ");
+  return { summary: `The preview of \`${call.tool}\` failed.`, supported: false, problem };
+}
+
+/** What is shown is also kept. */
+function redacted(shown: Preview, redactor: Redactor): Preview {
+  const text = JSON.stringify(shown);
+  const clean = redactor.redact(text);
+  return clean === text ? shown : (JSON.parse(clean) as Preview); // the mask holds nothing that JSON would escape
+}
+
+function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, caller: Caller): PreviewContext {
+  const { principal, scopes, autonomy, runId, traceId, taskId, stepId } = call.authority;
+  return {
+    callId: call.id,
+    get signal(): AbortSignal {
+      return lazy.signal;
+    },
+    idempotencyKey: call.key,
+    runId, traceId, taskId, stepId, principal, autonomy,
+    grantedScopes: scopes,
+    progress() {},
+    check() {
+      caller.signal?.throwIfAborted();
+    },
+  };
+}

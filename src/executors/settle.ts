@@ -1,0 +1,105 @@
+import { outcomeOf, refuse } from "../calls/ending.ts";
+import type { Clock } from "../calls/clock.ts";
+import type { EndName } from "../calls/event.ts";
+import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
+import { type RefusalCode, refusal } from "../calls/refusals.ts";
+import type { Caller } from "../calls/session.ts";
+import type { ClaimedCall } from "../gates/stages.ts";
+import type { Ledger, Settlement } from "../ledger/ledger.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import { shape } from "../results/shape.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import { toRawResult } from "../tools/answer.ts";
+import { isSuspended } from "../tools/define.ts";
+import { failureOf } from "../tools/failure.ts";
+import type { Ran } from "../tools/run-foreign.ts";
+import type { Tools } from "../tools/tool.ts";
+
+export interface SettleParts {
+  readonly ledger: Ledger;
+  readonly tools: Tools;
+  readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+}
+
+/**
+ * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are outcomes only.
+ * What cannot be written is not told as done: the row stays attempted, and recovery will call it unknown.
+ */
+export async function settle(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<ToolOutcome> {
+  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => unclear(call, fault, parts));
+  const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
+  return kept ? end.outcome : outcomeOf(call.id, refuse("outcome_unknown", "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it."));
+}
+
+async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  switch (ran.ran) {
+    case "returned":
+      return returned(call, ran.value, caller, parts);
+    case "threw":
+      return threw(call, ran.error, parts);
+    case "timed_out": {
+      parts.tools.report(call.found, { well: false, error: "timed out" });
+      const end = interrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
+      return { ...end, outcome: { ...end.outcome, timedOut: true } };
+    }
+    case "cancelled":
+      return interrupted(call, "cancelled", `The caller cancelled \`${call.tool}\` while it ran.`);
+  }
+}
+
+async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  if (isSuspended(value)) {
+    const { suspended: image, approvalId } = value;
+    const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}). Send the same call again later.`;
+    const expiresAt = call.claimed.aliveUntil ?? call.arrivedAt;
+    return { state: "suspended", as: "suspended", image, retryable: false, outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }) };
+  }
+  const raw = toRawResult(value);
+  const { session } = caller;
+  const shaped = { limitBytes: session.limits.maxInlineResultBytes, owner: call.authority.principal, session, tool: call.tool };
+  const made = shape(call.id, raw, shaped, parts);
+  const outcome = made instanceof Promise ? await made : made;
+  if (raw.isError) {
+    parts.tools.report(call.found, { well: false, error: outcome.text });
+    return { state: "failed", as: "failed", outcome, retryable: raw.retryable === true };
+  }
+  parts.tools.report(call.found, { well: true });
+  return { state: "ok", as: "succeeded", outcome, retryable: false }; // also when the result could not be kept: the effect did happen
+}
+
+function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
+  const failure = failureOf(error);
+  const message = parts.redactor.redact(failure.message);
+  parts.tools.report(call.found, { well: false, error: message, ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }) });
+  if (failure.unknown && !isHarmless(call)) {
+    return { state: "unknown", as: "unknown", retryable: false, outcome: refused(call, "outcome_unknown", `\`${call.tool}\` lost its connection after it was sent: ${message}. It may have happened; check before you repeat it.`) };
+  }
+  const { retryable } = failure;
+  const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`);
+  return { state: "failed", as: "failed", retryable: retryable || failure.unknown, outcome: refusedOutcome(call.id, "error", retryable ? { ...said, retry: "later" } : said) };
+}
+
+/** A bug of ours after the tool has run: what was effectful may have happened. */
+function unclear(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlement {
+  return threw(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
+}
+
+/** D6, D15: a safe or idempotent call that was cut short is a plain error; any other may have happened. */
+function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
+  if (isHarmless(call)) {
+    const as: EndName = code === "cancelled" ? "cancelled" : "failed";
+    return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
+  }
+  const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller's own cancellation is rethrown to it
+  return { state: "unknown", as: "unknown", retryable: false, outcome: refused(call, told, `${message} It may have happened; check before you repeat it.`) };
+}
+
+function isHarmless(call: ClaimedCall): boolean {
+  return call.found.idempotent || call.risk === "safe";
+}
+
+function refused(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {
+  return outcomeOf(call.id, refuse(code, message));
+}

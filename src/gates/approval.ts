@@ -1,0 +1,109 @@
+import { bind, previewDigest } from "../approvals/binding.ts";
+import type { Book } from "../approvals/book.ts";
+import type { Clock } from "../calls/clock.ts";
+import { type Ending, refuse } from "../calls/ending.ts";
+import type { Preview } from "../calls/outcome.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Caller } from "../calls/session.ts";
+import { replay } from "./once.ts";
+import type { Again, ApprovedCall, FreshCall } from "./stages.ts";
+
+export interface ApprovalParts {
+  readonly book: Book;
+  readonly clock: Clock;
+  /** Runs the tool's own preview; never throws, undefined when it offers none. */
+  readonly preview: (call: FreshCall, caller: Caller) => Promise<Preview | undefined>;
+  /** Asks the approver of this process, when there is one; its answer is a decision like any other. */
+  readonly consult: ((approval: ApprovalRecord) => void) | undefined;
+}
+
+type Approved = ApprovedCall | Again | Ending;
+
+/**
+ * An approval counts only when it is found decided on a pass in which nobody waited: after any wait, any edit and any
+ * re-send the recorded call enters the line again, because what was allowed then may be blocked now (DESIGN 3).
+ */
+export function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Approved | Promise<Approved> {
+  const { record, verdict } = call;
+  if (record?.state === "suspended") return approved(call, undefined);
+  if (verdict === "ALLOW" && record?.approvalId === undefined) return approved(call, undefined);
+  if (verdict === "PREVIEW") return previewed(call, caller, parts);
+  return decided(call, caller, parts);
+}
+
+async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+  const id = call.record?.approvalId;
+  const approval = id === undefined ? undefined : await parts.book.get(id);
+  switch (approval?.state) {
+    case "approved":
+      return useApproval(call, approval, caller, parts);
+    case "pending":
+      if (call.verdict !== "ALLOW") return wait(call, approval, false, caller, parts);
+      await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: "the call needs no approval any more" });
+      return approved(call, undefined);
+    case "denied":
+    case "skipped":
+    case "expired":
+    case "withdrawn":
+      if (call.resumes !== undefined) return refuse(`approval_${approval.state}`, approval.decision?.reason && `The request was ${approval.state}: ${approval.decision.reason}`);
+      return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
+    case "used": // it was spent by an attempt that may be made again
+    case undefined:
+      return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
+  }
+}
+
+/** Exactly what was shown, or nothing: a changed definition, argument or preview voids the approval, and asking starts anew. */
+async function useApproval(call: FreshCall, approval: ApprovalRecord, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+  if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
+  const changed = approval.binding === bind(call, approval.expiresAt) ? await previewChanged(call, approval, caller, parts) : "what was approved is not what would run now";
+  if (changed === undefined) return approved(call, approval.id);
+  await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
+  return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
+}
+
+async function previewChanged(call: FreshCall, approval: ApprovalRecord, caller: Caller, parts: ApprovalParts): Promise<string | undefined> {
+  if (!call.found.previewBinds || approval.decision?.as === "modified") return undefined;
+  const now = await parts.preview(call, caller);
+  return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
+}
+
+async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+  if (caller.patience === "deny") return refuse("approval_unavailable", `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and there is no approver (no ApprovalHandler) to ask.`);
+  const { asked, ...lost } = await parts.book.ask(call, await parts.preview(call, caller));
+  if (asked !== undefined) {
+    parts.consult?.(asked);
+    return wait(call, asked, true, caller, parts);
+  }
+  if ("approval" in lost && lost.approval?.state === "pending") return wait(call, lost.approval, false, caller, parts);
+  return ("prior" in lost && lost.prior && replay(lost.prior, parts.clock.now())) || refuse("in_progress");
+}
+
+async function wait(call: FreshCall, approval: ApprovalRecord, asked: boolean, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+  const { id: approvalId, expiresAt } = approval;
+  if (caller.patience === "deny") return refuse("approval_unavailable", `The request \`${approvalId}\` is open and this caller does not wait for it.`, { approval_id: approvalId });
+  if (caller.patience === "suspend") {
+    const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
+    return { ending: "pending", approvalId, expiresAt, asked, tell };
+  }
+  switch (await parts.book.answered(approval, caller)) {
+    case "decided":
+      return { again: await parts.book.recorded((await parts.book.get(approvalId)) ?? approval, call) };
+    case "cancelled":
+      return refuse("cancelled", "The caller went away while a person was asked; the request is still open.", { approval_id: approvalId });
+    case "timed_out":
+      return refuse("approval_timed_out", `Asking timed out: nobody decided in time and the request \`${approvalId}\` is still open. Call \`${call.tool}\` directly, or send the same call again later.`, {
+        approval_id: approvalId,
+        expires_at: new Date(expiresAt).toISOString(),
+      });
+  }
+}
+
+async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
+  const preview = (await parts.preview(call, caller)) ?? { summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`, supported: false };
+  return { ending: "previewed", preview };
+}
+
+function approved(call: FreshCall, approvalId: string | undefined): ApprovedCall {
+  return Object.assign(call, { approvalId }) as ApprovedCall;
+}

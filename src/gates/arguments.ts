@@ -1,0 +1,67 @@
+import { type Ending, refuse } from "../calls/ending.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
+import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { Issue, Parsed } from "../tools/tool.ts";
+import type { FoundCall, ValidCall } from "./stages.ts";
+
+export interface ArgumentParts {
+  readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
+}
+
+/** Where the arguments name an artifact, and which. */
+interface Reference {
+  readonly path: readonly (string | number)[];
+  readonly digest: string;
+}
+
+/**
+ * Readable, free of secrets, references that are there and the caller's own, and fit for the schema (D13, D18).
+ * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where the tool runs.
+ */
+export function checkArguments(call: FoundCall, parts: ArgumentParts): ValidCall | Ending | Promise<ValidCall | Ending> {
+  if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
+  if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments");
+  if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
+  const parsed = call.found.parse(call.arguments);
+  return parsed instanceof Promise ? parsed.then((late) => judge(call, late, [])) : judge(call, parsed, []);
+}
+
+async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
+  const references = referencesIn(call.arguments, []);
+  for (const { digest, path } of references) {
+    if (!(await parts.artifacts.mayUse(digest, call.authority.principal))) {
+      return refuse("artifact_unavailable", `\`${path.join(".")}\` names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`);
+    }
+  }
+  return judge(call, await call.found.parse(call.arguments), references);
+}
+
+function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
+  const issues = "issues" in parsed ? parsed.issues.filter((issue) => !references.some((reference) => isWithin(issue, reference))) : [];
+  if (issues.length > 0) return refuse("arguments_invalid", sentence(call.tool, issues), issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })));
+  const input = "input" in parsed ? parsed.input : undefined;
+  return Object.assign(call, { input, references: references.length === 0 ? none : references.map(({ digest }) => digest) }) as ValidCall;
+}
+
+const none: readonly string[] = [];
+
+function isWithin(issue: Issue, reference: Reference): boolean {
+  return reference.path.every((step, i) => String(issue.path[i]) === String(step));
+}
+
+function sentence(tool: string, issues: readonly Issue[]): string {
+  const said = issues.slice(0, 5).map(({ path, message }) => (path.length === 0 ? message : `\`${path.join(".")}\`: ${message}`));
+  const more = issues.length > 5 ? ` and ${issues.length - 5} more` : "";
+  return `The arguments do not fit \`${tool}\`; it was not run. ${said.join("; ")}${more}`;
+}
+
+/** Depth is bounded where the text was made (`maxDepth`). */
+function referencesIn(value: Json, path: readonly (string | number)[]): readonly Reference[] {
+  if (Array.isArray(value)) return value.flatMap((inner: Json, i) => referencesIn(inner, [...path, i]));
+  if (!isJsonObject(value)) return [];
+  const digest = value[referenceKey];
+  if (typeof digest === "string") return [{ path, digest }];
+  return Object.entries(value).flatMap(([name, inner]) => referencesIn(inner, [...path, name]));
+}

@@ -1,0 +1,25 @@
+import type { ToolCall } from "../calls/call.ts";
+import { type Ending, refuse } from "../calls/ending.ts";
+import type { Caller } from "../calls/session.ts";
+import type { CountedCall } from "./stages.ts";
+
+/**
+ * Counts every arrival, also of unknown tools. Synchronous, so that parallel calls cannot both take the last one.
+ * A recorded call that enters again was counted when it first came.
+ */
+export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
+  const { session } = caller;
+  if (session.closed) return refuse("session_closed");
+  if (session.remainingMs() <= 0) {
+    return refuse("budget_exhausted", `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`);
+  }
+  if (call.resumes === undefined && !session.spend()) {
+    return refuse("budget_exhausted", `The budget of ${session.limits.maxToolCalls} calls is used up; finish with what you have.`);
+  }
+  return call as CountedCall;
+}
+
+/** A question (`explain`, `simulate`, an edit) costs nothing, and nothing can run from it: it never meets `once`. */
+export function ask(call: ToolCall): CountedCall {
+  return call as CountedCall;
+}

@@ -1,0 +1,89 @@
+/**
+ * START HERE. The one path of every call: direct, agent loop, MCP, HTTP, script, sub-agent, or a held call that goes on.
+ *
+ *   arrives ─ budget ─ lookup ─ arguments ─ verdict ─ once ─ approval ─ claim ─ execute ─ settle ─ leaves
+ *                        ▲                                      │         └─ here, or on a worker ─┘
+ *                        └────── a person was waited for ───────┘
+ *
+ * A gate returns an Ending, or the call moved on one stage. It never receives `next`, and only `claim` makes what
+ * `execute` takes. Everything that must be true is written, in a transaction, by the step that makes it true;
+ * everything that is merely interesting is announced.
+ */
+import type { ToolCall } from "./calls/call.ts";
+import { type Ending, isEnding, outcomeOf, refuse } from "./calls/ending.ts";
+import { messageOf, RuntimeFault } from "./calls/fault.ts";
+import type { ToolOutcome } from "./calls/outcome.ts";
+import type { Caller } from "./calls/session.ts";
+import { execute } from "./executors/execute.ts";
+import { settle } from "./executors/settle.ts";
+import { approve } from "./gates/approval.ts";
+import { checkArguments } from "./gates/arguments.ts";
+import { spend } from "./gates/budget.ts";
+import { claim } from "./gates/claim.ts";
+import { lookup } from "./gates/lookup.ts";
+import { once } from "./gates/once.ts";
+import { type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
+import { weigh } from "./gates/verdict.ts";
+import type { Parts } from "./parts.ts";
+
+/**
+ * Whatever happens inside, a call leaves once: one terminal event, one trace line, one outcome (SPEC 7 step 16).
+ * Throws only what the caller's own signal says, and that only after it was recorded (D15).
+ */
+export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
+  const arrivedAt = parts.clock.monotonic();
+  parts.announce({ moment: "arrived", call });
+  const end = await pass(call, caller, parts).catch((fault: unknown) => broken(call, fault, parts));
+  const outcome = isEnding(end) ? await leave(call, end, parts.clock.monotonic() - arrivedAt, parts) : end;
+  const durationMs = parts.clock.monotonic() - arrivedAt;
+  caller.session.note(call, outcome, durationMs);
+  parts.announce({ moment: "left", call, outcome, durationMs });
+  if (outcome.refusal?.code === "cancelled") throw caller.signal?.reason ?? new RuntimeFault("deadline_passed", outcome.text);
+  return outcome;
+}
+
+/** The gates, in their order. After a person was waited for, the call enters again: the world may have changed. */
+async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
+  const counted = spend(call, caller);
+  if (isEnding(counted)) return counted;
+  const weighed = await assess(counted, parts);
+  if (isEnding(weighed)) return weighed;
+  const fresh = await once(weighed, parts);
+  if (isEnding(fresh)) return fresh;
+  const approved = await approve(fresh, caller, parts);
+  if (isEnding(approved)) return approved;
+  if (isAgain(approved)) return pass(approved.again, caller, parts);
+  return parts.executor.carryOut(approved, caller);
+}
+
+/** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
+export function assess(call: CountedCall, parts: Parts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+  const found = lookup(call, parts);
+  if (isEnding(found)) return found;
+  const valid = checkArguments(found, parts);
+  if (valid instanceof Promise) return valid.then((late) => (isEnding(late) ? late : weigh(late, parts)));
+  return isEnding(valid) ? valid : weigh(valid, parts);
+}
+
+/** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
+export async function carryOut(call: ApprovedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
+  const claimed = await claim(call, caller, parts);
+  if (isEnding(claimed)) return claimed;
+  const ran = await execute(claimed, caller, parts);
+  return settle(claimed, ran, caller, parts);
+}
+
+/** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */
+async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Parts): Promise<ToolOutcome> {
+  const outcome = outcomeOf(call.id, end);
+  if (end.ending === "pending" && end.asked) return outcome;
+  const noted = await parts.ledger.note(call, end, outcome, latencyMs);
+  return noted ? outcome : outcomeOf(call.id, refuse("audit_unavailable"));
+}
+
+/** A bug, or a store that failed before the claim: a typed refusal, never a rejection, a stack or a secret (SPEC 7.1). */
+function broken(call: ToolCall, fault: unknown, parts: Parts): Ending {
+  const said = parts.redactor.redact(messageOf(fault));
+  parts.log(`The call \`${call.id}\` of \`${call.tool}\` failed inside: ${said}`, call);
+  return refuse("internal", `Invoker error: ${said}`);
+}

@@ -1,0 +1,142 @@
+/**
+ * What has begun, and how it ended.
+ *
+ * Invariant: for one key at most one execution starts, and every arrival has exactly one terminal event. The ledger
+ * composes writes; the store decides them and commits them.
+ * Next: recovery.ts (before any door opens), settlement.ts (an operator's word, a tool's reconcile hook).
+ */
+import type { Risk, ToolCall } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import type { Ending } from "../calls/ending.ts";
+import type { EndName, Weighing } from "../calls/event.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ApprovalRecord, CallRecord, CallState } from "../calls/records.ts";
+import type { Committed, Store } from "../stores/store.ts";
+
+/** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
+export interface Claimable extends ToolCall {
+  readonly key: string;
+  readonly match: string;
+  readonly risk: Risk;
+  readonly weighing: Weighing;
+  readonly found: { readonly definition: string; readonly idempotent: boolean };
+  readonly record: CallRecord | undefined;
+  readonly approvalId: string | undefined;
+}
+
+export type Claim =
+  | { readonly claimed: CallRecord }
+  | { readonly claimed: undefined; readonly call: CallRecord | undefined; readonly approval: ApprovalRecord | undefined };
+
+/** How an execution ended, as the row and the event will tell it. */
+export interface Settlement {
+  readonly state: Extract<CallState, "ok" | "failed" | "unknown" | "suspended">;
+  readonly as: EndName;
+  readonly outcome: ToolOutcome;
+  readonly retryable: boolean;
+  readonly image?: string | undefined;
+}
+
+const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = { replayed: "deduped", previewed: "previewed", pending: "deduped" };
+/** A settle that cannot be written is tried again after so long, in milliseconds; the first time at once. */
+const retryAfterMs: readonly number[] = [0, 50, 500];
+
+export class Ledger {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #settleDurability: "committed" | "synced";
+
+  constructor(store: Store, clock: Clock, settleDurability: "committed" | "synced" = "committed") {
+    this.#store = store;
+    this.#clock = clock;
+    this.#settleDurability = settleDurability;
+  }
+
+  find(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined> {
+    return this.#store.call(by);
+  }
+
+  /**
+   * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start; a safe
+   * idempotent call has no effect to protect, so its claim is only queued (DESIGN 5).
+   *
+   * @throws what the store throws when nothing can be written: then nothing was claimed.
+   */
+  claim(call: Claimable): Claim | Promise<Claim> {
+    const { key, match, risk, found, approvalId, weighing } = call;
+    const at = this.#clock.now();
+    const harmless = risk === "safe" && found.idempotent;
+    const claimed: CallRecord = {
+      key,
+      match: harmless && approvalId === undefined && call.record === undefined ? undefined : match,
+      call,
+      state: "attempted",
+      risk,
+      definition: found.definition,
+      idempotent: found.idempotent,
+      fence: this.#store.incarnation,
+      approvalId,
+      aliveUntil: call.record?.aliveUntil,
+      startedAt: at,
+      endedAt: undefined,
+      outcome: undefined,
+      retryable: false,
+      image: undefined,
+    };
+    const event = approvalId === undefined ? ({ moment: "attempted", at, call, key, weighing } as const) : ({ moment: "attempted", at, call, key, weighing, approvalId } as const);
+    const fresh = key === call.id;
+    const write = approvalId === undefined ? ({ write: "claim", record: claimed, fresh, event } as const) : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
+    const committed = this.#store.commit(write, harmless && approvalId === undefined ? "queued" : "synced");
+    return committed instanceof Promise ? committed.then((late) => claimOf(late, claimed)) : claimOf(committed, claimed);
+  }
+
+  /** False: somebody else has settled it meanwhile, or it could not be written however often it was tried. */
+  async settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<boolean> {
+    const at = this.#clock.now();
+    const { state, as, outcome, retryable, image } = end;
+    const record: CallRecord = { ...claimed, state, outcome, retryable, endedAt: at, image };
+    const { code } = outcome.refusal ?? {};
+    const event = { moment: "ended", at, call, as, outcome, latencyMs, weighing: call.weighing, ...(code !== undefined && { code }), ...(call.approvalId !== undefined && { approvalId: call.approvalId }) } as const;
+    for (const waitMs of retryAfterMs) {
+      if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
+      try {
+        return (await this.#store.commit({ write: "settle", record, event }, this.#settleDurability)).won;
+      } catch {
+        if (this.#store.broken !== undefined) return false; // it will never be written; recovery calls it unknown
+      }
+    }
+    return false;
+  }
+
+  /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */
+  async note(call: ToolCall & Partial<Pick<Claimable, "weighing">>, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
+    const { code } = outcome.refusal ?? {};
+    const { weighing } = call;
+    const approvalId = end.ending === "pending" ? end.approvalId : outcome.approvalId;
+    const event = {
+      moment: "ended",
+      at: this.#clock.now(),
+      call,
+      as: end.ending === "refused" ? refusedAs(end.refusal.code) : endOf[end.ending],
+      outcome,
+      latencyMs,
+      ...(weighing !== undefined && { weighing }),
+      ...(code !== undefined && { code }),
+      ...(approvalId !== undefined && { approvalId }),
+    } as const;
+    try {
+      return (await this.#store.commit({ write: "note", event }, "committed")).won;
+    } catch {
+      return false; // the caller is told `audit_unavailable`
+    }
+  }
+}
+
+function refusedAs(code: string): EndName {
+  if (code === "blocked") return "blocked";
+  return code === "cancelled" ? "cancelled" : "refused";
+}
+
+function claimOf(committed: Committed, claimed: CallRecord): Claim {
+  return committed.won ? { claimed } : { claimed: undefined, call: committed.call, approval: committed.approval };
+}

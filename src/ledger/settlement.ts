@@ -1,0 +1,33 @@
+import type { Clock } from "../calls/clock.ts";
+import { outcomeOf, refuse } from "../calls/ending.ts";
+import type { EndName } from "../calls/event.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { CallRecord } from "../calls/records.ts";
+import type { Store } from "../stores/store.ts";
+
+/** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
+export type Word = "succeeded" | "failed" | "retry";
+
+/**
+ * Settles an `unknown` row by a word from outside: an operator's, or the tool's own reconcile hook (D20).
+ * The outcome that is kept says that it was settled and by whom: no result was ever seen.
+ *
+ * @param found the tool's own outcome, where its hook could tell it
+ * @returns the row as it is now, and whether this word settled it
+ */
+export async function settleUnknown(store: Store, clock: Clock, record: CallRecord, word: Word, by: string, reason: string, found?: ToolOutcome): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
+  const at = clock.now();
+  const outcome = found ?? outcomeFor(record, word, by, reason);
+  const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
+  const settled: CallRecord = { ...record, state: states[word], outcome, retryable: word === "retry", endedAt: at };
+  const as: EndName = "settled";
+  const event = { moment: "ended", at, call: record.call, as, outcome, latencyMs: 0, by: `${by}: ${word}: ${reason}` } as const;
+  const committed = await store.commit({ write: "settle", record: settled, by, event }, "synced");
+  return committed.won ? { won: true, call: settled } : { won: false, call: committed.call ?? record };
+}
+
+function outcomeFor({ call }: CallRecord, word: Word, by: string, reason: string): ToolOutcome {
+  const said = `Settled by ${by} as ${word}: ${reason}`;
+  if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text: said }], text: said };
+  return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", said));
+}

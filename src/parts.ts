@@ -1,0 +1,18 @@
+import type { Announce } from "./calls/event.ts";
+import type { ToolCall } from "./calls/call.ts";
+import type { ExecuteParts } from "./executors/execute.ts";
+import type { Executor } from "./executors/executor.ts";
+import type { SettleParts } from "./executors/settle.ts";
+import type { ApprovalParts } from "./gates/approval.ts";
+import type { ArgumentParts } from "./gates/arguments.ts";
+import type { ClaimParts } from "./gates/claim.ts";
+import type { LookupParts } from "./gates/lookup.ts";
+import type { OnceParts } from "./gates/once.ts";
+import type { VerdictParts } from "./gates/verdict.ts";
+
+/** All that the path needs; each step asks for its own few in its signature. */
+export interface Parts extends LookupParts, ArgumentParts, VerdictParts, OnceParts, ApprovalParts, ClaimParts, ExecuteParts, SettleParts {
+  readonly executor: Executor;
+  readonly announce: Announce;
+  readonly log: (problem: string, call?: ToolCall) => void;
+}

@@ -1,0 +1,177 @@
+import type { Autonomy } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import type { NotedEvent } from "../calls/event.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { newTraceId } from "../calls/ids.ts";
+import type { Store } from "../stores/store.ts";
+import type { ControlChange, Controls, ControlState } from "./controls.ts";
+import { bodyOf, changeFrom, checkedAutonomy, historyId, readControls, type SavedControls } from "./controls-document.ts";
+
+export interface ControlsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** From the configuration: holds until an operator sets a level, whose word then outlives restarts. */
+  readonly autonomy?: Autonomy;
+  /** Told when the configured level is not the one that holds. */
+  readonly log?: (message: string) => void;
+}
+
+/**
+ * The switches as one versioned document; the change that made it stands in it, so that state, history and event
+ * become true in one write. Before it is overwritten, its change moves to a document of its own.
+ *
+ * @throws RuntimeFault `controls_invalid` for a configured level that is none, `controls_unreadable` for a document that is not ours
+ */
+export async function openControls({ store, clock, autonomy, log }: ControlsOptions): Promise<Controls> {
+  if (autonomy !== undefined) checkedAutonomy(autonomy);
+  const saved = await readControls(store);
+  if (saved.state.autonomy !== undefined && autonomy !== undefined && saved.state.autonomy !== autonomy) {
+    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`);
+  }
+  return new DurableControls(store, clock, autonomy, saved);
+}
+
+type Change = Pick<ControlChange, "change" | "value"> & { readonly event: string; readonly summary: string };
+
+interface Who {
+  readonly by: string;
+  readonly reason: string | undefined;
+}
+
+/** Undefined: it is so already, and nothing is written. */
+type Next = (state: ControlState) => ControlState | undefined;
+
+/** Other processes may win a few times in a row; more than this means that something else is wrong. */
+const mostTries = 20;
+
+class DurableControls implements Controls {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #configured: Autonomy | undefined;
+  #state: ControlState;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store, clock: Clock, configured: Autonomy | undefined, saved: SavedControls) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#configured = configured;
+    this.#state = this.#effective(saved.state);
+  }
+
+  get state(): ControlState {
+    return this.#state;
+  }
+
+  pause(by: string, reason?: string): Promise<ControlState> {
+    const change: Change = { change: "pause", event: "pause", summary: "all tool calls paused" };
+    return this.#change({ by, reason }, change, (state) => (state.paused ? undefined : { ...state, paused: true }));
+  }
+
+  resume(by: string, reason?: string): Promise<ControlState> {
+    const change: Change = { change: "resume", event: "resume", summary: "tool calls resumed" };
+    return this.#change({ by, reason }, change, (state) => (state.paused ? { ...state, paused: false } : undefined));
+  }
+
+  setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState> {
+    const change: Change = { change: "autonomy", value: level, event: "autonomy", summary: `autonomy level set to ${level}` };
+    return this.#change({ by, reason }, change, (state) => (state.autonomy === checkedAutonomy(level) ? undefined : { ...state, autonomy: level }));
+  }
+
+  setTool(name: string, on: boolean, by: string, reason?: string): Promise<ControlState> {
+    return this.#switch("tool", "offTools", { name, on, by, reason });
+  }
+
+  setServer(name: string, on: boolean, by: string, reason?: string): Promise<ControlState> {
+    return this.#switch("server", "offServers", { name, on, by, reason });
+  }
+
+  async history(): Promise<readonly ControlChange[]> {
+    const { version, change } = await readControls(this.#store);
+    const changes: ControlChange[] = change === undefined ? [] : [change];
+    for (const id of (await this.#store.documents.list("control-change", "")).toReversed()) {
+      if (id >= historyId(version)) continue; // that one is the change in the state itself
+      const document = await this.#store.documents.get("control-change", id);
+      if (document !== undefined) changes.push(changeFrom(document.body));
+    }
+    return changes;
+  }
+
+  #switch(
+    kind: "tool" | "server",
+    list: "offTools" | "offServers",
+    { name, on, by, reason }: Who & { readonly name: string; readonly on: boolean },
+  ): Promise<ControlState> {
+    const change: Change = {
+      change: `${kind}_${on ? "on" : "off"}`,
+      value: name,
+      event: kind,
+      summary: `${kind} ${name} switched ${on ? "on" : "off"}`,
+    };
+    return this.#change({ by, reason }, change, (state) => {
+      if (typeof name !== "string" || name === "") throw new RuntimeFault("controls_invalid", `A ${kind} to switch needs a name.`);
+      if (on !== state[list].includes(name)) return undefined;
+      const others = state[list].filter((off) => off !== name);
+      return { ...state, [list]: on ? others : [...others, name].sort() };
+    });
+  }
+
+  /** One change at a time here; against other processes the document's version decides, and the loser looks again. */
+  #change(who: Who, change: Change, next: Next): Promise<ControlState> {
+    const made = this.#turn.then(() => this.#commit(who, change, next));
+    this.#turn = made.catch(() => {}); // its caller has the rejection; the next change does not depend on it
+    return made;
+  }
+
+  async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
+    if (typeof by !== "string" || by === "") throw new RuntimeFault("controls_invalid", "A change of the controls needs the operator who made it.");
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const saved = await readControls(this.#store);
+      const state = next(saved.state);
+      if (state === undefined) return this.#adopt(saved.state);
+      await this.#keepHistory(saved);
+      const at = this.#clock.now();
+      const entry: ControlChange = {
+        at,
+        by,
+        change: change.change,
+        ...(change.value !== undefined && { value: change.value }),
+        ...(reason !== undefined && { reason }),
+      };
+      const body = bodyOf(state, entry);
+      const event = eventOf(entry, change);
+      const committed = await this.#store.commit({ write: "document", kind: "controls", id: "state", body, expectedVersion: saved.version, event }, "synced");
+      if (committed.won) return this.#adopt(state);
+    }
+    throw new RuntimeFault("controls_contended", "The controls are being changed by somebody else all the time; try again.");
+  }
+
+  /** The change may be kept already, by whoever lost the race for the state: then this write loses, and nothing is missing. */
+  async #keepHistory({ version, change }: SavedControls): Promise<void> {
+    if (change === undefined) return;
+    await this.#store.commit({ write: "document", kind: "control-change", id: historyId(version), body: { ...change }, expectedVersion: 0 }, "committed");
+  }
+
+  #adopt(state: ControlState): ControlState {
+    this.#state = this.#effective(state);
+    return this.#state;
+  }
+
+  #effective(state: ControlState): ControlState {
+    return Object.freeze({ ...state, autonomy: state.autonomy ?? this.#configured });
+  }
+}
+
+function eventOf(entry: ControlChange, { event, summary }: Change): NotedEvent {
+  const { at, by, change, value, reason } = entry;
+  return {
+    moment: "noted",
+    at,
+    type: `operator.action.${event}`,
+    summary,
+    traceId: newTraceId(),
+    tenant: "default",
+    by,
+    outcome: "success",
+    data: { change, ...(value !== undefined && { value }), ...(reason !== undefined && { reason }) },
+  };
+}

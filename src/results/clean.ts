@@ -1,0 +1,106 @@
+import type { Json } from "../calls/json.ts";
+import { type ContentBlock, textOf } from "../calls/outcome.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { RawResult } from "./raw-result.ts";
+
+/** A result that is redacted and well-formed. */
+export interface CleanResult {
+  readonly content: readonly ContentBlock[];
+  readonly text: string;
+  readonly structured: CleanJson | undefined;
+}
+
+/** A value with its JSON text, whose bytes are what it counts for. */
+export interface CleanJson {
+  readonly value: Json;
+  readonly text: string;
+}
+
+export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
+  const content = raw.content.map((block) => cleanBlock(block, redactor));
+  const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
+  return { content, text: textOf(content), structured };
+}
+
+/** Redacted, and text that every store and every wire can carry: no half of a surrogate pair, no NUL. */
+export function cleanText(text: string, redactor: Redactor): string {
+  const redacted = redactor.redact(text);
+  const whole = redacted.isWellFormed() ? redacted : redacted.toWellFormed();
+  return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;
+}
+
+/**
+ * Redacted as JSON text, so that a secret is found in keys and numbers and across them as well. The same value when
+ * nothing was found.
+ */
+function cleanJson(value: Json, redactor: Redactor): CleanJson {
+  const given = JSON.stringify(value);
+  const text = wellFormed(redactor.redact(given));
+  if (text === given) return { value, text };
+  const parsed = parse(text) ?? inParts(value, redactor);
+  const spelled = wellFormed(JSON.stringify(parsed));
+  if (redactor.finds(spelled)) return { value: "[redacted]", text: '"[redacted]"' };
+  // Parsed again, because only the text was made well-formed. It is JSON: it was just written.
+  return { value: JSON.parse(spelled) as Json, text: spelled };
+}
+
+function cleanBlock(block: ContentBlock, redactor: Redactor): ContentBlock {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: cleanText(block.text, redactor) };
+    case "link":
+    case "resource":
+    case "image":
+    case "audio":
+    case "file":
+      if ("data" in block && block.data !== undefined && redactor.finds(block.data)) {
+        return { type: "text", text: `[redacted: this ${block.type} held a secret]` };
+      }
+      return cleanFields(block, redactor);
+    default:
+      return block satisfies never;
+  }
+}
+
+/** Everything but the bytes, which were looked through already and may be large. */
+function cleanFields<Block extends ContentBlock>(block: Block, redactor: Redactor): Block {
+  const cleaned = Object.entries(block).map(([name, value]) => [
+    name,
+    typeof value === "string" && name !== "data" ? cleanText(value, redactor) : value,
+  ]);
+  // The same names with the same kinds of values; `type` holds no secret.
+  return Object.fromEntries(cleaned) as Block;
+}
+
+/**
+ * A lone surrogate or a NUL in JSON text is an escape: `JSON.stringify` writes it as one. Escaped backslashes are stepped
+ * over in pairs.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud") && !json.includes("\\u0000")) return json;
+  return json.replace(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (written, name: string) =>
+    name.length > 1 ? "\uFFFD" : written,
+  );
+}
+
+/** Undefined when the mask broke the text: it stood in for a number or for half of an escape. */
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined; // the value is masked part by part instead
+  }
+}
+
+function inParts(value: Json, redactor: Redactor): Json {
+  if (typeof value === "string") return redactor.redact(value);
+  if (typeof value !== "object" || value === null) {
+    const text = String(value);
+    const redacted = redactor.redact(text);
+    return redacted === text ? value : redacted;
+  }
+  if (Array.isArray(value)) return value.map((inner: Json) => inParts(inner, redactor));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [redactor.redact(name), inParts(inner, redactor)]),
+  );
+}

@@ -1,0 +1,22 @@
+const encoder = new TextEncoder();
+const mark = "…";
+const markBytes = 3;
+
+/** Whether the text has at most so many UTF-8 bytes; most texts are answered by their length alone. */
+export function fits(text: string, limitBytes: number): boolean {
+  if (text.length > limitBytes) return false;
+  return text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes;
+}
+
+/**
+ * The text, or its head with "…" when it is longer: at most `limitBytes` of UTF-8, the mark included, cut between two code
+ * points (C21). Empty when not even the mark fits.
+ */
+export function cut(text: string, limitBytes: number): string {
+  if (fits(text, limitBytes)) return text;
+  if (limitBytes < markBytes) return "";
+  const head = Buffer.allocUnsafe(limitBytes - markBytes);
+  const { written } = encoder.encodeInto(text.slice(0, limitBytes), head);
+  // Decoded anew: a slice would keep the whole text alive as long as its head.
+  return head.toString("utf8", 0, written) + mark;
+}

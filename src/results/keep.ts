@@ -1,0 +1,155 @@
+import type { Principal } from "../calls/call.ts";
+import type { Json } from "../calls/json.ts";
+import type { ContentBlock, MediaBlock, ResultFile } from "../calls/outcome.ts";
+import type { Session } from "../calls/session.ts";
+import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
+import type { CleanResult } from "./clean.ts";
+import { cut } from "./cut.ts";
+import { mediaPath } from "./media.ts";
+import { summaryOf } from "./summary.ts";
+
+/** Whose result it is, and how much of it may go inline. */
+export interface ShapeOrder {
+  /** UTF-8 bytes of everything but media together, inclusive. */
+  readonly limitBytes: number;
+  readonly owner: Principal;
+  /** Learns what was pinned, so that its close takes it back. */
+  readonly session: Session;
+  readonly tool: string;
+}
+
+/** The part of an outcome that says what the tool answered. */
+export interface Shaped {
+  readonly content: readonly ContentBlock[];
+  readonly text: string;
+  readonly structured?: Json;
+  readonly artifact?: string;
+  readonly files?: readonly ResultFile[];
+}
+
+/** A media block that still has its bytes with it. */
+type Bytes = MediaBlock & { readonly data: string };
+
+/** Nothing of it has to be kept: no bytes of media, and the rest within the limit. */
+export function isSmall(result: CleanResult, limitBytes: number): boolean {
+  return !result.content.some(hasBytes) && bytesOf(result) <= limitBytes;
+}
+
+/**
+ * Media by reference, each with the path a script finds it at; the rest, when it is too big, as one artifact.
+ *
+ * One after another, so that when one fails the session knows every pin made before (case 187).
+ */
+export async function keep(
+  result: CleanResult,
+  order: ShapeOrder,
+  artifacts: ArtifactStore,
+): Promise<Shaped> {
+  const content: ContentBlock[] = [];
+  const files: ResultFile[] = [];
+  for (const block of result.content) {
+    if (hasBytes(block)) {
+      const file = await keepMedia(block, files.length, order, artifacts);
+      files.push(file);
+      const { data: _, ...rest } = block;
+      content.push({ ...rest, artifact: file.artifact });
+    } else {
+      content.push(block);
+    }
+  }
+  const found = files.length === 0 ? {} : { files };
+  if (bytesOf(result) > order.limitBytes) {
+    return { ...(await keepWhole({ ...result, content }, order, artifacts)), ...found };
+  }
+  const { text, structured } = result;
+  return { content, text, ...(structured && { structured: structured.value }), ...found };
+}
+
+/** The whole result as one artifact; the head of its text, a summary and the media's references stay. */
+async function keepWhole(
+  result: CleanResult,
+  order: ShapeOrder,
+  artifacts: ArtifactStore,
+): Promise<Shaped> {
+  const { content, text, structured } = result;
+  const others = content.filter(isOther);
+  const plain = structured === undefined && others.length === 0;
+  const body = plain
+    ? text
+    : JSON.stringify({
+        text: text === "" ? undefined : text,
+        structured: structured?.value,
+        content: others.length === 0 ? undefined : others,
+      });
+  const mediaType = plain ? "text/plain" : "application/json";
+  const { digest, bytes } = await put(Buffer.from(body), mediaType, order, artifacts);
+  const summary = structured && summaryOf(structured.value, digest, bytes);
+  const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
+  const told =
+    text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
+  const head = cut(told, Math.max(0, order.limitBytes - summaryBytes));
+  return {
+    content: [
+      ...(head === "" ? [] : [{ type: "text" as const, text: head }]),
+      ...content.filter(isMedia),
+    ],
+    text: head,
+    ...(summary && { structured: summary }),
+    artifact: digest,
+  };
+}
+
+async function keepMedia(
+  block: Bytes,
+  n: number,
+  order: ShapeOrder,
+  artifacts: ArtifactStore,
+): Promise<ResultFile> {
+  const { mediaType } = block;
+  const { digest } = await put(Buffer.from(block.data, "base64"), mediaType, order, artifacts);
+  return { path: mediaPath(order.tool, n, mediaType), mediaType, artifact: digest };
+}
+
+/** Each artifact is pinned once for a session, however often it was put: its close takes back one pin each. */
+async function put(
+  bytes: Uint8Array,
+  mediaType: string,
+  { owner, session }: ShapeOrder,
+  artifacts: ArtifactStore,
+): Promise<ArtifactMeta> {
+  const meta = await artifacts.put(bytes, mediaType, owner);
+  if (session.pins.includes(meta.digest)) {
+    await artifacts.unpin(meta.digest).catch(() => undefined); // one pin too many: it only lives longer
+  } else {
+    session.pin(meta.digest);
+  }
+  return meta;
+}
+
+/** What counts towards the limit; media do not, they have artifacts of their own. */
+function bytesOf({ content, text, structured }: CleanResult): number {
+  let bytes = Buffer.byteLength(text);
+  if (structured !== undefined) bytes += Buffer.byteLength(structured.text);
+  for (const block of content) {
+    if (!isOther(block)) continue;
+    // A resource's text is counted above.
+    const rest = block.type === "resource" ? { ...block, text: undefined } : block;
+    bytes += Buffer.byteLength(JSON.stringify(rest));
+  }
+  return bytes;
+}
+
+function isMedia(block: ContentBlock): block is MediaBlock {
+  return block.type === "image" || block.type === "audio" || block.type === "file";
+}
+
+function hasBytes(block: ContentBlock): block is Bytes {
+  return isMedia(block) && block.data !== undefined;
+}
+
+/** Resources and links: neither text nor media. */
+function isOther(
+  block: ContentBlock,
+): block is Exclude<ContentBlock, MediaBlock | { readonly type: "text" }> {
+  return block.type === "resource" || block.type === "link";
+}

@@ -1,0 +1,59 @@
+import type { Principal } from "../calls/call.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+
+/**
+ * Who may use an artifact (D10), and what it is to them: equal bytes are kept once, yet what one tenant called them is
+ * nothing another one learns.
+ */
+export interface Release {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly user?: string;
+  readonly mediaType: string;
+}
+
+/** Only such a text becomes part of a path. */
+export function isDigest(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
+export function releaseTo(releases: readonly Release[], principal: Principal): Release | undefined {
+  return releases.find((release) => isFor(release, principal));
+}
+
+/** What a principal puts again counts with its newest media type. */
+export function releasedTo(
+  releases: readonly Release[],
+  principal: Principal,
+  mediaType: string,
+): readonly Release[] {
+  const { tenant, agent, user } = principal;
+  const release: Release = { tenant, agent, ...(user === undefined ? {} : { user }), mediaType };
+  return [...releases.filter((other) => !isFor(other, principal)), release];
+}
+
+/** Released to one more of a tenant that already has it, as what it is there. */
+export function shared(
+  digest: string,
+  releases: readonly Release[],
+  principal: Principal,
+): readonly Release[] {
+  if (releaseTo(releases, principal) !== undefined) return releases;
+  const own = releases.find(({ tenant }) => tenant === principal.tenant);
+  if (own === undefined) throw unavailable(digest);
+  return releasedTo(releases, principal, own.mediaType);
+}
+
+/** The same words whether it is missing or somebody else's: an answer must not tell which. */
+export function unavailable(digest: string, cause?: unknown): RuntimeFault {
+  const message = `The artifact \`${digest.slice(0, 64)}\` does not exist or is not yours; store the bytes again.`;
+  return new RuntimeFault(
+    "artifact_unavailable",
+    message,
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+function isFor(release: Release, { tenant, agent, user }: Principal): boolean {
+  return release.tenant === tenant && release.agent === agent && release.user === user;
+}

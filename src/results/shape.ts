@@ -1,0 +1,85 @@
+import { messageOf } from "../calls/fault.ts";
+import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
+import { type Refusal, refusal } from "../calls/refusals.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
+import { cleanResult, cleanText } from "./clean.ts";
+import { cut, fits } from "./cut.ts";
+import { isSmall, keep, type Shaped, type ShapeOrder } from "./keep.ts";
+import type { RawResult } from "./raw-result.ts";
+
+export interface ShapeParts {
+  /** None: everything stays inline (SPEC 7.3). */
+  readonly artifacts?: ArtifactStore | undefined;
+  readonly redactor: Redactor;
+  /** Told why a result could not be kept; the caller only learns that. */
+  readonly log?: ((problem: string) => void) | undefined;
+}
+
+/** A failed call's own words in its refusal: the head of its text. */
+const failureBytes = 500;
+
+/**
+ * Turns what a tool answered into what goes back (SPEC 10): redacted first, then inline when it is small, else kept as one
+ * artifact with the head of its text in its place. Media always go by reference where there is a store.
+ *
+ * Contract: never throws or rejects. The tool has run, so a result that cannot be kept is `result_unavailable`, and what
+ * was pinned before stays on record in the session (case 187). Synchronous unless something is kept.
+ */
+export function shape(
+  callId: string,
+  raw: RawResult,
+  order: ShapeOrder,
+  parts: ShapeParts,
+): ToolOutcome | Promise<ToolOutcome> {
+  const { artifacts, redactor } = parts;
+  try {
+    const [only] = raw.content;
+    if (only?.type === "text" && raw.content.length === 1 && raw.structured === undefined) {
+      const text = cleanText(only.text, redactor);
+      if (artifacts === undefined || fits(text, order.limitBytes)) return plain(callId, raw, text);
+    }
+    const result = cleanResult(raw, redactor);
+    const { content, text, structured } = result;
+    if (artifacts === undefined || isSmall(result, order.limitBytes)) {
+      const value = structured && { structured: structured.value };
+      return outcome(callId, raw, text, { content, text, ...value });
+    }
+    return keep(result, order, artifacts).then(
+      (shaped) => outcome(callId, raw, text, shaped),
+      (error: unknown) => lost(callId, raw, parts, error, text),
+    );
+  } catch (error) {
+    return lost(callId, raw, parts, error);
+  }
+}
+
+/** Most results: one object, made here. */
+function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
+  if (raw.isError) return outcome(callId, raw, text, { content: [{ type: "text", text }], text });
+  return { status: "ok", callId, content: [{ type: "text", text }], text };
+}
+
+function outcome(callId: string, raw: RawResult, text: string, shaped: Shaped): ToolOutcome {
+  if (!raw.isError) return { status: "ok", callId, ...shaped };
+  return { status: "error", callId, ...shaped, refusal: failure(raw, text) };
+}
+
+function failure(raw: RawResult, text: string): Refusal {
+  const message = cut(text.trim(), failureBytes);
+  const refused = message === "" ? refusal("tool_failed") : refusal("tool_failed", message);
+  return raw.retryable === true ? { ...refused, retry: "later" } : refused;
+}
+
+/** @param text redacted; none when it was the redacting that failed */
+function lost(
+  callId: string,
+  raw: RawResult,
+  parts: ShapeParts,
+  error: unknown,
+  text = "",
+): ToolOutcome {
+  parts.log?.(`The result of \`${callId}\` could not be kept: ${messageOf(error)}.`);
+  const refused = raw.isError ? failure(raw, text) : refusal("result_unavailable");
+  return refusedOutcome(callId, "error", refused);
+}

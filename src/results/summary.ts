@@ -1,0 +1,21 @@
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { referenceKey } from "./artifact-store.ts";
+import { cut } from "./cut.ts";
+
+const mostKeys = 20;
+const mostKeyBytes = 40;
+
+/**
+ * What stays of structured content that is kept by reference (C22): where it is, how big, and its outermost shape.
+ * `keys` are an object's first ones; `length` counts its keys, an array's elements or a text's characters.
+ */
+export function summaryOf(value: Json, digest: string, bytes: number): JsonObject {
+  const summary = { [referenceKey]: digest, bytes };
+  if (Array.isArray(value) || typeof value === "string") {
+    return { ...summary, length: value.length };
+  }
+  if (!isJsonObject(value)) return summary;
+  const names = Object.keys(value);
+  const keys = names.slice(0, mostKeys).map((name) => cut(name, mostKeyBytes));
+  return { ...summary, keys, length: names.length };
+}

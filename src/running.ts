@@ -1,0 +1,263 @@
+/** A runtime that runs: the public face over the path. Every verb that can run a tool ends in `invoke()`. */
+import type { Approver } from "./approvals/approver.ts";
+import type { Decider } from "./approvals/decision.ts";
+import type { AuditLog } from "./audit/log.ts";
+import { Arrival, nameOf, read } from "./calls/arrival.ts";
+import { authorityOf, narrower } from "./calls/authority.ts";
+import type { Authority, Principal, ToolCall } from "./calls/call.ts";
+import { CallRefused } from "./calls/call-refused.ts";
+import type { NotedEvent } from "./calls/event.ts";
+import { CallIds, newTraceId } from "./calls/ids.ts";
+import type { JsonObject } from "./calls/json.ts";
+import type { ToolOutcome } from "./calls/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
+import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
+import { Deciding } from "./deciding.ts";
+import { askTool } from "./executors/reconcile.ts";
+import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession, Settled } from "./face.ts";
+import { invoke } from "./invoke.ts";
+import { settleUnknown } from "./ledger/settlement.ts";
+import type { Parts } from "./parts.ts";
+import type { Controls } from "./policy/controls.ts";
+import { type Explanation, explain, resume } from "./resume.ts";
+import type { ArtifactStore } from "./results/artifact-store.ts";
+import { releasePins } from "./results/release-pins.ts";
+import type { CallFilter, Store } from "./stores/store.ts";
+import type { Registry } from "./tools/registry.ts";
+import type { Action } from "./tools/tool.ts";
+import type { Servers } from "./tools/upstream/servers.ts";
+import type { Stream } from "./watchers/stream.ts";
+import type { Watcher } from "./watchers/watcher.ts";
+
+export interface RunningOptions {
+  readonly parts: Parts;
+  readonly controls: Controls;
+  readonly store: Store;
+  readonly audit: AuditLog;
+  readonly tools: Registry;
+  readonly stream: Stream;
+  readonly limits: Limits;
+  readonly patience: Patience;
+  readonly approver: Approver | undefined;
+  readonly separateUser: boolean;
+  /** Everything that must be closed, in the order of its opening. */
+  readonly closing: AsyncDisposableStack;
+}
+
+type PerCall = Pick<CallContext, "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress">;
+
+const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
+
+export class RunningRuntime implements Runtime {
+  readonly approvals: Deciding;
+  readonly calls: Calls;
+  readonly ledger: LedgerFace;
+  readonly audit: AuditLog;
+  readonly tools: Registry;
+  readonly artifacts: ArtifactStore;
+  readonly controls: Controls;
+  readonly #options: RunningOptions;
+  readonly #parts: Parts;
+  readonly #ids = new CallIds();
+  #servers: Servers | undefined;
+  #closing = false;
+  #inFlight = 0;
+  #idle: (() => void) | undefined;
+
+  constructor(options: RunningOptions) {
+    const { parts, store, audit, tools, approver, separateUser } = options;
+    this.#options = options;
+    this.#parts = parts;
+    this.audit = audit;
+    this.tools = tools;
+    this.artifacts = parts.artifacts;
+    this.controls = options.controls;
+    const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
+    this.approvals = new Deciding({ parts, store, approver, separateUser, arrive: () => this.#arrive(), runDetached });
+    this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: async (id) => store.call({ key: id }) };
+    this.ledger = { settle: (id, word, reason, by) => this.#settle(id, word, reason, by), reconcile: (id) => this.#reconcile(id) };
+  }
+
+  async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
+    const session = new Session(this.#options.limits, this.#parts.clock);
+    return this.#invoke(request, this.#authority(context, session.limits), session, context);
+  }
+
+  async call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome> {
+    const outcome = await this.invoke({ tool, action, arguments: request }, context);
+    if (outcome.status !== "ok") throw new CallRefused(outcome);
+    return outcome;
+  }
+
+  async resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+    const session = new Session(this.#options.limits, this.#parts.clock);
+    return this.#counted(resume(approvalId, this.#arrive(), this.#caller(session, context), this.#parts));
+  }
+
+  async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
+    const authority = this.#authority(context, this.#options.limits);
+    return explain(this.#toCall(request, authority, context.idempotencyKey, undefined), this.#parts);
+  }
+
+  openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
+    const { clock, artifacts, log } = this.#parts;
+    const limits = narrower(this.#options.limits, asked);
+    const authority = this.#authority(context, limits);
+    const session = new Session(limits, clock);
+    const close = async (): Promise<void> => {
+      if (session.closed) return;
+      session.close();
+      await releasePins(session, artifacts, log);
+    };
+    return {
+      runId: authority.runId,
+      traceId: authority.traceId,
+      limits,
+      get callCount() {
+        return session.callCount;
+      },
+      get trace() {
+        return session.trace;
+      },
+      invoke: (request, call = context) => this.#invoke(request, authority, session, call),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  offered(principal?: Principal): readonly Action[] {
+    const actions = this.tools.actions();
+    return principal === undefined ? actions : actions.filter(({ facts }) => this.#parts.policy.offers(principal, facts));
+  }
+
+  watch(watcher: Watcher): Disposable {
+    return this.#options.stream.watch(watcher);
+  }
+
+  async note(type: string, summary: string, more: Partial<Pick<NotedEvent, "by" | "tenant" | "outcome" | "data">> = {}): Promise<void> {
+    const event: NotedEvent = { moment: "noted", at: this.#parts.clock.now(), type, summary, traceId: newTraceId(), outcome: "info", ...more };
+    await this.#options.store.commit({ write: "note", event }, "committed");
+  }
+
+  health(): Health {
+    const { broken } = this.#options.store;
+    const servers = this.#servers?.status() ?? [];
+    return { status: broken === undefined ? "ok" : "broken", ...(broken !== undefined && { problem: broken.message }), tools: this.tools.names().length, servers };
+  }
+
+  /** Told once by createRuntime: its servers are closed with it. */
+  serve(servers: Servers): void {
+    this.#servers = servers;
+  }
+
+  async close(graceMs = 10_000): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#parts.book.stopWaiting();
+    await this.#drained(graceMs);
+    await this.#servers?.close();
+    await this.#options.closing.disposeAsync();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A tool's call of another tool: its parent's authority, budget and caller; its own place in the parent as key (D23). */
+  async child(parent: ToolCall & { readonly key: string }, position: number, request: CallRequest, caller: Caller): Promise<ToolOutcome> {
+    const call = this.#toCall(request, parent.authority, `${parent.key}/${position}`, parent.id);
+    return this.#counted(invoke(call, caller, this.#parts));
+  }
+
+  #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
+    if (this.#closing) session.close();
+    const call = this.#toCall(request, authority, per.idempotencyKey, undefined);
+    return this.#counted(invoke(call, this.#caller(session, per), this.#parts));
+  }
+
+  async #counted<T>(running: Promise<T>): Promise<T> {
+    this.#inFlight += 1;
+    try {
+      return await running;
+    } finally {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#idle?.();
+    }
+  }
+
+  #toCall(request: CallRequest, authority: Authority, idempotencyKey: string | undefined, parentId: string | undefined): ToolCall {
+    const { tool, action = "default", arguments: given } = request;
+    const { id, number, arrivedAt } = this.#arrive();
+    const { arguments: own, text, digest, problem } = read(given);
+    return new Arrival({ id, number, arrivedAt, tool: nameOf(tool), action: nameOf(action), arguments: own, text, digest, problem, authority, parentId, idempotencyKey });
+  }
+
+  #arrive(): Pick<ToolCall, "id" | "number" | "arrivedAt"> {
+    const arrivedAt = this.#parts.clock.now();
+    const number = this.#options.store.nextNumber();
+    return { id: this.#ids.make(arrivedAt, number), number, arrivedAt };
+  }
+
+  #authority(context: CallContext, limits: Limits): Authority {
+    return authorityOf(context, this.controls.state.autonomy, limits, this.#parts.clock.now());
+  }
+
+  #caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress }: PerCall): Caller {
+    const { clock } = this.#parts;
+    const { patience: granted } = this.#options;
+    return {
+      session,
+      patience: patience === undefined || patienceRanks[patience] > patienceRanks[granted] ? granted : patience,
+      signal,
+      deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
+      approvalWaitMs,
+      progress: onProgress,
+    };
+  }
+
+  async #inBackground(approval: ApprovalRecord): Promise<void> {
+    await this.resume(approval.id, { patience: "deny" }).catch((error: unknown) => {
+      this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
+    });
+  }
+
+  async #settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by: Decider): Promise<Settled> {
+    const record = await this.#unknown(id);
+    if (!("key" in record)) return record;
+    const said = this.#parts.redactor.redact(reason);
+    const { won, call } = await settleUnknown(this.#options.store, this.#parts.clock, record, word, by.user, said);
+    return won ? { settled: true, call } : notUnknown(call);
+  }
+
+  async #reconcile(id: string): Promise<Settled> {
+    const record = await this.#unknown(id);
+    if (!("key" in record)) return record;
+    const found = await askTool(record, this.#parts);
+    if (found.found === "unknown") return { settled: false, why: "not_unknown", message: `The call stays unknown: ${found.problem ?? "the tool could not tell"}.`, call: record };
+    const reason = found.found === "failed" ? (found.reason ?? "the tool found that it did not happen") : "the tool found that it happened";
+    const { won, call } = await settleUnknown(this.#options.store, this.#parts.clock, record, found.found, `tool:${record.call.tool}`, this.#parts.redactor.redact(reason));
+    return won ? { settled: true, call } : notUnknown(call);
+  }
+
+  async #unknown(id: string): Promise<CallRecord | Settled> {
+    const record = await this.#options.store.call({ key: id });
+    if (record === undefined) return { settled: false, why: "call_unknown", message: `There is no call \`${id}\`.` };
+    return record.state === "unknown" ? record : notUnknown(record);
+  }
+
+  async #drained(graceMs: number): Promise<void> {
+    if (this.#inFlight === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle = resolve;
+    const cancel = this.#parts.clock.in(graceMs, () => {
+      this.#parts.log(`${this.#inFlight} calls were still running after ${graceMs} ms; they will be unknown at the next start.`);
+      resolve();
+    });
+    await promise;
+    cancel();
+  }
+}
+
+function notUnknown(call: CallRecord): Settled {
+  return { settled: false, why: "not_unknown", message: `The call \`${call.key}\` is ${call.state}; only an unknown one can be settled.`, call };
+}

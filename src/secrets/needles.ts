@@ -1,0 +1,85 @@
+/** A piece of text, from `start` up to but not including `end`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Characters that decide together how far the search may jump. */
+const block = 3;
+const tableBits = 16;
+
+/**
+ * Finds any of many texts in one pass (Wu and Manber): a table says for each three characters how far the next place
+ * is where a match could end, so most of the text is never looked at, and more needles hardly cost more.
+ */
+export class Needles {
+  /** Of the longest needle, in UTF-16 units. */
+  readonly longest: number;
+  readonly #window: number;
+  readonly #jumps: Uint8Array = new Uint8Array(1 << tableBits);
+  readonly #ending = new Map<number, string[]>();
+
+  /** @param texts each at least three characters long, and at least one of them */
+  constructor(texts: readonly string[]) {
+    const lengths = texts.map(({ length }) => length);
+    this.longest = lengths.reduce((one, other) => Math.max(one, other), 0);
+    this.#window = lengths.reduce((one, other) => Math.min(one, other), this.longest);
+    this.#jumps.fill(Math.min(255, this.#window - block + 1));
+    for (const text of texts) this.#add(text);
+    for (const texts of this.#ending.values()) texts.sort((one, other) => other.length - one.length);
+  }
+
+  #add(text: string): void {
+    for (let end = block; end <= this.#window; end += 1) {
+      const at = slotOf(text, end);
+      const jump = Math.min(255, this.#window - end);
+      if (jump < (this.#jumps[at] ?? 0)) this.#jumps[at] = jump;
+      if (jump !== 0) continue;
+      const ending = this.#ending.get(at);
+      if (ending === undefined) this.#ending.set(at, [text]);
+      else ending.push(text);
+    }
+  }
+
+  /** The next match that begins at `from` or later; of several at one place the longest. */
+  next(text: string, from: number): Span | undefined {
+    let end = from + this.#window;
+    while (end <= text.length) {
+      const at = slotOf(text, end);
+      const jump = this.#jumps[at] ?? 0;
+      if (jump > 0) {
+        end += jump;
+        continue;
+      }
+      const start = end - this.#window;
+      for (const needle of this.#ending.get(at) ?? []) {
+        if (text.startsWith(needle, start)) return { start, end: start + needle.length };
+      }
+      end += 1;
+    }
+    return undefined;
+  }
+
+  /** All of them in order, those that overlap or touch as one. */
+  spans(text: string): Span[] {
+    const spans: Span[] = [];
+    for (let found = this.next(text, 0); found !== undefined; found = this.next(text, found.start + 1)) spans.push(found);
+    return merged(spans);
+  }
+}
+
+/** Spans that overlap or touch, as one; the given ones are in order of their starts. */
+export function merged(spans: readonly Span[]): Span[] {
+  const whole: Span[] = [];
+  for (const span of spans) {
+    const last = whole.at(-1);
+    if (last === undefined || span.start > last.end) whole.push(span);
+    else if (span.end > last.end) whole[whole.length - 1] = { start: last.start, end: span.end };
+  }
+  return whole;
+}
+
+function slotOf(text: string, end: number): number {
+  const mixed = (text.charCodeAt(end - 3) << 12) ^ (text.charCodeAt(end - 2) << 6) ^ text.charCodeAt(end - 1);
+  return (mixed ^ (mixed >>> tableBits)) & ((1 << tableBits) - 1);
+}

@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { RuntimeFault } from "../calls/fault.ts";
+import { createRedactor, type ExactRedactor, mask } from "./redactor.ts";
+import { createStreamRedactor } from "./stream-redactor.ts";
+
+const random = fc.string({ unit: "binary", maxLength: 60 });
+const secretText = fc.oneof(
+  fc.string({ unit: "grapheme-ascii", minLength: 6, maxLength: 80 }),
+  fc.string({ unit: "grapheme", minLength: 6, maxLength: 30 }),
+  fc.base64String({ minLength: 8, maxLength: 64 }),
+  fc.stringMatching(/^[a-z]{6,9}$/),
+);
+
+/** How a value is written where we do not see it: an encoder of its own, not the redactor's. */
+const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> = {
+  raw: (secret, left, right) => left + secret + right,
+  json: (secret, left, right) => JSON.stringify({ [left]: left + secret + right }),
+  "json in json": (secret, left, right) => JSON.stringify({ body: JSON.stringify({ text: left + secret + right }) }),
+  url: (secret, left, right) => `https://example.org/?q=${encodeURIComponent(`${left.toWellFormed()}${secret}${right.toWellFormed()}`)}&x=1`,
+  form: (secret, left, right) => new URLSearchParams({ [left]: secret, right }).toString(),
+  base64: (secret, left, right) => Buffer.from(left + secret + right).toString("base64"),
+  base64url: (secret, left, right) => Buffer.from(left + secret + right).toString("base64url"),
+  hex: (secret, left, right) => Buffer.from(left + secret + right).toString("hex"),
+  "upper hex": (secret, left, right) => Buffer.from(left + secret + right).toString("hex").toUpperCase(),
+  "base64 wrapped at 64": (secret, left, right) => wrapped(left + secret + right, 64, "\n"),
+  "base64 wrapped at 76": (secret, left, right) => wrapped(left + secret + right, 76, "\r\n"),
+  "wrapped base64 in json": (secret, left, right) => JSON.stringify({ data: wrapped(left + secret + right, 76, "\r\n") }),
+  "indented wrapped hex": (secret, left, right) => `key: |\n        ${(Buffer.from(left + secret + right).toString("hex").match(/.{1,60}/g) ?? []).join("\n        ")}`,
+  "indented wrapped base64": (secret, left, right) => `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
+};
+
+function wrapped(text: string, width: number, lineBreak: string): string {
+  return (Buffer.from(text).toString("base64").match(new RegExp(`.{1,${width}}`, "g")) ?? []).join(lineBreak);
+}
+
+/** Everything that can be decoded back out of a text, by brute force: every run of an alphabet, unwrapped, at every offset. */
+function decoded(text: string): string {
+  const flat = text.replace(/(\\r)?\\n *|\r?\n */g, "");
+  const runs = [text, flat].flatMap((form) => [...(form.match(/[A-Za-z0-9+/_-]{6,}/g) ?? []), ...(form.match(/[0-9a-fA-F]{12,}/g) ?? [])]);
+  const plain = runs.flatMap((run) => [
+    ...[0, 1, 2, 3].map((skip) => Buffer.from(run.slice(skip), "base64").toString("latin1")),
+    ...[0, 1].map((skip) => Buffer.from(run.slice(skip), "hex").toString("latin1")),
+  ]);
+  return plain.join("\0");
+}
+
+function knowing(...values: readonly string[]): ExactRedactor {
+  const redactor = createRedactor();
+  for (const value of values) redactor.learn(value);
+  return redactor;
+}
+
+function inPieces(redactor: ExactRedactor, text: string, size: number): string {
+  const stream = createStreamRedactor(redactor);
+  let clean = "";
+  for (let at = 0; at < text.length; at += size) clean += stream.write(text.slice(at, at + size));
+  return clean + stream.end();
+}
+
+describe("exact values", () => {
+  it("gives the same string back while nothing is known, and when nothing is found", () => {
+    const text = "a plain text\nwith lines";
+    expect(createRedactor().redact(text)).toBe(text);
+    expect(knowing("hunter2hunter2").redact(text)).toBe(text);
+  });
+
+  it("masks a value each time it occurs and keeps what is around it", () => {
+    expect(knowing("hunter2").redact("a hunter2, b hunter2hunter2.")).toBe(`a ${mask}, b ${mask}.`);
+  });
+
+  it("masks values that overlap without leaving the end of the second", () => {
+    expect(knowing("abcdef", "defghi").redact("xabcdefghiy")).toBe(`x${mask}y`);
+  });
+
+  it("refuses a value shorter than six characters and does not repeat it", () => {
+    const refused = (): void => createRedactor().learn("hunt2");
+    expect(refused).toThrow(RuntimeFault);
+    expect(refused).not.toThrow(/hunt2/);
+  });
+
+  it("masks a value that was learned with a line break behind it and is met without", () => {
+    expect(knowing("hunter2hunter2\n").redact("is hunter2hunter2 here")).toBe(`is ${mask} here`);
+  });
+
+  it("knows a value from the moment it is learned, also after the first search", () => {
+    const redactor = knowing("first-value");
+    expect(redactor.finds("second-value")).toBe(false);
+    redactor.learn("second-value");
+    expect(redactor.finds("a second-value")).toBe(true);
+    expect(redactor.redact("first-value second-value")).toBe(`${mask} ${mask}`);
+  });
+
+  it("masks a key of several lines also with the other system's line ends", () => {
+    const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----";
+    expect(knowing(key).redact(`a ${key.replaceAll("\n", "\r\n")} b`)).toBe(`a ${mask} b`);
+    expect(knowing(key).redact(JSON.stringify(key))).toBe(`"${mask}"`);
+  });
+
+  it("leaves the lines of prose as they are", () => {
+    const text = "abcdefghijklmnop\nqrstuvwxyz and\nmore";
+    expect(knowing("hunter2hunter2").redact(text)).toBe(text);
+  });
+});
+
+describe("every spelling", () => {
+  for (const [name, encode] of Object.entries(encoders)) {
+    it(`finds and masks ${name} at any place, whole or in pieces`, () => {
+      fc.assert(
+        fc.property(secretText, random, random, fc.integer({ min: 1, max: 70 }), (secret, left, right, size) => {
+          const redactor = knowing(secret);
+          const text = encode(secret, left, right);
+          expect(redactor.finds(text)).toBe(true);
+          const clean = redactor.redact(text);
+          expect(clean).toContain(mask);
+          expect(redactor.finds(clean.replaceAll(mask, "\u0000"))).toBe(false);
+          expect(inPieces(redactor, text, size)).toBe(clean);
+        }),
+        { numRuns: 300 },
+      );
+    });
+  }
+
+  it("leaves nothing that can be decoded: forty canaries in every encoding and every kind of text", () => {
+    const canaries = Array.from({ length: 40 }, (_, i) => `canary-${i}-${"Zq7/+=&é\"\\ x".slice(i % 5)}-${(i * 7919).toString(36)}!tail`);
+    const redactor = knowing(...canaries);
+    const sinks: readonly ((text: string) => string)[] = [
+      (text) => text,
+      (text) => `2026-11-20T12:00:00Z ERROR upstream said ${text} (retrying)`,
+      (text) => JSON.stringify({ event: "tool_call.failed", error: { message: text, stack: `Error: ${text}\n    at run (tool.js:1:1)` } }),
+      (text) => `event: ended\ndata: ${JSON.stringify({ text })}\n\n`,
+      (text) => `Authorization: Basic ${Buffer.from(`user:${text}`).toString("base64")}`,
+      (text) => `# Result\n\n> ${text}\n\n\`\`\`\n${text}\n\`\`\``,
+      (text) => `GET /search?q=${encodeURIComponent(text.toWellFormed())} HTTP/1.1`,
+    ];
+    const leaks: string[] = [];
+    for (const canary of canaries) {
+      for (const [name, encode] of Object.entries(encoders)) {
+        for (const [place, sink] of sinks.entries()) {
+          const outer = name === "raw" || place < 4 ? sink : undefined; // an encoding of an encoding is promised for JSON alone
+          if (outer === undefined) continue;
+          const clean = redactor.redact(outer(encode(canary, "some words before ", " and after them, some more of it")));
+          const seen = `${clean}\0${decoded(clean)}`;
+          const needles = [canary, Buffer.from(canary).toString("latin1"), JSON.stringify(canary).slice(1, -1), encodeURIComponent(canary)];
+          if (needles.some((needle) => seen.includes(needle))) leaks.push(`${canary} as ${name} in sink ${place}`);
+        }
+      }
+    }
+    expect(leaks).toEqual([]);
+  });
+
+  it("keeps the line break behind a value that ends with its line", () => {
+    const secret = "fourty-eight-characters-make-a-line-of-sixtyfour"; // of base64, that is
+    const text = wrapped(`${"y".repeat(48)}${secret}${"z".repeat(48)}`, 64, "\n");
+    const [first, , last] = text.split("\n");
+    expect(knowing(secret).redact(text)).toBe(`${first}\n${mask}\n${last}`);
+  });
+
+  it("masks in a long stream of any pieces what it masks in the whole text", () => {
+    const piece = fc.tuple(fc.constantFrom(...Object.keys(encoders)), fc.nat({ max: 200 }), fc.nat({ max: 400 }));
+    fc.assert(
+      fc.property(secretText, fc.array(piece, { minLength: 3, maxLength: 8 }), fc.integer({ min: 1, max: 300 }), (secret, pieces, size) => {
+        const redactor = knowing(secret);
+        const text = pieces.map(([name, left, right]) => encoders[name]?.(secret, "w".repeat(left), "v".repeat(right))).join(" and ");
+        expect(inPieces(redactor, text, size)).toBe(redactor.redact(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("holds back no more of a stream than a value can reach", () => {
+    const redactor = knowing("hunter2hunter2");
+    const stream = createStreamRedactor(redactor);
+    let given = 0;
+    for (let i = 0; i < 2_000; i += 1) given += stream.write("a line of words\n").length;
+    expect(given).toBeGreaterThan(2_000 * 16 - 2 * redactor.reach);
+    given += stream.end().length;
+    expect(given).toBe(2_000 * 16);
+  });
+
+  it("masks a stream of nothing but values with one mask and flat memory", () => {
+    const redactor = knowing("aaaaaa");
+    const stream = createStreamRedactor(redactor);
+    let clean = "";
+    for (let i = 0; i < 1_000; i += 1) clean += stream.write("a".repeat(97));
+    expect(clean + stream.end()).toBe(mask);
+  });
+});

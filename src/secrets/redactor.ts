@@ -1,0 +1,89 @@
+import { RuntimeFault } from "../calls/fault.ts";
+import { joinLines, lineContext, longestBreak } from "./joined-lines.ts";
+import { merged, Needles, type Span } from "./needles.ts";
+import type { Redactor } from "./secret-store.ts";
+import { spellingsOf } from "./spellings.ts";
+
+export const mask = "[redacted]";
+const shortest = 6;
+
+/** What a redactor of chunks needs beside the port. */
+export interface ExactRedactor extends Redactor {
+  /** How much of a text's end may be the beginning of a known value, in UTF-16 units; 0 while none is known. */
+  readonly reach: number;
+  /** Where known values stand, in order and apart from each other. */
+  find(text: string): readonly Span[];
+}
+
+/**
+ * Exact values only, in every spelling (spellings.ts), also when a wrapped line runs through them: that much can be
+ * promised. Guessing what looks like a secret is another layer's work.
+ */
+export function createRedactor(): ExactRedactor {
+  return new SpellingRedactor();
+}
+
+class SpellingRedactor implements ExactRedactor {
+  readonly #values = new Set<string>();
+  /** Undefined: no value, or one more since it was made. */
+  #needles: Needles | undefined;
+
+  get reach(): number {
+    const needles = this.#ready();
+    if (needles === undefined) return 0;
+    const mostBreaks = Math.ceil(needles.longest / lineContext) + 1;
+    return needles.longest + mostBreaks * longestBreak + lineContext;
+  }
+
+  learn(value: string): void {
+    if (typeof value !== "string" || value.length < shortest) {
+      throw new RuntimeFault("secret_too_short", `A secret has fewer than ${shortest} characters; masking it would eat ordinary text. Use a longer one.`);
+    }
+    this.#remember(value);
+    const bare = value.trim(); // a file or a shell adds the line break, a person pastes without it
+    if (bare.length >= shortest) this.#remember(bare);
+  }
+
+  #remember(value: string): void {
+    if (this.#values.has(value)) return;
+    this.#values.add(value);
+    this.#needles = undefined;
+  }
+
+  redact(text: string): string {
+    const spans = this.find(text);
+    if (spans.length === 0) return text;
+    let clean = "";
+    let kept = 0;
+    for (const { start, end } of spans) {
+      clean += text.slice(kept, start) + mask;
+      kept = end;
+    }
+    return clean + text.slice(kept);
+  }
+
+  finds(text: string): boolean {
+    const needles = this.#ready();
+    if (needles === undefined) return false;
+    if (needles.next(text, 0) !== undefined) return true;
+    const joined = joinLines(text);
+    return joined !== undefined && needles.next(joined.text, 0) !== undefined;
+  }
+
+  find(text: string): readonly Span[] {
+    const needles = this.#ready();
+    if (needles === undefined) return [];
+    const spans = needles.spans(text);
+    const joined = joinLines(text);
+    if (joined === undefined) return spans;
+    const wrapped = needles.spans(joined.text).map((span) => joined.original(span));
+    return merged([...spans, ...wrapped].sort((one, other) => one.start - other.start));
+  }
+
+  #ready(): Needles | undefined {
+    if (this.#needles === undefined && this.#values.size > 0) {
+      this.#needles = new Needles([...new Set([...this.#values].flatMap((value) => spellingsOf(value)))]);
+    }
+    return this.#needles;
+  }
+}

@@ -1,0 +1,45 @@
+import { messageOf } from "../calls/fault.ts";
+import type { Entry } from "./store.ts";
+
+export type Listener = (entries: readonly Entry[]) => void;
+
+/** Tells each committed batch to everyone, in order, also when a listener makes the next batch while it is told one. */
+export class Followers {
+  readonly #listeners = new Set<{ readonly listener: Listener }>();
+  readonly #log: (problem: string) => void;
+  readonly #untold: (readonly Entry[])[] = [];
+  #telling = false;
+
+  constructor(log: (problem: string) => void) {
+    this.#log = log;
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  add(listener: Listener): Disposable {
+    const follower = { listener };
+    this.#listeners.add(follower);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(follower) };
+  }
+
+  tell(entries: readonly Entry[]): void {
+    if (entries.length === 0 || this.#listeners.size === 0) return;
+    this.#untold.push(entries);
+    if (this.#telling) return;
+    this.#telling = true;
+    for (let next = this.#untold.shift(); next !== undefined; next = this.#untold.shift()) {
+      for (const { listener } of this.#listeners) this.#tellOne(listener, next);
+    }
+    this.#telling = false;
+  }
+
+  #tellOne(listener: Listener, entries: readonly Entry[]): void {
+    try {
+      listener(entries);
+    } catch (error) {
+      this.#log(`A follower of the store threw: ${messageOf(error)}`);
+    }
+  }
+}

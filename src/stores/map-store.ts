@@ -1,0 +1,196 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { newId } from "../calls/ids.ts";
+import type { ApprovalRecord, CallRecord, Write } from "../calls/records.ts";
+import { Followers, type Listener } from "./followers.ts";
+import { LiveMatches } from "./live-matches.ts";
+import { type Rows, rule, type Won } from "./rules.ts";
+import type {
+  ApprovalFilter,
+  CallFilter,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  Spell,
+  Store,
+} from "./store.ts";
+
+export interface MapStoreOptions {
+  readonly clock: Clock;
+  readonly spell: Spell;
+  /** Without: nothing can be read by `events()`, and a long run needs no memory for its log. Default true. */
+  readonly keepEvents?: boolean;
+  readonly log?: (problem: string) => void;
+}
+
+/** Everything in Maps, gone with the process: the reference of the contract, and what `store: "memory"` names. */
+export class MapStore implements Store {
+  readonly incarnation: string = newId("inc");
+  readonly #spell: Spell;
+  readonly #keepEvents: boolean;
+  readonly #calls = new Map<string, CallRecord>();
+  /** Call ids of rows that have another key. */
+  readonly #keys = new Map<string, string>();
+  readonly #approvals = new Map<string, ApprovalRecord>();
+  readonly #shelf = new Map<
+    string,
+    Map<string, { readonly version: number; readonly text: string }>
+  >();
+  readonly #live = new LiveMatches();
+  readonly #entries: Entry[] = [];
+  readonly #followers: Followers;
+  readonly #rows: Rows;
+  #untold: Entry[] = [];
+  #told: PromiseWithResolvers<Committed> | undefined;
+  #nextSeq = 0;
+  #lastNumber = 0;
+  #broken: Error | undefined;
+
+  constructor({ clock, spell, keepEvents = true, log = () => {} }: MapStoreOptions) {
+    this.#spell = spell;
+    this.#keepEvents = keepEvents;
+    this.#followers = new Followers(log);
+    this.#rows = {
+      incarnation: this.incarnation,
+      now: () => clock.now(),
+      call: (key) => this.#calls.get(key),
+      live: (match) => this.#calls.get(this.#live.find(match, this.#rows.now) ?? ""),
+      approval: (id) => this.#approvals.get(id),
+      version: (kind, id) => this.#shelf.get(kind)?.get(id)?.version ?? 0,
+    };
+  }
+
+  get broken(): Error | undefined {
+    return this.#broken;
+  }
+
+  nextNumber(): number {
+    this.#lastNumber += 1;
+    return this.#lastNumber;
+  }
+
+  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    const ruling = rule(write, this.#rows);
+    if (!ruling.won) return durability === "queued" ? ruling : Promise.resolve(ruling);
+    try {
+      const body = write.event === undefined ? undefined : this.#spell(write.event);
+      this.#apply(ruling);
+      if (body !== undefined && write.event !== undefined)
+        this.#untold.push({ seq: this.#nextSeq++, body, event: write.event });
+    } catch (error) {
+      return Promise.reject(
+        new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
+          cause: error,
+        }),
+      );
+    }
+    this.#told ??= this.#tellSoon();
+    return durability === "queued" ? { won: true } : this.#told.promise;
+  }
+
+  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
+    if ("match" in by) return this.#rows.live(by.match);
+    return this.#calls.get(by.key) ?? this.#calls.get(this.#keys.get(by.key) ?? "");
+  }
+
+  approval(id: string): ApprovalRecord | undefined {
+    return this.#approvals.get(id);
+  }
+
+  async calls({
+    state,
+    tool,
+    tenant,
+    runId,
+    before = Infinity,
+    limit = Infinity,
+  }: CallFilter): Promise<readonly CallRecord[]> {
+    return [...this.#calls.values()]
+      .filter((row) => state === undefined || row.state === state)
+      .filter(({ call }) => call.number < before && (tool === undefined || call.tool === tool))
+      .filter(
+        ({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant,
+      )
+      .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
+      .sort((a, b) => b.call.number - a.call.number)
+      .slice(0, limit);
+  }
+
+  async approvals({
+    state,
+    tenant,
+    limit = Infinity,
+  }: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+    return [...this.#approvals.values()]
+      .filter((approval) => state === undefined || approval.state === state)
+      .filter(({ principal }) => tenant === undefined || principal.tenant === tenant)
+      .slice(0, limit);
+  }
+
+  async stranded(): Promise<readonly CallRecord[]> {
+    return []; // no other incarnation ever wrote here
+  }
+
+  async *events({
+    after,
+    limit = Infinity,
+  }: {
+    readonly after: number;
+    readonly limit?: number;
+  }): AsyncIterable<Entry> {
+    let left = limit;
+    for (let seq = Math.max(0, after + 1); left > 0; seq += 1, left -= 1) {
+      const entry = this.#entries[seq];
+      if (entry === undefined) return;
+      yield entry;
+    }
+  }
+
+  follow(listener: Listener): Disposable {
+    return this.#followers.add(listener);
+  }
+
+  readonly documents: Documents = {
+    get: async (kind, id) => {
+      const found = this.#shelf.get(kind)?.get(id);
+      return found && { version: found.version, body: JSON.parse(found.text) };
+    },
+    list: async (kind, prefix) =>
+      [...(this.#shelf.get(kind)?.keys() ?? [])].filter((id) => id.startsWith(prefix)).sort(),
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#broken !== undefined) return;
+    this.#broken = new RuntimeFault("store_closed", "The store is closed.");
+    await this.#told?.promise;
+  }
+
+  #apply({ before, call, approval, document }: Won): void {
+    if (call !== undefined) {
+      this.#calls.set(call.key, call);
+      if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
+      this.#live.moved(before, call, this.#rows.now);
+    }
+    if (approval !== undefined) this.#approvals.set(approval.id, approval);
+    if (document !== undefined) {
+      const { kind, id, version, body } = document;
+      const shelf = this.#shelf.get(kind) ?? new Map();
+      this.#shelf.set(kind, shelf.set(id, { version, text: JSON.stringify(body) }));
+    }
+  }
+
+  #tellSoon(): PromiseWithResolvers<Committed> {
+    const told = Promise.withResolvers<Committed>();
+    queueMicrotask(() => {
+      const entries = this.#untold;
+      this.#untold = [];
+      this.#told = undefined;
+      if (this.#keepEvents) for (const { seq, body } of entries) this.#entries.push({ seq, body });
+      this.#followers.tell(entries);
+      told.resolve({ won: true });
+    });
+    return told;
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * When a write wins, and what the rows are then: one semantics for every embedded store (SPEC 9, D18, D20).
+ *
+ * Pure but for the reads of `rows`, which must see everything decided before, queued or written. Invariant: for one key
+ * at most one execution starts, and an approval ends once. A row keeps its first `call` for ever: later arrivals of the
+ * same call are only told of in events.
+ */
+
+import type { Json } from "../calls/json.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
+
+/** The rows as they are now. */
+export interface Rows {
+  readonly incarnation: string;
+  /** Wall clock, milliseconds. */
+  now(): number;
+  call(key: string): CallRecord | undefined;
+  /** The live row a keyless re-send would find. */
+  live(match: string): CallRecord | undefined;
+  approval(id: string): ApprovalRecord | undefined;
+  /** 0: there is no such document. */
+  version(kind: string, id: string): number;
+}
+
+export interface NewDocument {
+  readonly kind: string;
+  readonly id: string;
+  readonly version: number;
+  readonly body: Json;
+}
+
+/** `before` is the row that `call` replaces. */
+export interface Won {
+  readonly won: true;
+  readonly before?: CallRecord | undefined;
+  readonly call?: CallRecord;
+  readonly approval?: ApprovalRecord;
+  readonly document?: NewDocument;
+}
+
+export interface Lost {
+  readonly won: false;
+  readonly call?: CallRecord;
+  readonly approval?: ApprovalRecord;
+  readonly version?: number;
+}
+
+type WriteOf<Kind extends Write["write"]> = Extract<Write, { readonly write: Kind }>;
+
+export function rule(write: Write, rows: Rows): Won | Lost {
+  switch (write.write) {
+    case "hold":
+      return hold(write, rows);
+    case "decide":
+      return decide(write, rows);
+    case "claim":
+      return claim(write, rows);
+    case "settle":
+      return settle(write, rows);
+    case "document":
+      return putDocument(write, rows);
+    case "note":
+      return { won: true };
+    default:
+      return write satisfies never;
+  }
+}
+
+/** Until when (wall clock, exclusive) a keyless re-send finds the row; `-Infinity`: it does not. */
+export function liveUntil(record: CallRecord): number {
+  const { match, state, aliveUntil } = record;
+  if (match === undefined) return -Infinity;
+  if (state === "suspended" || (state === "unknown" && !record.idempotent)) return Infinity;
+  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
+}
+
+function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
+  const now = rows.now();
+  const before = rows.call(record.key);
+  if (before !== undefined && !mayBeHeld(before, now)) return { won: false, call: before };
+  const live = record.match === undefined ? undefined : rows.live(record.match);
+  if (live !== undefined && live.key !== record.key) return { won: false, call: live };
+  return {
+    won: true,
+    before,
+    call: before === undefined ? record : { ...record, call: before.call },
+    approval,
+  };
+}
+
+function decide({ approval, denied }: WriteOf<"decide">, rows: Rows): Won | Lost {
+  const before = rows.approval(approval.id);
+  if (before === undefined) return { won: false };
+  const now = rows.now();
+  if (!mayBecome(before, approval.state, now)) return { won: false, approval: before };
+  const held = rows.call(before.key);
+  // A row that was held again belongs to a newer request; a late end of the old one must not touch it.
+  if (held?.state !== "held" || held.approvalId !== before.id) return { won: true, approval };
+  if (denied !== undefined) {
+    return {
+      won: true,
+      approval,
+      before: held,
+      call: { ...held, state: "denied", outcome: denied, endedAt: now },
+    };
+  }
+  const released = approval.state === "expired" || approval.state === "withdrawn";
+  if (!released) return { won: true, approval };
+  return {
+    won: true,
+    approval,
+    before: held,
+    call: { ...held, aliveUntil: Math.min(now, held.aliveUntil ?? now) },
+  };
+}
+
+function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
+  const before = fresh ? undefined : rows.call(record.key);
+  if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
+  if (use === undefined)
+    return { won: true, before, call: started(record, before, rows.incarnation) };
+  const approval = rows.approval(use);
+  const usable =
+    approval?.state === "approved" &&
+    approval.key === record.key &&
+    approval.expiresAt > rows.now();
+  if (!usable)
+    return { won: false, ...(before && { call: before }), ...(approval && { approval }) };
+  const call = started(record, before, rows.incarnation);
+  return { won: true, before, call, approval: { ...approval, state: "used" } };
+}
+
+function settle({ record, by }: WriteOf<"settle">, rows: Rows): Won | Lost {
+  const before = rows.call(record.key);
+  if (before === undefined) return { won: false };
+  if (by !== undefined) {
+    if (before.state !== "unknown") return { won: false, call: before };
+    const { state, outcome, retryable } = record;
+    return {
+      won: true,
+      before,
+      call: { ...before, state, outcome, retryable, endedAt: record.endedAt ?? before.endedAt },
+    };
+  }
+  if (before.state !== "attempted" || before.fence !== record.fence)
+    return { won: false, call: before };
+  return { won: true, before, call: { ...kept(record, before), fence: undefined } };
+}
+
+function putDocument(
+  { kind, id, body, expectedVersion }: WriteOf<"document">,
+  rows: Rows,
+): Won | Lost {
+  const version = rows.version(kind, id);
+  if (version !== expectedVersion) return { won: false, version };
+  return { won: true, document: { kind, id, body, version: version + 1 } };
+}
+
+function mayBecome(approval: ApprovalRecord, state: ApprovalState, now: number): boolean {
+  switch (state) {
+    case "approved":
+    case "denied":
+    case "skipped":
+      return approval.state === "pending" && approval.expiresAt > now;
+    case "expired":
+      return approval.state === "pending" && approval.expiresAt <= now;
+    case "withdrawn":
+      return approval.state === "pending" || approval.state === "approved";
+    case "pending":
+    case "used": // only a hold makes one pending, only a claim uses one
+      return false;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Whether a new request may be made for a call that is there already: nothing of it is under way, done or still asked. */
+function mayBeHeld(record: CallRecord, now: number): boolean {
+  return (
+    mayRunAgain(record) ||
+    (record.state === "held" && isOver(record, now)) ||
+    (record.state === "denied" && isOver(record, now))
+  );
+}
+
+function mayStart(record: CallRecord, rows: Rows): boolean {
+  const { state } = record;
+  if (state === "held" || state === "suspended" || state === "queued") return true;
+  return mayRunAgain(record) || (state === "denied" && isOver(record, rows.now()));
+}
+
+/** D20, D26: a failure that says so, and an unknown end that cannot do harm or that an operator said to repeat. */
+function mayRunAgain({ state, retryable, idempotent }: CallRecord): boolean {
+  return state === "failed" ? retryable : state === "unknown" && (idempotent || retryable);
+}
+
+function isOver({ aliveUntil }: CallRecord, now: number): boolean {
+  return aliveUntil !== undefined && aliveUntil <= now;
+}
+
+function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
+  if (before !== undefined) return { ...kept(record, before), fence };
+  return record.fence === fence ? record : { ...record, fence };
+}
+
+/** What the first arrival said stays true of the call. */
+function kept(record: CallRecord, before: CallRecord): CallRecord {
+  return {
+    ...record,
+    call: before.call,
+    match: before.match ?? record.match,
+    approvalId: before.approvalId ?? record.approvalId,
+    aliveUntil: before.aliveUntil ?? record.aliveUntil,
+  };
+}

@@ -1,0 +1,145 @@
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import type { ApprovalFilter, CallFilter, Entry } from "../store.ts";
+import { type CallRow, recordOf, stateNumber } from "./encode.ts";
+
+/** Rows looked at before the event loop has its turn again. */
+const rowsATurn = 2048;
+const entriesATurn = 256;
+
+/** What start-up needs to know. */
+export interface Start {
+  readonly lastNumber: number;
+  readonly lastSeq: number;
+  readonly watermark: number;
+  /** Attempted by incarnations that are dead. */
+  readonly open: readonly CallRecord[];
+  /** Rows that a keyless re-send may find. */
+  readonly live: readonly CallRecord[];
+}
+
+/** Reads that are off the hot path: start-up, lists, the log. */
+export class Queries {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  start(now: number): Start {
+    const watermark = this.#number("select value from meta where name = 'watermark'", 1);
+    // The first term is the index's own condition: with it SQLite seeks in it instead of reading the table.
+    const waiting =
+      "select * from call indexed by call_waiting where (alive_until is not null or state in (0, 3, 7))";
+    const live = `${waiting} and state in (3, 7) union all ${waiting} and state in (0, 1, 2, 4, 5, 6) and alive_until > ?
+      union all ${waiting} and state = 0 and alive_until is null order by number`;
+    return {
+      lastNumber: this.#number("select max(number) from call", 0),
+      lastSeq: this.#number("select max(seq) from event", -1),
+      watermark,
+      open: this.#calls(
+        `select * from call where number >= ? and state = ${stateNumber("attempted")} order by number`,
+        watermark,
+      ),
+      live: this.#calls(live, now),
+    };
+  }
+
+  /** New to old, a stretch of numbers at a time. */
+  async calls(where: CallFilter, lastNumber: number): Promise<readonly CallRecord[]> {
+    const { limit = Infinity } = where;
+    const { sql: condition, values } = conditions({
+      state: where.state === undefined ? undefined : stateNumber(where.state),
+      tool: where.tool,
+      "authority ->> '$.principal.tenant'": where.tenant,
+      "authority ->> '$.runId'": where.runId,
+    });
+    const sql = `select * from call where number < ? and number >= ? ${condition} order by number desc`;
+    const found: CallRecord[] = [];
+    for (
+      let before = Math.min(where.before ?? Infinity, lastNumber + 1);
+      before > 1 && found.length < limit;
+      before -= rowsATurn
+    ) {
+      const rows = this.#calls(
+        `${sql} limit ?`,
+        before,
+        before - rowsATurn,
+        ...values,
+        Math.min(limit - found.length, rowsATurn),
+      );
+      found.push(...rows);
+      await turn();
+    }
+    return found;
+  }
+
+  /** Old to new. */
+  approvals({ state, tenant, limit = Infinity }: ApprovalFilter): readonly ApprovalRecord[] {
+    const start = state === "pending" ? "state = 'pending'" : "1"; // spelled out: a parameter would not use the index
+    const { sql, values } = conditions({ state, tenant });
+    const rows = this.#database
+      .prepare(`select body from approval where ${start} ${sql} order by number limit ?`)
+      .all(...values, Number.isFinite(limit) ? limit : -1);
+    return rows.map(({ body }) => JSON.parse(String(body)));
+  }
+
+  async *entries({
+    after,
+    limit = Infinity,
+  }: {
+    readonly after: number;
+    readonly limit?: number;
+  }): AsyncGenerator<Entry, void> {
+    const statement = this.#database.prepare(
+      "select seq, body from event where seq > ? order by seq limit ?",
+    );
+    let last = after;
+    for (let left = limit; left > 0; ) {
+      const rows = statement.all(last, Math.min(left, entriesATurn));
+      for (const { seq, body } of rows) yield { seq: Number(seq), body: String(body) };
+      if (rows.length < entriesATurn) return;
+      last = Number(rows.at(-1)?.["seq"]);
+      left -= rows.length;
+      await turn();
+    }
+  }
+
+  documents(kind: string, prefix: string): readonly string[] {
+    const sql =
+      "select id from document where kind = ?1 and id >= ?2 and substr(id, 1, length(?2)) = ?2";
+    return this.#database
+      .prepare(sql)
+      .all(kind, prefix)
+      .map(({ id }) => String(id))
+      .sort();
+  }
+
+  #calls(sql: string, ...values: SQLInputValue[]): CallRecord[] {
+    const rows = this.#database.prepare(sql).all(...values);
+    return rows.map((row) => recordOf(row as unknown as CallRow)); // the columns are those of schema.ts
+  }
+
+  #number(sql: string, otherwise: number): number {
+    const [value] = Object.values(this.#database.prepare(sql).get() ?? {});
+    return typeof value === "number" ? value : otherwise;
+  }
+}
+
+/** @param wanted expression → value; what is undefined is not asked for */
+function conditions(wanted: Readonly<Record<string, SQLInputValue | undefined>>): {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+} {
+  const given = Object.entries(wanted).flatMap(([expression, value]) =>
+    value === undefined ? [] : [{ expression, value }],
+  );
+  return {
+    sql: given.map(({ expression }) => `and ${expression} = ?`).join(" "),
+    values: given.map(({ value }) => value),
+  };
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

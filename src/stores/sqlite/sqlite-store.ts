@@ -1,0 +1,182 @@
+import { closeSync } from "node:fs";
+import type { Clock } from "../../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { newId } from "../../calls/ids.ts";
+import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
+import { Followers, type Listener } from "../followers.ts";
+import { rule } from "../rules.ts";
+import type {
+  ApprovalFilter,
+  CallFilter,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  Spell,
+  Store,
+} from "../store.ts";
+import type { Batch } from "./batch.ts";
+import { CurrentRows } from "./current-rows.ts";
+import { type OpenDatabase, openDatabase } from "./open.ts";
+import { Queries } from "./queries.ts";
+import { Tables } from "./tables.ts";
+import { Watermark } from "./watermark.ts";
+import { Writer } from "./writer.ts";
+
+export interface SqliteStoreOptions {
+  readonly clock: Clock;
+  readonly spell: Spell;
+  readonly log?: (problem: string) => void;
+}
+
+/**
+ * @param options `location`: a file, or `:memory:` for one that ends with the store
+ * @throws RuntimeFault as `openDatabase`
+ */
+export function openSqliteStore(
+  options: SqliteStoreOptions & { readonly location: string },
+): SqliteStore {
+  return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
+}
+
+/** One process, one file. A write's condition is decided at once, in memory; the writer makes it true with its neighbours. */
+export class SqliteStore implements Store {
+  readonly incarnation: string = newId("inc");
+  readonly #database: OpenDatabase;
+  readonly #spell: Spell;
+  readonly #tables: Tables;
+  readonly #queries: Queries;
+  readonly #rows: CurrentRows;
+  readonly #watermark: Watermark;
+  readonly #writer: Writer;
+  readonly #followers: Followers;
+  #written: readonly Entry[] = [];
+  #nextSeq: number;
+  #lastNumber: number;
+  #isOpen = true;
+
+  /** @param database its own from now on: closed with the store */
+  constructor(database: OpenDatabase, { clock, spell, log = () => {} }: SqliteStoreOptions) {
+    this.#database = database;
+    this.#spell = spell;
+    this.#tables = new Tables(database.database);
+    this.#queries = new Queries(database.database);
+    this.#followers = new Followers(log);
+    const start = this.#queries.start(clock.now());
+    this.#lastNumber = start.lastNumber;
+    this.#nextSeq = start.lastSeq + 1;
+    this.#watermark = new Watermark(start.watermark, start.lastNumber);
+    const { incarnation } = this;
+    this.#rows = new CurrentRows({
+      incarnation,
+      clock,
+      tables: this.#tables,
+      start,
+      queued: () => this.#writer.open,
+    });
+    this.#writer = new Writer({
+      clock,
+      log,
+      walFd: database.walFd,
+      write: (batch) => this.#write(batch),
+      written: (batch) => this.#told(batch),
+      undone: (batch) => this.#rows.undone(batch),
+    });
+  }
+
+  get broken(): Error | undefined {
+    return this.#writer.broken;
+  }
+
+  nextNumber(): number {
+    this.#lastNumber += 1;
+    return this.#lastNumber;
+  }
+
+  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+    const writer = this.#writer;
+    if (writer.refusal !== undefined) return Promise.reject(writer.refusal);
+    try {
+      const ruling = rule(write, this.#rows);
+      if (!ruling.won) return writer.after(durability, ruling);
+      writer.open.add(ruling, write.event);
+      this.#rows.won(ruling);
+      return writer.join(durability);
+    } catch (error) {
+      return Promise.reject(
+        new RuntimeFault("store_unreadable", `The store could not read: ${messageOf(error)}.`, {
+          cause: error,
+        }),
+      );
+    }
+  }
+
+  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
+    return "match" in by ? this.#rows.live(by.match) : this.#rows.callNamed(by.key);
+  }
+
+  approval(id: string): ApprovalRecord | undefined {
+    return this.#rows.approval(id);
+  }
+
+  async calls(where: CallFilter): Promise<readonly CallRecord[]> {
+    this.#writer.drain(); // a list is read from what is written
+    return await this.#queries.calls(where, this.#lastNumber);
+  }
+
+  async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+    this.#writer.drain();
+    return this.#queries.approvals(where);
+  }
+
+  async stranded(): Promise<readonly CallRecord[]> {
+    const others = [...this.#rows.open.values()].filter(({ fence }) => fence !== this.incarnation);
+    return others.filter(({ key, fence }) => this.#rows.call(key)?.fence === fence);
+  }
+
+  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {
+    return this.#queries.entries(where);
+  }
+
+  follow(listener: Listener): Disposable {
+    return this.#followers.add(listener);
+  }
+
+  readonly documents: Documents = {
+    get: async (kind, id) => {
+      const found = this.#rows.document(kind, id);
+      return found && { version: found.version, body: found.body };
+    },
+    list: async (kind, prefix) => {
+      this.#writer.drain();
+      return this.#queries.documents(kind, prefix);
+    },
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#writer.close();
+    const { database, walFd } = this.#database;
+    database.close(); // the last one out writes the log into the file and syncs both
+    if (walFd !== undefined) closeSync(walFd);
+  }
+
+  #write(batch: Batch): void {
+    const entries = batch.events.map((event, i) => ({
+      seq: this.#nextSeq + i,
+      body: this.#spell(event),
+      event,
+    }));
+    const watermark = this.#watermark.next(batch, this.#rows.open);
+    this.#tables.write(batch, entries, watermark);
+    if (watermark !== undefined) this.#watermark.written(watermark);
+    this.#nextSeq += entries.length;
+    this.#written = entries;
+  }
+
+  #told(batch: Batch): void {
+    this.#rows.written(batch);
+    this.#followers.tell(this.#written);
+  }
+}

@@ -1,0 +1,124 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { numberOf } from "../../calls/ids.ts";
+import type { Json } from "../../calls/json.ts";
+import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import type { NewDocument } from "../rules.ts";
+import type { Entry } from "../store.ts";
+import type { Batch } from "./batch.ts";
+import { type CallRow, insertValues, recordOf, updateSql, updateValues } from "./encode.ts";
+import { Inserts } from "./inserts.ts";
+
+/** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
+export class Tables {
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #database: DatabaseSync;
+  readonly #newCalls: Inserts;
+  readonly #newEvents: Inserts;
+  readonly #updateCall: StatementSync;
+  readonly #putApproval: StatementSync;
+  readonly #putDocument: StatementSync;
+  readonly #putMeta: StatementSync;
+  readonly #callByNumber: StatementSync;
+  readonly #callByKey: StatementSync;
+  readonly #approval: StatementSync;
+  readonly #document: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#begin = database.prepare("begin");
+    this.#commit = database.prepare("commit");
+    this.#newCalls = new Inserts(database, "call", 21, [16, 4, 1]);
+    this.#newEvents = new Inserts(database, "event", 2, [32, 8, 2, 1]);
+    this.#updateCall = database.prepare(updateSql);
+    this.#putApproval = database.prepare(
+      "insert into approval (id, state, tenant, body) values (?, ?, ?, ?) on conflict (id) do update set state = excluded.state, body = excluded.body",
+    );
+    this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
+    this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
+    this.#callByNumber = database.prepare("select * from call where number = ?");
+    this.#callByKey = database.prepare("select * from call where key = ?");
+    this.#approval = database.prepare("select body from approval where id = ?");
+    this.#document = database.prepare(
+      "select version, body from document where kind = ? and id = ?",
+    );
+  }
+
+  /** One transaction: all of it, or it throws and nothing of it is there. */
+  write(batch: Batch, entries: readonly Entry[], watermark: number | undefined): void {
+    this.#begin.get();
+    try {
+      this.#writeCalls(batch);
+      if (batch.approvals.size > 0)
+        for (const approval of batch.approvals.values()) this.#writeApproval(approval);
+      if (batch.documents.size > 0)
+        for (const document of batch.documents.values()) this.#writeDocument(document);
+      if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
+      const events: SQLInputValue[] = [];
+      for (const { seq, body } of entries) events.push(seq, body);
+      this.#newEvents.write(events);
+      this.#commit.get();
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("rollback");
+      throw error;
+    }
+  }
+
+  /** By its key alone: a row whose first arrival had this id, but which has another key, is not it. */
+  callByKey(key: string): CallRecord | undefined {
+    const row = this.#rowOfId(key) ?? this.#rowOf(this.#callByKey, key);
+    return row !== undefined && (row.key ?? row.id) === key ? recordOf(row) : undefined;
+  }
+
+  /** The key of the call whose first arrival had this id. */
+  keyOfId(id: string): string | undefined {
+    const row = this.#rowOfId(id);
+    return row && (row.key ?? row.id);
+  }
+
+  approval(id: string): ApprovalRecord | undefined {
+    const row = this.#approval.get(id);
+    return row === undefined ? undefined : JSON.parse(String(row["body"]));
+  }
+
+  document(
+    kind: string,
+    id: string,
+  ): { readonly version: number; readonly body: Json } | undefined {
+    const row = this.#document.get(kind, id);
+    return row && { version: Number(row["version"]), body: JSON.parse(String(row["body"])) };
+  }
+
+  /** A number in an id is only where to look. */
+  #rowOfId(id: string): CallRow | undefined {
+    const number = numberOf(id);
+    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
+    return row?.id === id ? row : undefined;
+  }
+
+  #rowOf(statement: StatementSync, value: string | number): CallRow | undefined {
+    return statement.get(value) as CallRow | undefined; // the columns are those of schema.ts, written by insertValues
+  }
+
+  #writeCalls({ calls }: Batch): void {
+    const inserts: SQLInputValue[] = [];
+    for (const { record, isNew } of calls.values()) {
+      if (isNew) inserts.push(...insertValues(record));
+      else this.#updateCall.get(...updateValues(record));
+    }
+    this.#newCalls.write(inserts);
+  }
+
+  #writeApproval(approval: ApprovalRecord): void {
+    this.#putApproval.get(
+      approval.id,
+      approval.state,
+      approval.principal.tenant,
+      JSON.stringify(approval),
+    );
+  }
+
+  #writeDocument({ kind, id, version, body }: NewDocument): void {
+    this.#putDocument.get(kind, id, version, JSON.stringify(body));
+  }
+}

@@ -1,0 +1,198 @@
+import { fdatasync } from "node:fs";
+import type { Clock } from "../../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import type { Committed, Durability } from "../store.ts";
+import { Batch, won } from "./batch.ts";
+
+export interface WriterOptions {
+  readonly clock: Clock;
+  /** None: nothing to sync, a commit is as durable as it gets. */
+  readonly walFd: number | undefined;
+  /** One transaction; throws when nothing of it became true. */
+  readonly write: (batch: Batch) => void;
+  readonly written: (batch: Batch) => void;
+  readonly undone: (batch: Batch) => void;
+  readonly log: (problem: string) => void;
+}
+
+/** So long after a turn's first write its waiters are served between two promises; then sockets and timers go first. */
+const youngMs = 4;
+/** What nobody waits for is on the disk so long after its commit. */
+const lazySyncMs = 100;
+const mostWaiting = 100_000;
+
+/**
+ * Group commit without a timer: one transaction for all who wait, at the end of the turn at the latest. One sync at a
+ * time, on the thread pool; while it runs the next batch gathers. A sync that failed stops the store for good: what the
+ * kernel then holds is unknown, and asking again would be told a lie.
+ */
+export class Writer {
+  open: Batch = new Batch();
+  broken: Error | undefined;
+  readonly #options: WriterOptions;
+  /** Written, and somebody waits for the disk. */
+  #toSync: Batch[] = [];
+  /** Something was written since the last sync began. */
+  #dirty = false;
+  #syncing = false;
+  #turnEnd = false;
+  #turnBegan = 0;
+  #soon = false;
+  #lazySync: (() => void) | undefined;
+  #waiting = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing can be taken now. */
+  get refusal(): Error | undefined {
+    if (this.broken !== undefined || this.#waiting < mostWaiting) return this.broken;
+    return new RuntimeFault(
+      "overloaded",
+      `${mostWaiting} writes are waiting for the disk; try again later.`,
+    );
+  }
+
+  /** After a write was added to `open`. */
+  join(durability: Durability): Committed | Promise<Committed> {
+    this.#waiting += 1;
+    if (!this.#turnEnd) this.#armTurnEnd();
+    if (durability === "queued") return won;
+    return this.#wait(durability);
+  }
+
+  /** For who lost: the answer is true when what it lost against is. */
+  after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
+    if (durability === "queued") return answer;
+    if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
+    if (durability === "committed" || (!this.#dirty && !this.#syncing))
+      return Promise.resolve(answer);
+    const ticket = new Batch(); // nothing to write; it waits for the sync of what was
+    this.#toSync.push(ticket);
+    this.#dirty = true;
+    this.#sync();
+    return ticket.synced().then(() => answer);
+  }
+
+  drain(): void {
+    const batch = this.open;
+    if (batch.writes === 0) return;
+    this.open = new Batch();
+    const failure = this.broken ?? this.#failureOf(batch);
+    if (failure !== undefined) {
+      this.#undo(batch, failure);
+      return;
+    }
+    this.#options.written(batch);
+    batch.resolveCommitted();
+    this.#dirty = this.#options.walFd !== undefined;
+    if (batch.isDurable) {
+      this.#toSync.push(batch);
+      this.#sync();
+    } else {
+      this.#waiting -= batch.writes;
+      if (this.#dirty) this.#lazySync ??= this.#options.clock.in(lazySyncMs, this.#syncLazily);
+    }
+  }
+
+  /** Writes and syncs what is there; nothing is taken any more. */
+  async close(): Promise<void> {
+    this.drain();
+    this.broken ??= new RuntimeFault("store_closed", "The store is closed.");
+    this.#lazySync?.();
+    if (!this.#syncing) return;
+    this.#idle = Promise.withResolvers();
+    await this.#idle.promise;
+  }
+
+  #wait(durability: "committed" | "synced"): Promise<Committed> {
+    const batch = this.open;
+    if (durability === "committed" || !this.#syncing) this.#hurry();
+    return durability === "synced" && this.#options.walFd !== undefined
+      ? batch.synced()
+      : batch.committed();
+  }
+
+  #armTurnEnd(): void {
+    this.#turnEnd = true;
+    this.#turnBegan = this.#options.clock.monotonic();
+    setImmediate(this.#atTurnEnd);
+  }
+
+  readonly #atTurnEnd = (): void => {
+    this.#turnEnd = false;
+    this.drain();
+  };
+
+  /** A microtask comes after everybody who became ready in this one has joined. */
+  #hurry(): void {
+    if (this.#soon || this.#options.clock.monotonic() - this.#turnBegan > youngMs) return;
+    this.#soon = true;
+    queueMicrotask(this.#drainSoon);
+  }
+
+  readonly #drainSoon = (): void => {
+    this.#soon = false;
+    this.drain();
+  };
+
+  #failureOf(batch: Batch): RuntimeFault | undefined {
+    try {
+      this.#options.write(batch);
+      return undefined;
+    } catch (error) {
+      return new RuntimeFault(
+        "store_unwritable",
+        `The store could not write: ${messageOf(error)}.`,
+        { cause: error },
+      );
+    }
+  }
+
+  #undo(batch: Batch, failure: Error): void {
+    this.#waiting -= batch.writes;
+    if (!batch.reject(failure))
+      this.#options.log(`${batch.writes} queued writes are lost. ${failure.message}`);
+    try {
+      this.#options.undone(batch);
+    } catch (error) {
+      this.#stop("The store cannot be read", error);
+    }
+  }
+
+  readonly #syncLazily = (): void => {
+    this.#lazySync = undefined;
+    this.#sync();
+  };
+
+  #sync(): void {
+    const { walFd } = this.#options;
+    if (this.#syncing || !this.#dirty || walFd === undefined) return;
+    const batches = this.#toSync;
+    this.#toSync = [];
+    this.#dirty = false;
+    this.#syncing = true;
+    fdatasync(walFd, (error) => this.#synced(batches, error));
+  }
+
+  #synced(batches: readonly Batch[], error: Error | null): void {
+    this.#syncing = false;
+    if (error !== null) this.#stop("The disk did not keep what was written", error);
+    for (const batch of [...batches, ...(error === null ? [] : this.#toSync.splice(0))]) {
+      this.#waiting -= batch.writes;
+      if (error === null) batch.resolveSynced();
+      else batch.reject(this.broken ?? error);
+    }
+    this.drain();
+    if (this.#toSync.length > 0) this.#sync();
+    if (!this.#syncing) this.#idle?.resolve();
+  }
+
+  #stop(what: string, cause: unknown): void {
+    const message = `${what} (${messageOf(cause)}); the store has stopped. Check the disk and start again.`;
+    this.broken = new RuntimeFault("store_broken", message, { cause });
+    this.#options.log(message);
+  }
+}

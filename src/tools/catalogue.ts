@@ -1,0 +1,91 @@
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { messageOf } from "../calls/fault.ts";
+import { type AnyTool, kindOf } from "./kinds.ts";
+
+/** SPEC 4.8. A tool that was found in a folder, without being registered. */
+export interface FoundTool {
+  /** The folder's name. */
+  readonly name: string;
+  readonly component: "tool";
+  readonly path: string;
+  readonly tool: AnyTool;
+}
+
+export interface CatalogueOptions {
+  /** Told once for each folder that was skipped, and why. By default a process warning. */
+  readonly warn?: (message: string) => void;
+}
+
+const markers = ["tool.ts", "tool.js", "tool.mjs"] as const;
+
+/**
+ * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first one of a tool's shape; a class is
+ * made once, without arguments. In order of names; of two with one name the first wins. Run once, at start: importing
+ * runs the module's own code, so a root is as trusted as the program itself.
+ */
+export async function scanCatalogue(
+  roots: string | readonly string[],
+  { warn = (message) => process.emitWarning(message) }: CatalogueOptions = {},
+): Promise<readonly FoundTool[]> {
+  const found = new Map<string, FoundTool>();
+  const toolNames = new Set<string>();
+  for (const root of typeof roots === "string" ? [roots] : roots) {
+    for (const { name, path } of await candidates(resolve(root), warn)) {
+      if (found.has(name)) continue;
+      const tool = await load(path, warn);
+      if (tool === undefined) continue;
+      if (toolNames.has(tool.name))
+        warn(`${path} is skipped: a tool named \`${tool.name}\` was found before it.`);
+      else found.set(name, { name, component: "tool", path, tool });
+      toolNames.add(tool.name);
+    }
+  }
+  return [...found.values()];
+}
+
+async function candidates(
+  root: string,
+  warn: (message: string) => void,
+): Promise<readonly { readonly name: string; readonly path: string }[]> {
+  try {
+    const folders = (await readdir(root, { withFileTypes: true })).filter(
+      (entry) => entry.isDirectory() && !entry.name.startsWith("_"),
+    );
+    const names = folders.map(({ name }) => name).sort();
+    const markersIn = async (name: string): Promise<string | undefined> => {
+      const files = new Set(await readdir(join(root, name)));
+      return markers.find((marker) => files.has(marker));
+    };
+    const marked = await Promise.all(
+      names.map(async (name) => ({ name, marker: await markersIn(name) })),
+    );
+    return marked.flatMap(({ name, marker }) =>
+      marker === undefined ? [] : [{ name, path: join(root, name, marker) }],
+    );
+  } catch (error) {
+    warn(`${root} is skipped: ${messageOf(error)}`);
+    return [];
+  }
+}
+
+async function load(path: string, warn: (message: string) => void): Promise<AnyTool | undefined> {
+  try {
+    const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>; // a module is a record of its exports
+    const { default: main, ...others } = module;
+    const [tool] = [main, ...Object.values(others)].flatMap(asTool);
+    if (tool === undefined) warn(`${path} is skipped: it exports no tool.`);
+    return tool;
+  } catch (error) {
+    warn(`${path} is skipped: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+function asTool(exported: unknown): readonly AnyTool[] {
+  const isClass =
+    typeof exported === "function" && /^class\b/.test(Function.prototype.toString.call(exported));
+  const candidate: unknown = isClass ? Reflect.construct(exported, []) : exported;
+  return kindOf(candidate) === undefined ? [] : [candidate as AnyTool]; // it has a kind, so it is one
+}

@@ -1,0 +1,166 @@
+import type { Risk } from "../calls/call.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { Suggestion } from "../policy/policy.ts";
+import { type ActionSpec, isRecord, type LocalTool } from "./kinds.ts";
+import { visible } from "./names.ts";
+import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./standard-schema.ts";
+import type { PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
+
+/** `ActionSpec` with its bodies typed by the schema of the arguments. */
+export interface ActionDefinition<Input extends ToolInput>
+  extends Omit<ActionSpec, "input" | "execute" | "preview" | "classifyRisk" | "reconcile"> {
+  readonly input?: Input | undefined;
+  execute?(input: ArgumentsOf<Input>, context: ToolContext, action: string): unknown;
+  preview?(input: ArgumentsOf<Input>, context: PreviewContext, action: string): unknown;
+  /** Is asked before anything is decided, with the arguments as they were sent. It may only raise the risk. */
+  classifyRisk?(given: ArgumentsOf<Input>, action: string): Risk | Suggestion;
+  reconcile?(
+    input: ArgumentsOf<Input>,
+    context: ToolContext,
+    action: string,
+  ): Reconciled | Promise<Reconciled>;
+}
+
+export interface ToolDefinition<
+  Input extends ToolInput,
+  Inputs extends Readonly<Record<string, ToolInput>>,
+> extends ActionDefinition<Input>,
+    Pick<LocalTool, "name" | "toolType" | "ui" | "deferLoading"> {
+  readonly description: string;
+  readonly actions?:
+    | { readonly [Name in keyof Inputs]: ActionDefinition<Inputs[Name]> }
+    | undefined;
+}
+
+/**
+ * Declares a tool. Nothing is checked before it is registered: then whatever is missing is named (D11).
+ *
+ * @example
+ * const send = defineTool({
+ *   name: "send_email", description: "Sends a mail.", risk: "high", idempotent: false,
+ *   input: z.object({ to: z.string(), body: z.string() }),
+ *   execute: async ({ to }) => `sent to ${to}`,
+ * });
+ *
+ * @public
+ */
+export function defineTool<
+  Input extends ToolInput = JsonObject,
+  Inputs extends Readonly<Record<string, ToolInput>> = Record<string, JsonObject>,
+>(definition: ToolDefinition<Input, Inputs>): LocalTool {
+  return Object.freeze({ ...definition });
+}
+
+/**
+ * Takes a bare object for a tool (C4): without a risk it is `safe`, without idempotence it is not. One that spells its
+ * members as [000] does (`input_schema`) is called as [000] does: `execute(context, arguments)`.
+ *
+ * @public
+ */
+export function legacyTool(bare: object): LocalTool {
+  const own = inOurSpelling(bare as LocalTool); // what it lacks shows at registration
+  return Object.freeze({
+    ...everyMember(own),
+    risk: own.risk ?? "safe",
+    idempotent: own.idempotent ?? false,
+  });
+}
+
+/** A tool under our names: itself, unless it has an `input_schema`. */
+export function inOurSpelling(tool: LocalTool): LocalTool {
+  const members = tool as LocalTool & {
+    readonly input_schema?: unknown;
+    readonly defer_loading?: unknown;
+  }; // [000]'s names
+  const { input_schema: schema, defer_loading: deferLoading, execute } = members;
+  if (!isRecord(schema)) return tool;
+  return {
+    ...everyMember(tool),
+    inputSchema: schema as JsonObject, // is read as JSON at registration
+    ...(typeof deferLoading === "boolean" && { deferLoading }),
+    ...(typeof execute === "function" && {
+      execute: (input: unknown, context: ToolContext): unknown =>
+        Reflect.apply(execute, tool, [context, input]),
+    }),
+  };
+}
+
+/** A class's tools have their members on the prototype, and bodies that need their own `this`. */
+function everyMember(tool: LocalTool): LocalTool {
+  const members: Record<string, unknown> = { name: tool.name, description: tool.description };
+  for (const name of [...memberNames, ...Object.keys(tool)]) {
+    const member: unknown = Reflect.get(tool, name);
+    if (member !== undefined)
+      members[name] = typeof member === "function" && name !== "input" ? member.bind(tool) : member;
+  }
+  return members as unknown as LocalTool; // the same members, read one by one
+}
+
+const memberNames: readonly (keyof LocalTool)[] = [
+  ...([
+    "title",
+    "input",
+    "inputSchema",
+    "outputSchema",
+    "risk",
+    "effects",
+    "scopes",
+    "permissions",
+    "idempotent",
+    "timeoutMs",
+  ] as const),
+  ...([
+    "approvalTtlMs",
+    "suspends",
+    "detached",
+    "requireIdempotencyKey",
+    "previewBinds",
+    "concurrencySafe",
+    "toolType",
+    "ui",
+  ] as const),
+  ...(["deferLoading", "actions", "execute", "preview", "classifyRisk", "reconcile"] as const),
+];
+
+/** The JSON Schema of an action's arguments, as offered to models. Undefined: it takes none. */
+export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | undefined {
+  if (spec.inputSchema !== undefined) return spec.inputSchema;
+  const { input } = spec;
+  if (!isStandardSchema(input)) return input;
+  const { jsonSchema, vendor } = input["~standard"];
+  if (jsonSchema === undefined) {
+    throw new RuntimeFault(
+      "tool_incomplete",
+      `Tool ${visible(tool)}: a schema of \`${vendor}\` has no JSON Schema form here; state \`inputSchema\` as well.`,
+    );
+  }
+  try {
+    const { $schema: _dialect, ...schema } = jsonSchema.input({ target: "draft-2020-12" });
+    return schema as JsonObject; // Standard Schema promises JSON
+  } catch (error) {
+    throw new RuntimeFault(
+      "tool_incomplete",
+      `Tool ${visible(tool)}: \`input\` cannot be shown as JSON Schema (${messageOf(error)}); state \`inputSchema\` as well.`,
+      { cause: error },
+    );
+  }
+}
+
+const suspensions = new WeakSet<object>();
+
+/**
+ * What a tool that waits for people answers with: its own image and the approval it waits for. It is run again with
+ * `context.frozen` when the approval is decided. Only what this made counts: a stranger's JSON cannot suspend a call.
+ *
+ * @public
+ */
+export function suspend(image: string, approvalId: string): Suspended {
+  const suspended = Object.freeze({ suspended: image, approvalId });
+  suspensions.add(suspended);
+  return suspended;
+}
+
+export function isSuspended(answer: unknown): answer is Suspended {
+  return typeof answer === "object" && answer !== null && suspensions.has(answer);
+}

@@ -1,0 +1,71 @@
+import { messageOf } from "../calls/fault.ts";
+
+/** How a tool failed, in what the path needs to know of it (D26). */
+export interface Failure {
+  /** Its class and message, at most 2,000 characters. */
+  readonly message: string;
+  /** The same call may be tried again: the failure is not kept. */
+  readonly retryable: boolean;
+  /** It may have happened. */
+  readonly unknown: boolean;
+  /** Wall clock, milliseconds: until then the other side takes no calls. */
+  readonly rateLimitResetsAt?: number;
+}
+
+const maxMessageLength = 2_000;
+
+/** A connection that was there and broke: what was sent may have arrived. (One that never came to be, as ECONNREFUSED, sent nothing.) */
+const droppedCodes: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ECONNABORTED",
+  "UND_ERR_SOCKET",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_HTTP2_STREAM_ERROR",
+]);
+
+/** Whatever a tool threw. Never throws, also not for `null`, cycles and getters that do. */
+export function failureOf(error: unknown): Failure {
+  const resetsAt = read(error, "rateLimitResetsAt");
+  const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
+  return {
+    message: cut(describe(error)),
+    retryable: limited || read(error, "retryable") === true,
+    unknown:
+      read(error, "unknown") === true ||
+      droppedCodes.has(read(error, "code")) ||
+      droppedCodes.has(read(read(error, "cause"), "code")),
+    ...(limited && { rateLimitResetsAt: resetsAt }),
+  };
+}
+
+function describe(error: unknown): string {
+  const message = read(error, "message");
+  const kind = read(error, "name");
+  try {
+    const said = typeof message === "string" && message !== "" ? message : undefined;
+    if (typeof kind === "string" && kind !== "" && typeof error === "object")
+      return said === undefined ? kind : `${kind}: ${said}`;
+    return (
+      said ?? `The tool threw ${error === null ? "null" : `a ${typeof error}`}: ${messageOf(error)}`
+    );
+  } catch {
+    return "The tool threw something that cannot be described."; // its own code runs in `messageOf` (toJSON, getters)
+  }
+}
+
+function read(from: unknown, name: string): unknown {
+  if (typeof from !== "object" || from === null) return undefined;
+  try {
+    return Reflect.get(from, name);
+  } catch {
+    return undefined; // a getter of the tool's that throws says nothing
+  }
+}
+
+/** On a code point boundary. */
+function cut(text: string): string {
+  if (text.length <= maxMessageLength) return text;
+  const head = text.slice(0, maxMessageLength - 1);
+  return `${/[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head}…`;
+}

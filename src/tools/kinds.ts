@@ -1,0 +1,124 @@
+/**
+ * The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts, also one that spells
+ * its members as [000] does (`provider_specs`, `call_types`, `handle_call`).
+ */
+import type { Risk } from "../calls/call.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { Suggestion, ToolFacts } from "../policy/policy.ts";
+import type { ToolCallRequest } from "./exchange.ts";
+import type { ToolInput } from "./standard-schema.ts";
+import type { PreviewContext, ToolContext, ToolType, ToolUi } from "./tool.ts";
+
+/** What can be said of one action; what an action does not say, its tool says for it. */
+export interface ActionSpec {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly input?: ToolInput | undefined;
+  /** Shown to models in the place of what `input` converts to. */
+  readonly inputSchema?: JsonObject | undefined;
+  readonly outputSchema?: JsonObject | undefined;
+  readonly risk?: Risk | "low" | undefined;
+  /** Default: `read` where the risk is `safe`, else `write`. */
+  readonly effects?: ToolFacts["effects"] | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  readonly permissions?: readonly string[] | undefined;
+  readonly idempotent?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly approvalTtlMs?: number | undefined;
+  readonly suspends?: boolean | undefined;
+  readonly detached?: boolean | undefined;
+  readonly requireIdempotencyKey?: boolean | undefined;
+  readonly previewBinds?: boolean | undefined;
+  readonly concurrencySafe?: boolean | undefined;
+  /** Text, `{ content?, structured?, isError?, retryable? }`, any other JSON, or what `suspend()` gives. */
+  execute?(input: unknown, context: ToolContext, action: string): unknown;
+  preview?(input: unknown, context: PreviewContext, action: string): unknown;
+  classifyRisk?(given: unknown, action: string): Risk | Suggestion;
+  reconcile?(input: unknown, context: ToolContext, action: string): unknown;
+}
+
+/** Runs here. */
+export interface LocalTool extends ActionSpec {
+  readonly name: string;
+  readonly description: string;
+  /** Default: `FUNCTION`. */
+  readonly toolType?: ToolType | undefined;
+  readonly ui?: ToolUi | undefined;
+  readonly deferLoading?: boolean | undefined;
+  /** With actions, only these can be called; without, the tool is one action named `default`. */
+  readonly actions?: Readonly<Record<string, ActionSpec>> | undefined;
+}
+
+/** One entry a provider, sent to it verbatim. */
+export type ProviderSpecs = Readonly<Record<string, Json>>;
+
+/** Runs at the provider: never called here, its result arrives in a later turn. */
+export interface HostedTool {
+  readonly name: string;
+  readonly description: string;
+  /** One of the two spellings is there: the guard saw to it. */
+  readonly providerSpecs?: ProviderSpecs | undefined;
+  readonly provider_specs?: ProviderSpecs | undefined;
+  readonly risk?: Risk | "low" | undefined;
+}
+
+/** Declared by the provider, run here by `handleCall`. */
+export interface ProviderDefinedTool extends HostedTool {
+  readonly callTypes?: readonly string[] | undefined;
+  readonly call_types?: readonly string[] | undefined;
+  readonly idempotent?: boolean | undefined;
+  handleCall?(call: ToolCallRequest, context: ToolContext): unknown;
+  handle_call?(call: ToolCallRequest, context: ToolContext): unknown;
+}
+
+export type AnyTool = LocalTool | HostedTool | ProviderDefinedTool;
+export type ToolKind = "local" | "hosted" | "provider_defined";
+
+/** Tested before `isHostedTool`, though the two exclude each other (C35). */
+export function isProviderDefinedTool(value: unknown): value is ProviderDefinedTool {
+  if (!isDescribed(value) || specsOf(value) === undefined || !canHandle(value)) return false;
+  const types = value["callTypes"] ?? value["call_types"];
+  return Array.isArray(types) && types.every((type) => typeof type === "string" && type !== "");
+}
+
+export function isHostedTool(value: unknown): value is HostedTool {
+  return isDescribed(value) && specsOf(value) !== undefined && !canHandle(value);
+}
+
+export function isLocalTool(value: unknown): value is LocalTool {
+  if (!isDescribed(value) || specsOf(value) !== undefined) return false;
+  return typeof value["execute"] === "function" || isRecord(value["actions"]);
+}
+
+/** Undefined: the object is no tool. */
+export function kindOf(value: unknown): ToolKind | undefined {
+  if (isProviderDefinedTool(value)) return "provider_defined";
+  if (isHostedTool(value)) return "hosted";
+  return isLocalTool(value) ? "local" : undefined;
+}
+
+export function providerSpecsOf(tool: HostedTool): ProviderSpecs {
+  return tool.providerSpecs ?? tool.provider_specs ?? {};
+}
+
+function specsOf(value: Record<string, unknown>): Record<string, unknown> | undefined {
+  const specs = value["providerSpecs"] ?? value["provider_specs"];
+  return isRecord(specs) ? specs : undefined;
+}
+
+function canHandle(value: Record<string, unknown>): boolean {
+  return typeof (value["handleCall"] ?? value["handle_call"]) === "function";
+}
+
+function isDescribed(value: unknown): value is Record<string, unknown> {
+  return (
+    isRecord(value) &&
+    typeof value["name"] === "string" &&
+    value["name"] !== "" &&
+    typeof value["description"] === "string"
+  );
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,135 @@
+import type { Json, JsonObject } from "../calls/json.ts";
+import { inOurSpelling, offeredSchema } from "./define.ts";
+import {
+  type ActionSpec,
+  type AnyTool,
+  isHostedTool,
+  isProviderDefinedTool,
+  type LocalTool,
+  providerSpecsOf,
+} from "./kinds.ts";
+
+/** SPEC 3.4. What an encoder is given. */
+export interface FunctionSpec {
+  readonly kind: "function";
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  /** Provider-neutral: each encoder maps it (SPEC 17.1). The same as the tool's `deferLoading` (C15). */
+  readonly lazySchema: boolean;
+  readonly strict: boolean;
+}
+
+export interface ProviderSpec {
+  readonly kind: "provider";
+  readonly name: string;
+  readonly provider: string;
+  /** Sent verbatim. */
+  readonly spec: Json;
+}
+
+export type ToolSpec = FunctionSpec | ProviderSpec;
+
+/** What a model is sent for a tool: a function, or a provider's own entry. */
+export type ToolSchema = FunctionSchema | Json;
+
+export interface FunctionSchema {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  readonly deferLoading?: true;
+}
+
+/** One entry of what is offered, under the name a model calls it by. */
+export interface Offer {
+  readonly name: string;
+  readonly schema: ToolSchema;
+  /** The same with its parameters left for later; a provider's entry as it is. */
+  readonly deferred: ToolSchema;
+}
+
+export interface OfferOptions {
+  /** Without one, a hosted tool's first entry is sent whoever the provider is: unsafe, but [002]'s way (C14). */
+  readonly provider?: string;
+}
+
+/** The arguments of a tool that takes none. */
+export const noArguments: JsonObject = Object.freeze({
+  type: "object",
+  properties: Object.freeze({}),
+  additionalProperties: false,
+});
+
+/**
+ * @param warn told once when a tool has nothing for this provider; by default a process warning
+ * @returns null: not for this provider. The tool is left out, never sent malformed: that would be the provider's 400 (SPEC 2.5).
+ */
+export function specOf(
+  tool: AnyTool,
+  provider: string,
+  warn: (message: string) => void = (message) => process.emitWarning(message),
+): ToolSpec | null {
+  const { name } = tool;
+  if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
+    const spec = entryFor(tool, provider);
+    if (spec !== undefined) return { kind: "provider", name, provider, spec };
+    warn(`Tool \`${name}\` has no specification for \`${provider}\`; it is left out.`);
+    return null;
+  }
+  const { description, parameters, deferLoading } = localSchema(tool);
+  return {
+    kind: "function",
+    name,
+    description,
+    parameters,
+    lazySchema: deferLoading === true,
+    strict: true,
+  };
+}
+
+/** What models are sent for one tool: an entry for each action (`tool__action`), none for a provider it has no entry for. */
+export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly Offer[] {
+  if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
+    const schema = entryFor(tool, provider);
+    return schema === undefined ? [] : [{ name: tool.name, schema, deferred: schema }];
+  }
+  const { actions } = tool;
+  const schemas =
+    actions === undefined
+      ? [localSchema(tool)]
+      : Object.entries(actions).map(([name, action]) => localSchema(tool, name, action));
+  return schemas.map((schema) => ({
+    name: schema.name,
+    schema,
+    deferred: { ...schema, deferLoading: true },
+  }));
+}
+
+function entryFor(tool: AnyTool, provider: string | undefined): Json | undefined {
+  const specs = providerSpecsOf(tool);
+  if (provider === undefined) return Object.values(specs)[0];
+  return Object.hasOwn(specs, provider) ? specs[provider] : undefined;
+}
+
+function localSchema(given: LocalTool, action?: string, spec?: ActionSpec): FunctionSchema {
+  const tool = inOurSpelling(given);
+  const parameters =
+    (spec && offeredSchema(spec, tool.name)) ?? offeredSchema(tool, tool.name) ?? noArguments;
+  return {
+    name: action === undefined ? tool.name : `${tool.name}__${action}`,
+    description: spec?.description ?? tool.description,
+    parameters,
+    ...(tool.deferLoading === true && { deferLoading: true as const }),
+  };
+}
+
+/** Every tool with its parameters left for later (SPEC 4.3), hosted entries verbatim, the search sentinel last. */
+export function deferredOf(
+  tools: Iterable<AnyTool>,
+  options: OfferOptions & { readonly includeToolSearch?: boolean } = {},
+): readonly ToolSchema[] {
+  const deferred = [...tools].flatMap((tool) =>
+    schemasOf(tool, options).map((offer) => offer.deferred),
+  );
+  return options.includeToolSearch === true ? [...deferred, { type: "tool_search" }] : deferred;
+}

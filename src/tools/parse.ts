@@ -1,0 +1,56 @@
+import { messageOf } from "../calls/fault.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { SchemaGuard } from "./json-schema.ts";
+import type { StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
+import type { Action, Issue, Parsed } from "./tool.ts";
+
+/**
+ * How an action's arguments are checked: by its author's own schema, by a stranger's JSON Schema, or there are none.
+ * Synchronous wherever the schema is.
+ */
+export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Action["parse"] {
+  if (schema === undefined) return parseNone;
+  if ("~standard" in schema) return (given) => parseStandard(schema, given);
+  return (given) => {
+    const issues = schema.check(given);
+    return issues instanceof Promise
+      ? issues.then((found) => parsed(given, found))
+      : parsed(given, issues);
+  };
+}
+
+function parsed(given: JsonObject, issues: readonly Issue[]): Parsed {
+  return issues.length === 0 ? { input: given } : { issues };
+}
+
+function parseNone(given: JsonObject): Parsed {
+  const names = Object.keys(given);
+  return names.length === 0
+    ? { input: given }
+    : { issues: names.map((name) => ({ path: [name], message: "is not a known argument" })) };
+}
+
+function parseStandard(schema: StandardSchema, given: JsonObject): Parsed | Promise<Parsed> {
+  try {
+    const result = schema["~standard"].validate(given);
+    return result instanceof Promise ? result.then(fromStandard, broken) : fromStandard(result);
+  } catch (error) {
+    return broken(error); // a refinement of the author's threw: what was not checked does not fit
+  }
+}
+
+function fromStandard(result: StandardResult<unknown>): Parsed {
+  if (result.issues !== undefined) return { issues: result.issues.map(issueOf) };
+  return "value" in result
+    ? { input: result.value }
+    : broken("the schema gave neither a value nor issues");
+}
+
+function issueOf({ message, path }: StandardIssue): Issue {
+  const steps = (path ?? []).map((step) => (typeof step === "object" ? step.key : step));
+  return { message, path: steps.map((step) => (typeof step === "number" ? step : String(step))) };
+}
+
+function broken(error: unknown): Parsed {
+  return { issues: [{ path: [], message: `cannot be checked: ${messageOf(error)}` }] };
+}

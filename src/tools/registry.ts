@@ -1,0 +1,323 @@
+import type { Risk } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { higherRisk, parseRisk } from "../calls/risk.ts";
+import { type CompileOptions, compile } from "./compile.ts";
+import { HealthBook } from "./health.ts";
+import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
+import type { AnyTool } from "./kinds.ts";
+import { silhouette, visible } from "./names.ts";
+import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
+import type { Action, ToolHealth, Tools } from "./tool.ts";
+
+export interface RegisterOptions extends CompileOptions {
+  /** Take the place of a tool of this name; otherwise a second one is refused (D12). */
+  readonly replace?: boolean | undefined;
+  /** Who asks for secrets. Default: the server, else the tool. */
+  readonly connectorId?: string | undefined;
+  /** A reference into the configuration, never a credential. */
+  readonly configRef?: string | undefined;
+}
+
+/** SPEC 4.5. A registered tool as it can be shown and dumped: data, and no credential in it. */
+export interface RegisteredTool {
+  readonly toolName: string;
+  readonly connectorId: string;
+  /** Its actions. */
+  readonly capabilities: readonly string[];
+  readonly scopes: readonly string[];
+  readonly riskDefault: Risk;
+  readonly riskMap: Readonly<Record<string, Risk>>;
+  readonly supportsPreview: boolean;
+  readonly providerType: "native" | "mcp";
+  readonly health: ToolHealth;
+  readonly configRef?: string;
+}
+
+export interface RegistryChange {
+  readonly change: "added" | "removed" | "server";
+  /** The tool's name, or the server's. */
+  readonly name: string;
+}
+
+export interface RegistryOptions {
+  readonly clock: Clock;
+  /** The operator's switches, read at every call. */
+  readonly switches?:
+    | (() => { readonly offTools: readonly string[]; readonly offServers: readonly string[] })
+    | undefined;
+  readonly onChange?: ((change: RegistryChange) => void) | undefined;
+  /** Shared between registries of one process; made here when there is none, and then closed with this one. */
+  readonly schemas?: JsonSchemas | undefined;
+}
+
+interface Entry {
+  readonly tool: AnyTool;
+  readonly actions: ReadonlyMap<string, Action>;
+  readonly guards: readonly SchemaGuard[];
+  readonly options: RegisterOptions;
+  readonly health: HealthBook;
+}
+
+/**
+ * The tools of a runtime, and how they are. Registering is compiling: what is in here is complete.
+ *
+ * Invariant: names are unique also to the eye; finding an action is two map lookups.
+ */
+export class Registry implements Tools, AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #switches: NonNullable<RegistryOptions["switches"]>;
+  readonly #schemas: JsonSchemas;
+  readonly #ownsSchemas: boolean;
+  readonly #listeners = new Set<(change: RegistryChange) => void>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #silhouettes = new Map<string, string>();
+  readonly #down = new Map<string, string | undefined>();
+  #locked = false;
+  #actions: readonly Action[] | undefined;
+
+  constructor({
+    clock,
+    switches = () => ({ offTools: [], offServers: [] }),
+    onChange,
+    schemas,
+  }: RegistryOptions) {
+    this.#clock = clock;
+    this.#switches = switches;
+    this.#schemas = schemas ?? new JsonSchemas();
+    this.#ownsSchemas = schemas === undefined;
+    if (onChange !== undefined) this.#listeners.add(onChange);
+  }
+
+  /** @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`) */
+  register(tool: AnyTool, options: RegisterOptions = {}): RegisteredTool {
+    if (this.#locked)
+      throw new RuntimeFault(
+        "registry_locked",
+        `${visible(tool.name)} is refused: this runtime takes no tools after its start.`,
+      );
+    const { actions, guards } = compile(tool, options, this.#schemas);
+    const { name } = tool;
+    const before = this.#entries.get(name);
+    if (before !== undefined && options.replace !== true) {
+      throw new RuntimeFault(
+        "tool_duplicate",
+        `A tool named \`${name}\` is registered already; rename one, or register with \`replace: true\`.`,
+      );
+    }
+    const alike = this.#silhouettes.get(silhouette(name));
+    if (alike !== undefined && alike !== name) {
+      throw new RuntimeFault(
+        "tool_name_confusable",
+        `\`${name}\` looks like \`${alike}\`, which is registered already; a person could take one for the other. Rename it.`,
+      );
+    }
+    const entry: Entry = {
+      tool,
+      actions: new Map(actions.map((action) => [action.name, action])),
+      guards,
+      options,
+      health: new HealthBook(),
+    };
+    this.#entries.set(name, entry);
+    this.#silhouettes.set(silhouette(name), name);
+    if (before !== undefined) this.#tell({ change: "removed", name });
+    this.#tell({ change: "added", name });
+    return this.#view(entry);
+  }
+
+  /** False when no tools may be added any more (case 268). Throws as `register` does for a tool that is refused itself. */
+  tryRegister(tool: AnyTool, options: RegisterOptions = {}): boolean {
+    if (this.#locked) return false;
+    this.register(tool, options);
+    return true;
+  }
+
+  unregister(name: string): boolean {
+    if (!this.#entries.delete(name)) return false;
+    this.#silhouettes.delete(silhouette(name));
+    this.#tell({ change: "removed", name });
+    return true;
+  }
+
+  /** From now on nothing can be added. */
+  lock(): void {
+    this.#locked = true;
+  }
+
+  /** When every schema is compiled. Rejects with the first `schema_refused`. */
+  async ready(): Promise<void> {
+    await Promise.all(
+      [...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)),
+    );
+  }
+
+  find(tool: string, action: string): Action | undefined {
+    return this.#entries.get(tool)?.actions.get(action);
+  }
+
+  has(tool: string): boolean {
+    return this.#entries.has(tool);
+  }
+
+  unavailable(action: Action): string | undefined {
+    const { offTools, offServers } = this.#switches();
+    if (offTools.length > 0 && offTools.includes(action.tool))
+      return `\`${action.tool}\` is switched off by an operator`;
+    const { server } = action.facts;
+    if (server !== undefined) {
+      if (offServers.includes(server))
+        return `the server \`${server}\` is switched off by an operator`;
+      if (this.#down.has(server))
+        return `the server \`${server}\` is not connected${reason(this.#down.get(server))}`;
+    }
+    const entry = this.#entries.get(action.tool);
+    if (entry === undefined) return `\`${action.tool}\` is not registered any more`;
+    for (const { problem } of entry.guards) if (problem !== undefined) return problem;
+    return entry.health.problem(this.#clock);
+  }
+
+  report(action: Action, went: Parameters<Tools["report"]>[1]): void {
+    const health = this.#entries.get(action.tool)?.health;
+    if (went.well) health?.succeeded(this.#clock.now());
+    else health?.failed(went.error, went.rateLimitResetsAt);
+  }
+
+  /** What somebody else knows of a tool: a connection that is gone, a provider's status page. False: no such tool. */
+  updateHealth(name: string, health: Partial<ToolHealth>): boolean {
+    const entry = this.#entries.get(name);
+    entry?.health.update(health);
+    return entry !== undefined;
+  }
+
+  /** While a server is down, all of its tools are unavailable. */
+  setServer(name: string, state: "up" | "down", problem?: string): void {
+    if (state === "up") this.#down.delete(name);
+    else this.#down.set(name, problem);
+    this.#tell({ change: "server", name });
+  }
+
+  get(name: string): RegisteredTool | null {
+    const entry = this.#entries.get(name);
+    return entry === undefined ? null : this.#view(entry);
+  }
+
+  /** As it was given to `register`. */
+  toolNamed(name: string): AnyTool | undefined {
+    return this.#entries.get(name)?.tool;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** In order. */
+  names(): readonly string[] {
+    return [...this.#entries.keys()].sort();
+  }
+
+  /** Tools with an action of this risk. */
+  byRisk(risk: string): readonly RegisteredTool[] {
+    const level = parseRisk(risk);
+    return this.all().filter(
+      ({ riskMap }) => level !== undefined && Object.values(riskMap).includes(level),
+    );
+  }
+
+  all(): readonly RegisteredTool[] {
+    return this.#sorted().map((entry) => this.#view(entry));
+  }
+
+  listHealthy(): readonly RegisteredTool[] {
+    return this.all().filter(({ health }) => health.status === "healthy");
+  }
+
+  /** Healthy and degraded (C26). */
+  listCallable(): readonly RegisteredTool[] {
+    return this.all().filter(({ health }) => health.status !== "unavailable");
+  }
+
+  /** All there are, in the order of tools; the same list until something changes. */
+  actions(): readonly Action[] {
+    this.#actions ??= Object.freeze(this.#sorted().flatMap((entry) => [...entry.actions.values()]));
+    return this.#actions;
+  }
+
+  actionsOf(name: string): readonly Action[] {
+    return [...(this.#entries.get(name)?.actions.values() ?? [])];
+  }
+
+  schemas(options?: OfferOptions): readonly ToolSchema[] {
+    return this.#sorted().flatMap(({ tool }) =>
+      schemasOf(tool, options).map(({ schema }) => schema),
+    );
+  }
+
+  schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
+    const offers = this.#sorted().flatMap(({ tool }) => schemasOf(tool, options));
+    return offers.find((offer) => offer.name === name)?.schema ?? null;
+  }
+
+  deferredSchemas(
+    options?: OfferOptions & { readonly includeToolSearch?: boolean },
+  ): readonly ToolSchema[] {
+    return deferredOf(
+      this.#sorted().map(({ tool }) => tool),
+      options,
+    );
+  }
+
+  /** Tells every change from now on, until what it returns is called. */
+  follow(listener: (change: RegistryChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  toJSON(): readonly RegisteredTool[] {
+    return this.all();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#ownsSchemas) await this.#schemas.close();
+  }
+
+  #sorted(): readonly Entry[] {
+    return [...this.#entries.values()].sort((one, other) =>
+      one.tool.name < other.tool.name ? -1 : 1,
+    );
+  }
+
+  /** While its server is down a tool shows as unavailable, whatever its own health was. */
+  #view(entry: Entry): RegisteredTool {
+    const { server } = entry.options;
+    if (server === undefined || !this.#down.has(server)) return view(entry, entry.health.view());
+    const lastError = this.#down.get(server) ?? "its server is not connected";
+    return view(entry, { ...entry.health.view(), status: "unavailable", lastError });
+  }
+
+  #tell(change: RegistryChange): void {
+    this.#actions = undefined;
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function view({ tool, actions, options }: Entry, health: ToolHealth): RegisteredTool {
+  const all = [...actions.values()];
+  const highest = all.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
+  return Object.freeze({
+    toolName: tool.name,
+    connectorId: options.connectorId ?? options.server ?? tool.name,
+    capabilities: Object.freeze([...actions.keys()]),
+    scopes: Object.freeze([...new Set(all.flatMap(({ facts }) => facts.scopes))]),
+    riskDefault: parseRisk(options.risk ?? tool.risk) ?? highest,
+    riskMap: Object.freeze(Object.fromEntries(all.map(({ name, facts }) => [name, facts.risk]))),
+    supportsPreview: all.some(({ preview }) => preview !== undefined),
+    providerType: options.server === undefined ? "native" : "mcp",
+    health,
+    ...(options.configRef !== undefined && { configRef: options.configRef }),
+  });
+}
+
+function reason(problem: string | undefined): string {
+  return problem === undefined ? "" : `: ${problem}`;
+}

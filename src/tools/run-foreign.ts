@@ -1,0 +1,143 @@
+import type { Clock } from "../calls/clock.ts";
+
+export type Ran<T> =
+  | { readonly ran: "returned"; readonly value: T }
+  | { readonly ran: "threw"; readonly error: unknown }
+  | { readonly ran: "timed_out" }
+  | { readonly ran: "cancelled" };
+
+export interface ForeignLimits<T> {
+  readonly clock: Clock;
+  /** None: it may take as long as it likes. */
+  readonly limitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Monotonic milliseconds; then it counts as cancelled (case 51). */
+  readonly deadline?: number | undefined;
+  /** What came after the end, to be looked at by nobody but a log. */
+  readonly onLate?: ((late: Ran<T>) => void) | undefined;
+}
+
+/** The signal of one run; its controller exists only once somebody asks, which most tools never do. */
+export class LazySignal {
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  /** @throws the reason, when the run is over */
+  check(): void {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
+  }
+
+  abort(reason: unknown): void {
+    this.#aborted ??= { reason };
+    this.#controller?.abort(reason);
+  }
+}
+
+/**
+ * The one place where somebody else's code runs (execute, preview, reconcile, classifyRisk): bounded in time, abortable.
+ * A body that answers at once costs no timer, no listener and no promise.
+ *
+ * Contract: never throws or rejects. After a timeout or a cancellation the body's signal is aborted and whatever it
+ * still answers is only told to `onLate`.
+ */
+export function runForeign<T>(
+  body: (lazy: LazySignal) => T | PromiseLike<T>,
+  limits: ForeignLimits<T>,
+): Ran<T> | Promise<Ran<T>> {
+  const { clock, signal, deadline } = limits;
+  if (signal?.aborted === true || (deadline !== undefined && clock.monotonic() >= deadline))
+    return { ran: "cancelled" };
+  const lazy = new LazySignal();
+  try {
+    const answer = body(lazy);
+    return isThenable(answer)
+      ? awaitForeign(answer, lazy, limits)
+      : { ran: "returned", value: answer };
+  } catch (error) {
+    return { ran: "threw", error };
+  }
+}
+
+/** Reading `then` may itself throw: the caller's `catch` takes it. */
+function isThenable<T>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
+  if ((typeof answer !== "object" && typeof answer !== "function") || answer === null) return false;
+  return answer instanceof Promise || ("then" in answer && typeof answer.then === "function");
+}
+
+function awaitForeign<T>(
+  answer: PromiseLike<T>,
+  lazy: LazySignal,
+  limits: ForeignLimits<T>,
+): Promise<Ran<T>> {
+  return new Promise((resolve) => {
+    let ended = false;
+    let letGo: (() => void) | undefined;
+    const end = (ran: Ran<T>): void => {
+      if (ended) {
+        limits.onLate?.(ran);
+        return;
+      }
+      ended = true;
+      letGo?.();
+      resolve(ran);
+    };
+    // The engine's own promise takes over: it settles once, and turns whatever a hostile `then` does into a rejection.
+    Promise.prototype.then.call(
+      new Promise<T>((settle) => settle(answer)),
+      (value: T) => end({ ran: "returned", value }),
+      (error: unknown) => end({ ran: "threw", error }),
+    );
+    soon(() => {
+      if (!ended) letGo = guard(limits, lazy, end);
+    });
+  });
+}
+
+/** An async body that had nothing to wait for is done within three microtasks: then nothing needs to be armed. */
+function soon(then: () => void, turns = 3): void {
+  queueMicrotask(turns === 0 ? then : () => soon(then, turns - 1));
+}
+
+/** Arms the timer and the listener; what it returns takes both away. */
+function guard<T>(
+  { clock, limitMs, signal, deadline }: ForeignLimits<T>,
+  lazy: LazySignal,
+  end: (ran: Ran<T>) => void,
+): () => void {
+  const cancel = (reason: unknown): void => {
+    end({ ran: "cancelled" });
+    lazy.abort(reason);
+  };
+  const onAbort = (): void => cancel(signal?.reason);
+  if (signal?.aborted === true) {
+    onAbort();
+    return () => {};
+  }
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const leftMs = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - clock.monotonic();
+  const waitMs = Math.min(leftMs, limitMs ?? Number.POSITIVE_INFINITY);
+  const disarm = Number.isFinite(waitMs)
+    ? clock.in(waitMs, () => {
+        if (leftMs <= waitMs)
+          return cancel(new DOMException("The call's deadline has passed.", "AbortError"));
+        end({ ran: "timed_out" });
+        lazy.abort(new DOMException(`The call took longer than ${waitMs} ms.`, "TimeoutError"));
+      })
+    : undefined;
+  return () => {
+    disarm?.();
+    signal?.removeEventListener("abort", onAbort);
+  };
+}

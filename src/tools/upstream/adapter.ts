@@ -1,0 +1,59 @@
+import type { Json, JsonObject } from "../../calls/json.ts";
+import type { LocalTool } from "../kinds.ts";
+import type { ToolAnswer, ToolContext } from "../tool.ts";
+import { contentOf } from "./blocks.ts";
+import type { ServerConfig } from "./server-config.ts";
+import { termsOf } from "./terms.ts";
+import type { UpstreamAnswer, UpstreamCall, UpstreamTool } from "./upstream.ts";
+
+/** Calls a tool of the server by the server's own name for it. */
+export type CallUpstream = (
+  tool: string,
+  given: JsonObject,
+  call: UpstreamCall,
+) => Promise<UpstreamAnswer>;
+
+/** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
+export function adapt(
+  name: string,
+  tool: UpstreamTool,
+  config: ServerConfig,
+  call: CallUpstream,
+): LocalTool {
+  const { risk, effects, idempotent, scopes, timeoutMs } = termsOf(tool, config);
+  return {
+    name,
+    ...(tool.title !== undefined && { title: tool.title }),
+    description: tool.description ?? "",
+    input: tool.inputSchema,
+    toolType: "MCP",
+    risk,
+    effects,
+    idempotent,
+    scopes,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
+      const { signal, idempotencyKey } = context;
+      const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
+      const answer = await call(tool.name, given, {
+        signal,
+        idempotencyKey,
+        onProgress: (content) => context.progress(content),
+      });
+      const { content, structured, isError } = answer;
+      return {
+        content: contentOf(content),
+        ...(structured !== undefined && { structured }),
+        isError,
+      };
+    },
+  };
+}
+
+/** Bytes that stand for an artifact go as base64 (D13); everything else is JSON already. */
+function asJson(value: unknown): Json {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map(asJson);
+  if (typeof value !== "object" || value === null) return value as Json; // a parsed argument's scalar
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asJson(inner)]));
+}

@@ -1,0 +1,207 @@
+import { expect, it } from "vitest";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import type { LocalTool } from "../kinds.ts";
+import type { ToolContext } from "../tool.ts";
+import { Connection } from "./connection.ts";
+import type { Upstream, UpstreamEvents, UpstreamTool } from "./upstream.ts";
+
+const tool = (name: string, description = ""): UpstreamTool => ({
+  name,
+  description,
+  inputSchema: { type: "object" },
+});
+
+/** One server that can be switched off, and everything that is told about it. */
+function scene(tools: UpstreamTool[] = [tool("read")], url?: string) {
+  const clock = new FakeClock();
+  const server = {
+    up: true,
+    tools,
+    alive: true,
+    opened: [] as number[],
+    closed: 0,
+    pings: 0,
+    events: undefined as UpstreamEvents | undefined,
+  };
+  const shelf = new Map<string, LocalTool>();
+  const told: string[] = [];
+  const notes: { type: string; data: object }[] = [];
+  const open = async (events: UpstreamEvents): Promise<Upstream> => {
+    server.opened.push(clock.monotonic());
+    server.events = events;
+    return {
+      processId: undefined,
+      connect: async () => {
+        if (!server.up) throw new Error("refused");
+        return { name: "fake", version: "1", revision: "2025-11-25" };
+      },
+      listTools: async () => server.tools,
+      callTool: async () => ({ content: [], isError: false }),
+      ping: async () => {
+        server.pings += 1;
+        if (!server.alive) {
+          events.onClose("no answer");
+          throw new Error("no answer");
+        }
+      },
+      close: async () => {
+        server.closed += 1;
+      },
+    };
+  };
+  const connection = new Connection("files", url === undefined ? {} : { url }, {
+    clock,
+    random: () => 0.5,
+    open,
+    note: (type, _summary, data) => {
+      notes.push({ type, data });
+    },
+    shelf: {
+      register: (local, { replace }) => {
+        if (shelf.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
+        if (local.name.endsWith("cursed")) throw new Error("its schema is broken");
+        shelf.set(local.name, local);
+      },
+      unregister: (name) => void shelf.delete(name),
+      setServer: (_name, status, problem) =>
+        void told.push(problem === undefined ? status : `${status}: ${problem}`),
+    },
+  });
+  return { clock, server, shelf, told, notes, connection };
+}
+
+it("a server adds or removes a tool: the registry follows, mcp.tools_synced tells the difference (case 248)", async () => {
+  const { server, shelf, notes, connection } = scene([tool("read"), tool("old"), tool("same")]);
+  await connection.start();
+  expect(notes.map(({ type }) => type)).toEqual(["mcp.connected", "mcp.tools_synced"]);
+  server.tools = [tool("read", "now with a description"), tool("new"), tool("same")];
+  server.events?.onToolsChanged();
+  await settled();
+  expect([...shelf.keys()].sort()).toEqual(["files__new", "files__read", "files__same"]);
+  expect(shelf.get("files__read")?.description).toBe("now with a description");
+  expect(notes.at(-1)).toEqual({
+    type: "mcp.tools_synced",
+    data: {
+      server: "files",
+      added: ["files__new"],
+      changed: ["files__read"],
+      removed: ["files__old"],
+      refused: [],
+    },
+  });
+  await connection.close();
+});
+
+it("a tool that cannot be registered stops none of the others, and is told once", async () => {
+  const { server, shelf, notes, connection } = scene([tool("cursed"), tool("read")]);
+  await connection.start();
+  expect([...shelf.keys()]).toEqual(["files__read"]);
+  expect(notes.at(-1)?.data).toMatchObject({
+    refused: [{ tool: "files__cursed", why: "its schema is broken" }],
+  });
+  server.events?.onToolsChanged();
+  await settled();
+  expect(notes).toHaveLength(2);
+});
+
+it("a drop is seen at once: health unavailable, mcp.disconnected, then mcp.connected (case 249)", async () => {
+  const { clock, server, told, notes, connection } = scene();
+  await connection.start();
+  server.events?.onClose("it crashed");
+  expect(told).toEqual(["up", "down: it crashed"]);
+  expect(connection.status).toMatchObject({ status: "disconnected", problem: "it crashed" });
+  await clock.advance(500);
+  expect(told.at(-1)).toBe("up");
+  expect(notes.map(({ type }) => type)).toEqual([
+    "mcp.connected",
+    "mcp.tools_synced",
+    "mcp.disconnected",
+    "mcp.connected",
+  ]);
+  await connection.close();
+});
+
+it("reconnects with a growing delay, from half a second to 30 s, and tells of the failure once (case 249)", async () => {
+  const { clock, server, notes, connection } = scene();
+  server.up = false;
+  await connection.start();
+  await clock.advance(120_000);
+  const waits = server.opened.slice(1).map((at, i) => at - (server.opened[i] ?? 0));
+  expect(waits.slice(0, 8)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  expect(notes.map(({ type }) => type)).toEqual(["mcp.disconnected"]);
+  await connection.close();
+  await clock.advance(120_000);
+  expect(server.opened.length).toBeLessThan(11);
+  expect(clock.waiting).toBe(0);
+});
+
+it("a server that crashes as soon as it is up is not restarted in a tight loop", async () => {
+  const { clock, server, connection } = scene();
+  await connection.start();
+  for (let crash = 0; crash < 5; crash += 1) {
+    server.events?.onClose("crash");
+    await clock.advance(500 * 2 ** crash);
+    expect(server.opened).toHaveLength(crash + 2);
+  }
+  await clock.advance(31_000);
+  server.events?.onClose("crash after a good while");
+  await clock.advance(500);
+  expect(server.opened).toHaveLength(7);
+  await connection.close();
+});
+
+it("not connected: executing is an error that names the tool, and nothing was sent (case 243)", async () => {
+  const { server, shelf, connection } = scene();
+  await connection.start();
+  server.events?.onClose("gone");
+  const context = {
+    signal: new AbortController().signal,
+    idempotencyKey: "k",
+  } as unknown as ToolContext; // the adapter uses no more of it
+  await expect(shelf.get("files__read")?.execute?.({}, context, "default")).rejects.toMatchObject({
+    message: "Tool `read`: its server `files` is not connected: gone.",
+    retryable: true,
+  });
+  await connection.close();
+});
+
+it("a remote server that dies silently is seen within 30 s", async () => {
+  const { clock, server, told, connection } = scene([tool("read")], "https://example.com/mcp");
+  await connection.start();
+  await clock.advance(60_000);
+  expect(server.pings).toBe(3);
+  server.alive = false;
+  await clock.advance(30_000);
+  expect(told).toContain("down: no answer");
+  await connection.close();
+});
+
+it("a switched-off tool is not registered", async () => {
+  const { shelf, connection } = scene([tool("read"), tool("write")]);
+  const picky = new Connection(
+    "other",
+    { tools: { write: { enabled: false } } },
+    {
+      clock: new FakeClock(),
+      random: () => 0,
+      note: () => {},
+      shelf: {
+        register: (local) => void shelf.set(local.name, local),
+        unregister: () => {},
+        setServer: () => {},
+      },
+      open: async () => ({
+        processId: undefined,
+        connect: async () => ({ name: "", version: "", revision: "" }),
+        listTools: async () => [tool("read"), tool("write")],
+        callTool: async () => ({ content: [], isError: false }),
+        ping: async () => {},
+        close: async () => {},
+      }),
+    },
+  );
+  await picky.start();
+  expect([...shelf.keys()]).toEqual(["other__read"]);
+  await picky.close();
+  await connection.close();
+});

@@ -1,0 +1,80 @@
+import { z } from "zod";
+
+/** The file's spelling of `ServerConfig`: snake_case, unknown keys refused. Only src/config reads it: a library user does not load it. */
+export const serverSchema: z.ZodType = server();
+
+function server() {
+  const texts = z.record(z.string().min(1), z.string());
+  return z
+    .strictObject({
+      command: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
+      args: z.array(z.string()).optional(),
+      env: texts
+        .optional()
+        .describe(
+          "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`.",
+        ),
+      cwd: z.string().min(1).optional(),
+      url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
+      headers: texts
+        .optional()
+        .describe("Sent with every request. Values may be `secret://connector/key`."),
+      enabled: z.boolean().optional().describe("False: the server is not connected."),
+      trust: z
+        .enum(["none", "annotations"])
+        .optional()
+        .describe("`annotations`: believe the hints this server gives on its tools."),
+      risk: risk()
+        .optional()
+        .describe("For all of its tools that have none of their own; `high` when nothing is said."),
+      call_timeout_ms: timeoutMs().optional(),
+      tools: z
+        .record(z.string().min(1), tool())
+        .optional()
+        .describe("Settings by the server's own tool names."),
+    })
+    .refine(
+      ({ command, url }) => (command === undefined) !== (url === undefined),
+      "Give either `command` or `url`.",
+    )
+    .refine(
+      ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
+      "`args`, `env` and `cwd` go with `command`, not with `url`.",
+    )
+    .refine(
+      ({ command, headers }) => command === undefined || headers === undefined,
+      "`headers` go with `url`, not with `command`.",
+    );
+}
+
+function tool() {
+  return z.strictObject({
+    enabled: z.boolean().optional().describe("False: the tool is not offered at all."),
+    risk: risk().optional(),
+    effects: z
+      .enum(["read", "write", "destructive"])
+      .optional()
+      .describe("What it does to the world; `write` when nothing is said."),
+    idempotent: z
+      .boolean()
+      .optional()
+      .describe("True: running it twice does no more than running it once."),
+    scopes: z.array(z.string().min(1)).optional().describe("Scopes a caller needs for it."),
+    timeout_ms: timeoutMs().optional(),
+  });
+}
+
+/** `low` is an alias of `safe` (C3). */
+function risk() {
+  return z
+    .enum(["safe", "low", "medium", "high", "critical"])
+    .overwrite((level) => (level === "low" ? "safe" : level));
+}
+
+function timeoutMs() {
+  return z.int().min(1).max(86_400_000);
+}

@@ -1,0 +1,62 @@
+import { type Clock, SystemClock } from "../../calls/clock.ts";
+import { Connection, type Note, type ServerStatus } from "./connection.ts";
+import { checkServerName } from "./names.ts";
+import { SdkUpstream, Verdict } from "./sdk-upstream.ts";
+import { addressOf, type ResolveSecret, type ServerConfig } from "./server-config.ts";
+import type { ToolShelf } from "./server-shelf.ts";
+
+export interface ServersParts {
+  readonly registry: ToolShelf;
+  /** Records that a server came, went or changed its tools. */
+  readonly note: Note;
+  /** For `secret://connector/key` in a server's configuration. */
+  readonly resolveSecret: ResolveSecret;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** All configured MCP servers, each on its own: one that fails or crashes stops no other. */
+export interface Servers extends AsyncDisposable {
+  status(): readonly ServerStatus[];
+  /** Ends every connection and every child process, and waits for them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Resolves when each server has been tried once. Those that failed are tried again in the background.
+ *
+ * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name; nothing was started then
+ */
+export async function connectServers(
+  configs: Readonly<Record<string, ServerConfig>>,
+  parts: ServersParts,
+): Promise<Servers> {
+  const {
+    registry: shelf,
+    note,
+    resolveSecret,
+    clock = new SystemClock(),
+    random = Math.random,
+  } = parts;
+  const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
+  for (const [name] of enabled) checkServerName(name);
+  const connections = enabled.map(([name, config]) => {
+    const verdict = new Verdict();
+    return new Connection(name, config, {
+      shelf,
+      note,
+      clock,
+      random,
+      open: async (events) =>
+        new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
+    });
+  });
+  await Promise.all(connections.map((connection) => connection.start()));
+  const close = async (): Promise<void> =>
+    void (await Promise.all(connections.map((connection) => connection.close())));
+  return {
+    status: () => connections.map(({ status }) => status),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,86 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../../calls/clock.ts";
+
+/** How long a stream that can be resumed (its events have ids) may be gone before the call counts as lost. */
+const resumeWithinMs = 10_000;
+
+/**
+ * What became of one call's HTTP exchange. The SDK forgets a call whose answer stream breaks: it would wait until its
+ * timeout. This sees the stream end, and says so.
+ */
+export class Exchange {
+  /** Whether a request has been handed to the network. */
+  sent = false;
+  readonly #clock: Clock;
+  readonly #onBroken: () => void;
+  #open = 0;
+  #over = false;
+  #cancelWait: (() => void) | undefined;
+
+  constructor(clock: Clock, onBroken: () => void) {
+    this.#clock = clock;
+    this.#onBroken = onBroken;
+  }
+
+  follow(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    this.#open += 1;
+    this.#cancelWait?.();
+    let resumable = false;
+    const reader = body.getReader();
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { value, done } = await reader.read();
+          if (done) {
+            controller.close();
+            this.#ended(resumable);
+          } else {
+            resumable ||= Buffer.from(value).includes("id:");
+            controller.enqueue(value);
+          }
+        } catch (error) {
+          controller.error(error);
+          this.#ended(resumable);
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+  }
+
+  /** The call has ended, well or not. */
+  end(): void {
+    this.#over = true;
+    this.#cancelWait?.();
+  }
+
+  #ended(resumable: boolean): void {
+    this.#open -= 1;
+    if (this.#over || this.#open > 0) return;
+    // Not at once: what the last bytes said is still on its way through the SDK's parser.
+    this.#cancelWait = this.#clock.in(resumable ? resumeWithinMs : 100, () => {
+      if (!this.#over && this.#open === 0) this.#onBroken();
+    });
+  }
+}
+
+const current = new AsyncLocalStorage<Exchange>();
+
+/** Everything the SDK fetches on behalf of `body` belongs to this exchange, later resumptions included. */
+export function within<T>(exchange: Exchange, body: () => Promise<T>): Promise<T> {
+  return current.run(exchange, body);
+}
+
+/** `fetch`, watched. Requests outside an exchange pass through untouched. */
+export async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const exchange = current.getStore();
+  if (exchange !== undefined) exchange.sent = true;
+  const response = await fetch(url, init);
+  const { body, headers, status, statusText } = response;
+  if (
+    exchange === undefined ||
+    body === null ||
+    !headers.get("content-type")?.startsWith("text/event-stream")
+  )
+    return response;
+  return new Response(exchange.follow(body), { headers, status, statusText });
+}

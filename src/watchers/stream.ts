@@ -1,0 +1,42 @@
+import type { Announce, CallEvent } from "../calls/event.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { Watcher } from "./watcher.ts";
+
+export interface Stream {
+  readonly announce: Announce;
+  /** Every moment from now on, in order, until disposed. Watching twice is being told twice. */
+  watch(watcher: Watcher): Disposable;
+}
+
+/** One stream, many watchers. What a watcher throws, now or as a rejected promise, goes to `log` and nowhere else (D14). */
+export function createStream(log: (problem: string) => void): Stream {
+  let seats: readonly { readonly watcher: Watcher }[] = [];
+
+  const complain = (event: CallEvent, error: unknown): void => {
+    log(`A watcher failed at \`${event.moment}\`: ${messageOf(error)}.`);
+  };
+  const tell = (watcher: Watcher, event: CallEvent): void => {
+    try {
+      const answer: unknown = watcher(event);
+      if (answer instanceof Promise) answer.catch((error: unknown) => complain(event, error));
+    } catch (error) {
+      complain(event, error);
+    }
+  };
+
+  return {
+    announce: (event) => {
+      // `seats` is replaced, never changed: who comes or goes while a moment is told is not in this round.
+      for (const { watcher } of seats) tell(watcher, event);
+    },
+    watch: (watcher) => {
+      const seat = { watcher };
+      seats = [...seats, seat];
+      return {
+        [Symbol.dispose]: () => {
+          seats = seats.filter((other) => other !== seat);
+        },
+      };
+    },
+  };
+}

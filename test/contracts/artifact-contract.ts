@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import { expect, it } from "vitest";
+import type { Principal } from "../../src/calls/call.ts";
+import type { ArtifactShelf } from "../../src/results/artifact-store.ts";
+
+const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
+const ben: Principal = { tenant: "acme", agent: "writer", user: "ben" };
+const stranger: Principal = { tenant: "other", agent: "writer", user: "anna" };
+const bytes = Buffer.from("the whole result");
+const digest = createHash("sha256").update(bytes).digest("hex");
+const missing = "0".repeat(64);
+const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
+
+/** What every store of artifacts must do, told through a store that the caller opens empty. */
+export function artifactContract(open: () => Promise<ArtifactShelf> | ArtifactShelf): void {
+  it("names bytes by their SHA-256 and gives them back as they were", async () => {
+    const store = await open();
+    expect(await store.put(bytes, "text/plain", anna)).toEqual({
+      digest,
+      mediaType: "text/plain",
+      bytes: bytes.length,
+    });
+    const opened = await store.open(digest, anna);
+    expect(opened.meta).toEqual({ digest, mediaType: "text/plain", bytes: bytes.length });
+    expect(Buffer.from(opened.bytes)).toEqual(bytes);
+  });
+
+  it("keeps what was given, not what the giver makes of it later", async () => {
+    const store = await open();
+    const mine = Uint8Array.from(bytes);
+    await store.put(mine, "text/plain", anna);
+    mine.fill(0);
+    expect(Buffer.from((await store.open(digest, anna)).bytes)).toEqual(bytes);
+  });
+
+  it("keeps nothing at all as an artifact too", async () => {
+    const store = await open();
+    const empty = await store.put(new Uint8Array(), "text/plain", anna);
+    expect((await store.open(empty.digest, anna)).bytes).toHaveLength(0);
+  });
+
+  it("lets only the principal it was kept for use it", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    const others = [ben, stranger, { tenant: "acme", agent: "writer" }, { ...anna, agent: "x" }];
+    expect(await store.mayUse(digest, { ...anna, via: "a token" })).toBe(true);
+    for (const other of others) {
+      expect(await store.mayUse(digest, other)).toBe(false);
+      await expect(store.open(digest, other)).rejects.toMatchObject(refusedAs);
+    }
+  });
+
+  it("answers for a missing artifact in the same words as for a foreign one", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    const said = async (name: string, who: Principal): Promise<string> =>
+      store.open(name, who).then(
+        () => "opened",
+        (error: Error) => error.message.replace(name, ""),
+      );
+    expect(await said(missing, anna)).toBe(await said(digest, stranger));
+    expect(await store.mayUse(missing, anna)).toBe(false);
+  });
+
+  it.each(["", "..", "../../etc/passwd", `${"a".repeat(62)}/.`, "A".repeat(64), "constructor"])(
+    "refuses %j, which is no digest",
+    async (name) => {
+      const store = await open();
+      expect(await store.mayUse(name, anna)).toBe(false);
+      await expect(store.open(name, anna)).rejects.toMatchObject(refusedAs);
+      await expect(store.pin(name)).rejects.toMatchObject(refusedAs);
+      await expect(store.release(name, anna)).rejects.toMatchObject(refusedAs);
+      await expect(store.unpin(name)).resolves.toBeUndefined();
+    },
+  );
+
+  it("can be released to one more principal of the tenant, to nobody outside of it", async () => {
+    const store = await open();
+    await store.put(bytes, "image/png", anna);
+    await store.release(digest, ben);
+    await store.release(digest, ben);
+    expect((await store.open(digest, ben)).meta.mediaType).toBe("image/png");
+    await expect(store.release(digest, stranger)).rejects.toMatchObject(refusedAs);
+    expect(await store.mayUse(digest, stranger)).toBe(false);
+  });
+
+  it("tells each owner of equal bytes its own media type", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    await store.put(bytes, "text/html", stranger);
+    expect((await store.open(digest, anna)).meta.mediaType).toBe("text/plain");
+    expect((await store.open(digest, stranger)).meta.mediaType).toBe("text/html");
+  });
+
+  it("keeps what is pinned, as often as it was pinned, and sweeps the rest", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    await store.pin(digest);
+    await store.put(Buffer.from("other"), "text/plain", anna);
+    expect(await store.sweep()).toBe(0);
+    await store.unpin(digest);
+    expect(await store.sweep()).toBe(0);
+    await store.unpin(digest);
+    expect(await store.sweep()).toBe(1);
+    expect(await store.mayUse(digest, anna)).toBe(false);
+    await expect(store.open(digest, anna)).rejects.toMatchObject(refusedAs);
+  });
+
+  it("does not owe pins: one too many taken back is not missing later", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    await store.unpin(digest);
+    await store.unpin(digest);
+    await store.pin(digest);
+    expect(await store.sweep()).toBe(0);
+  });
+
+  it("takes in equal bytes from twenty callers at once and counts twenty pins", async () => {
+    const store = await open();
+    const owners = Array.from({ length: 20 }, (_, n) => ({ ...anna, user: `user ${n}` }));
+    await Promise.all(owners.map((owner) => store.put(bytes, "text/plain", owner)));
+    for (const owner of owners) expect(await store.mayUse(digest, owner)).toBe(true);
+    await Promise.all(owners.slice(1).map(() => store.unpin(digest)));
+    expect(await store.sweep()).toBe(0);
+    await store.unpin(digest);
+    expect(await store.sweep()).toBe(1);
+  });
+}

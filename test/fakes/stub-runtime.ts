@@ -1,0 +1,121 @@
+import type { ToolOutcome } from "../../src/calls/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
+import type { Decided, Runtime, Settled } from "../../src/face.ts";
+import type { ControlState } from "../../src/policy/controls.ts";
+import { aCall } from "./call.ts";
+
+export const aDigest = "a".repeat(64);
+const controls: ControlState = { paused: false, autonomy: "A2", offTools: [], offServers: [] };
+
+export function anOutcome(more: Partial<ToolOutcome> = {}): ToolOutcome {
+  return { status: "ok", callId: "call_1", content: [{ type: "text", text: "done" }], text: "done", ...more };
+}
+
+export function aRecord(agent = "local-agent", tenant = "default"): CallRecord {
+  const call = aCall();
+  const principal = { tenant, agent };
+  return {
+    key: call.id,
+    match: undefined,
+    call: { ...call, authority: { ...call.authority, principal } },
+    state: "unknown",
+    risk: "high",
+    definition: aDigest,
+    idempotent: false,
+    fence: undefined,
+    approvalId: undefined,
+    aliveUntil: undefined,
+    startedAt: call.arrivedAt,
+    endedAt: undefined,
+    outcome: undefined,
+    retryable: false,
+    image: undefined,
+  };
+}
+
+export function anApproval(agent = "local-agent", tenant = "default"): ApprovalRecord {
+  return {
+    id: "apr_1",
+    key: "call_1",
+    state: "pending",
+    tool: "mail",
+    action: "default",
+    principal: { tenant, agent },
+    runId: "run_1",
+    traceId: "0".repeat(31).concat("1"),
+    asked: { to: "a" },
+    arguments: { to: "a" },
+    binding: aDigest,
+    definition: aDigest,
+    risk: "high",
+    autonomy: "A2",
+    why: [{ rule: "matrix A2×high", says: "CONFIRM" }],
+    policyVersion: "p1",
+    requestedAt: Date.UTC(2026, 10, 20),
+    expiresAt: Date.UTC(2026, 10, 20, 1),
+  };
+}
+
+/** What a door said to its runtime: the verb and what came with it. */
+export type Said = readonly [verb: string, ...given: readonly unknown[]];
+
+export interface StubOptions {
+  readonly outcome?: ToolOutcome;
+  readonly decided?: Decided;
+  readonly settled?: Settled;
+  readonly owner?: string;
+  readonly tenant?: string;
+  readonly broken?: boolean;
+}
+
+/** A runtime that runs nothing: it writes down what a door asks, and knows one call and one approval, both of `owner`. */
+export function stubRuntime(options: StubOptions = {}): { readonly runtime: Runtime; readonly said: Said[] } {
+  const said: Said[] = [];
+  const record = aRecord(options.owner, options.tenant);
+  const approval = anApproval(options.owner, options.tenant);
+  const heard = <T>(verb: string, answer: T) => async (...given: readonly unknown[]): Promise<T> => {
+    said.push([verb, ...given]);
+    return answer;
+  };
+  const decided: Decided = options.decided ?? { decided: true, approval: { ...approval, state: "approved" } };
+  const settled: Settled = options.settled ?? { settled: true, call: { ...record, state: "ok" } };
+  const outcome = options.outcome ?? anOutcome();
+  const decision = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p1" } as const;
+  const facts = { tool: "echo", action: "default", risk: "safe", riskSource: "declared", effects: "read", scopes: [], permissions: [] } as const;
+  const runtime = {
+    invoke: heard("invoke", outcome),
+    resume: heard("resume", outcome),
+    explain: heard("explain", { reached: "verdict", decision, facts }),
+    offered: () => [],
+    calls: { list: heard("calls.list", [record]), get: async (id: string) => (id === record.call.id ? record : undefined) },
+    approvals: {
+      list: heard("approvals.list", [approval]),
+      get: async (id: string) => (id === approval.id ? approval : undefined),
+      decide: heard("decide", decided),
+      withdraw: heard("withdraw", decided),
+    },
+    ledger: { settle: heard("settle", settled), reconcile: heard("reconcile", settled) },
+    audit: {
+      query: heard("audit.query", []),
+      verify: heard("audit.verify", { intact: true, events: 0, head: aDigest, checkpoints: 0 }),
+      checkpoint: heard("audit.checkpoint", "note"),
+      async *export() {
+        yield "one";
+        yield "two";
+      },
+    },
+    controls: {
+      state: controls,
+      pause: heard("pause", { ...controls, paused: true }),
+      resume: heard("unpause", controls),
+      setAutonomy: heard("setAutonomy", controls),
+      setTool: heard("setTool", controls),
+      setServer: heard("setServer", controls),
+      history: heard("history", []),
+    },
+    artifacts: { open: heard("artifact", { meta: { digest: aDigest, mediaType: "text/html", bytes: 2 }, bytes: Buffer.from("hi") }) },
+    tools: { unavailable: () => undefined },
+    health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
+  };
+  return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test
+}

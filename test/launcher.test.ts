@@ -1,0 +1,33 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const launcher = join(import.meta.dirname, "../bin/postern.js");
+
+/** Runs the launcher on this Node, which says that it is another one. */
+function launchedOn(version: string) {
+  const versions = `{ ...process.versions, node: ${JSON.stringify(version)} }`;
+  const pretend = `Object.defineProperty(process, "versions", { value: ${versions} })`;
+  const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
+  return spawnSync(process.execPath, ["--import", preload, launcher, "--version"], {
+    encoding: "utf8",
+  });
+}
+
+it.each(["12.22.12", "20.20.2", "23.11.1"])(
+  "says on Node %s in one sentence what it needs",
+  (old) => {
+    const { status, stdout, stderr } = launchedOn(old);
+    expect(status).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toBe(
+      `Postern needs Node 24 or newer, and this is Node ${old}: get it from https://nodejs.org/en/download or with \`nvm install 24\`.\n`,
+    );
+  },
+);
+
+it("is written so that Node 12 can read it", () => {
+  const source = readFileSync(launcher, "utf8");
+  expect(source).not.toMatch(/\?\.|\?\?|\bawait\b|"node:|#[a-z]\w*[ (;=]|\blet\b|\bconst\b/);
+});

@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import { CallRefused } from "../../src/index.ts";
+import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+
+describe("a plain call", () => {
+  it("one safe call / audit by trace id / attempted then succeeded, nothing else for the call (cases 40, 197)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({}, asker);
+    const outcome = await session.invoke(echo);
+    expect(outcome).toMatchObject({ status: "ok", text: "to x" });
+    expect(outcome.artifact).toBeUndefined();
+    expect(await eventTypes(h.runtime, session.traceId)).toEqual(["tool_call.attempted", "tool_call.succeeded"]);
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 2 });
+  });
+
+  it("of an unknown tool is an error that names it, and one trace line (cases 41, 190)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({}, asker);
+    const outcome = await session.invoke({ tool: "nonexistent" });
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_unknown" } });
+    expect(outcome.text).toContain("nonexistent");
+    expect(session.trace).toMatchObject([{ tool: "nonexistent", status: "error" }]);
+    expect(await eventTypes(h.runtime, session.traceId)).toEqual(["tool_call.refused"]);
+  });
+
+  it("a tool called constructor is not found where none is registered", async () => {
+    await using h = await house();
+    expect((await h.runtime.invoke({ tool: "constructor" })).refusal?.code).toBe("tool_unknown");
+    expect((await h.runtime.invoke({ tool: "echo", action: "constructor", arguments: { to: "x" } })).refusal?.code).toBe("tool_unknown");
+  });
+
+  it("with arguments that break the schema names the argument and runs nothing (case 53)", async () => {
+    await using h = await house();
+    const outcome = await h.runtime.invoke({ tool: "echo", arguments: { to: 7 } });
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });
+    expect(outcome.text).toContain("`to`");
+    expect(h.ran).toHaveLength(0);
+  });
+
+  it("with no approver is denied at once, and says that there is no ApprovalHandler (case 68)", async () => {
+    await using h = await house({ approvals: {} });
+    const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } });
+    expect(outcome).toMatchObject({ status: "denied", refusal: { code: "approval_unavailable" } });
+    expect(outcome.text).toContain("no ApprovalHandler");
+    expect(h.ran).toHaveLength(0);
+  });
+
+  it("the throwing face throws CallRefused with that outcome (cases 88, D29)", async () => {
+    await using h = await house();
+    await expect(h.runtime.call("mail", "default", { to: "x" }, asker)).rejects.toMatchObject({ code: "pending", outcome: { status: "pending" } });
+    await expect(h.runtime.call("none", "default", {})).rejects.toBeInstanceOf(CallRefused);
+    expect((await h.runtime.call("echo", "default", { to: "y" })).text).toBe("to y");
+  });
+
+  it("what the giver does to his arguments later changes nothing", async () => {
+    await using h = await house();
+    const given = { to: "x" };
+    const running = h.runtime.invoke({ tool: "echo", arguments: given });
+    given.to = "evil";
+    await running;
+    expect(h.ran).toEqual([{ to: "x" }]);
+  });
+
+  it("arguments that are not JSON are refused, typed, with one event", async () => {
+    await using h = await house();
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    const ugly: unknown[] = [cycle, { to: 1n }, { to: "\ud800" }, [], null, "text", { to: { toJSON: () => { throw new Error("no"); } } }];
+    for (const given of ugly) {
+      const outcome = await h.runtime.invoke({ tool: "echo", arguments: given as never });
+      expect(outcome.refusal?.code).toBe("arguments_invalid");
+    }
+    expect(await eventTypes(h.runtime)).toEqual(ugly.map(() => "tool_call.refused"));
+    expect(h.ran).toHaveLength(0);
+  });
+});
+
+describe("a tool that misbehaves", () => {
+  const misbehaving = (name: string, execute: () => unknown): Parameters<typeof house>[1] => [
+    { name, description: "Misbehaves.", risk: "safe", effects: "read", idempotent: true, input: { type: "object" }, execute: execute as never, timeoutMs: 50 },
+  ];
+
+  it("throws / status error with the error's class and message, never a rejection (case 46)", async () => {
+    await using h = await house({}, misbehaving("bad", () => { throw new TypeError("broken pipe"); }));
+    const outcome = await h.runtime.invoke({ tool: "bad" });
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
+    expect(outcome.text).toMatch(/TypeError.*broken pipe/);
+  });
+
+  it("throws a non-error value, or null / status error, no crash (case 47)", async () => {
+    for (const thrown of [null, undefined, 7, "text", Symbol("s"), Object.create(null)]) {
+      await using h = await house({}, misbehaving("bad", () => { throw thrown; }));
+      expect((await h.runtime.invoke({ tool: "bad" })).status).toBe("error");
+    }
+  });
+
+  it("never resolves / error timed out, and the trace says timeout (cases 48, 191)", async () => {
+    await using h = await house({}, misbehaving("hang", () => new Promise(() => {})));
+    const session = h.runtime.openSession();
+    const running = session.invoke({ tool: "hang" });
+    await h.clock.advance(51);
+    const outcome = await running;
+    expect(outcome.text).toContain("timed out");
+    expect(session.trace[0]?.status).toBe("timeout");
+    expect(h.clock.waiting).toBeLessThan(3);
+  });
+
+  it("answers with a cycle, or with 20 MB / a bounded result", async () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    await using h = await house({}, [...(misbehaving("cycle", () => cycle) ?? []), ...(misbehaving("huge", () => "x".repeat(20_000_000)) ?? [])]);
+    expect((await h.runtime.invoke({ tool: "cycle" })).status).toBe("error");
+    const huge = await h.runtime.invoke({ tool: "huge" });
+    expect(huge.status).toBe("ok");
+    expect(Buffer.byteLength(huge.text)).toBeLessThanOrEqual(4096);
+    expect(huge.artifact).toMatch(/^[0-9a-f]{64}$/);
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+  });
+});
+
+describe("a session", () => {
+  it("max_tool_calls 2 / three calls / the third is an error with budget; the tool ran twice (case 56)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({ maxToolCalls: 2 });
+    await session.invoke(echo);
+    await session.invoke(echo);
+    const third = await session.invoke(echo);
+    expect(third).toMatchObject({ status: "error", refusal: { code: "budget_exhausted" } });
+    expect(h.ran).toHaveLength(2);
+  });
+
+  it("counts unknown tools too (case 57)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({ maxToolCalls: 2 });
+    await session.invoke({ tool: "no" });
+    await session.invoke({ tool: "no" });
+    expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
+  });
+
+  it("two tools in parallel / counter 2, two records; a changed trace is only a copy (cases 55, 62)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession();
+    await Promise.all([session.invoke(echo), session.invoke(echo)]);
+    expect(session.callCount).toBe(2);
+    (session.trace as unknown[]).pop();
+    expect(session.trace).toHaveLength(2);
+  });
+
+  it("that asks for wider limits gets the runtime's (case 67)", async () => {
+    await using h = await house({ limits: { maxToolCalls: 5, callTimeoutMs: 1000 } });
+    expect(h.runtime.openSession({ maxToolCalls: 50, callTimeoutMs: 10, maxInlineResultBytes: 1_000_000 }).limits).toMatchObject({ maxToolCalls: 5, callTimeoutMs: 10, maxInlineResultBytes: 4096 });
+    expect(() => h.runtime.openSession({ maxToolCalls: -1 })).toThrow(/maxToolCalls/);
+  });
+
+  it("that is closed takes no calls and releases its pins", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession();
+    await session.close();
+    expect((await session.invoke(echo)).refusal?.code).toBe("session_closed");
+  });
+
+  it("whose total time is over takes no calls", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({ totalTimeoutMs: 1000 });
+    await h.clock.advance(1001);
+    expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
+  });
+});
+
+describe("cancellation", () => {
+  it("of a running effect is unknown, recorded once, and rethrown to the caller that cancelled (D15)", async () => {
+    await using h = await house();
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    const stop = new AbortController();
+    const running = h.runtime.resume(approvalId, { signal: stop.signal });
+    running.catch(() => {});
+    await h.clock.advance(5);
+    stop.abort(new Error("gone"));
+    await expect(running).rejects.toThrow("gone");
+    expect((await eventTypes(h.runtime)).slice(2)).toEqual(["tool_call.attempted", "tool_call.unknown"]);
+    expect((await h.runtime.resume(approvalId))?.refusal?.code).toBe("outcome_unknown");
+    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker)).refusal?.code).toBe("outcome_unknown");
+  });
+
+  it("before the claim runs nothing, and is one event (cases 191, 51)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({}, asker);
+    await expect(session.invoke(echo, { signal: AbortSignal.abort(new Error("early")) })).rejects.toThrow("early");
+    await expect(session.invoke(echo, { deadline: h.clock.now() - 1 })).rejects.toThrow(/deadline/);
+    expect(session.trace).toHaveLength(2);
+    expect(await eventTypes(h.runtime, session.traceId)).toEqual(["tool_call.cancelled", "tool_call.cancelled"]);
+    expect(h.ran).toHaveLength(0);
+  });
+});
+
+describe("an operator", () => {
+  it("pauses all calls and resumes them, audited", async () => {
+    await using h = await house();
+    await h.runtime.controls.pause("operator", "maintenance");
+    expect(await h.runtime.invoke(echo)).toMatchObject({ status: "error", refusal: { code: "paused", retry: "later" } });
+    await h.runtime.controls.resume("operator");
+    expect((await h.runtime.invoke(echo)).status).toBe("ok");
+    expect((await eventTypes(h.runtime)).filter((type) => type.startsWith("operator."))).toHaveLength(2);
+  });
+
+  it("switches a tool off and on", async () => {
+    await using h = await house();
+    await h.runtime.controls.setTool("echo", false, "operator");
+    expect((await h.runtime.invoke(echo)).refusal?.code).toBe("tool_unavailable");
+    await h.runtime.controls.setTool("echo", true, "operator");
+    expect((await h.runtime.invoke(echo)).status).toBe("ok");
+  });
+
+  it("changes autonomy / next call / new level; operator.action audited; a running task keeps its snapshot when it is raised (case 141)", async () => {
+    await using h = await house({ autonomy: "A1" });
+    const session = h.runtime.openSession({}, asker);
+    await h.runtime.controls.setAutonomy("A3", "operator");
+    expect((await session.invoke(echo)).status).toBe("pending");
+    expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+    expect(await eventTypes(h.runtime)).toContain("operator.action.autonomy");
+  });
+});
+
+describe("a child call", () => {
+  it("has its parent's authority and budget, and goes through the same gates", async () => {
+    const outcomes: unknown[] = [];
+    await using h = await house({}, [
+      {
+        name: "parent", description: "Calls others.", risk: "safe", effects: "read", idempotent: true, input: { type: "object" },
+        execute: async (_given: unknown, context: { call(request: object): Promise<{ status: string; refusal?: { code: string } }> }) => {
+          for (const tool of ["echo", "mail", "echo"]) {
+            const { status, refusal } = await context.call({ tool, arguments: { to: tool } });
+            outcomes.push(refusal?.code ?? status);
+          }
+          return "done";
+        },
+      } as never,
+    ]);
+    const session = h.runtime.openSession({ maxToolCalls: 3 }, { ...asker, patience: "deny" });
+    expect((await session.invoke({ tool: "parent" })).status).toBe("ok");
+    expect(outcomes).toEqual(["ok", "approval_unavailable", "budget_exhausted"]);
+    expect(session.callCount).toBe(3);
+  });
+});

@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: ["test/crash/**", "test/load/**", "node_modules/**"],
+    testTimeout: 20_000,
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/*.test.ts", "src/**/*.test-d.ts"],
+      reporter: ["text-summary", "html"],
+      reportsDirectory: "coverage",
+      thresholds: {
+        lines: 90,
+        branches: 85,
+        "src/gates/**": { branches: 100 },
+        "src/audit/**": { branches: 100 },
+        "src/invoke.ts": { branches: 100 },
+      },
+    },
+  },
+});
