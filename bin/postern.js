@@ -18,5 +18,6 @@ if (Number(found.split(".")[0]) < needed) {
   process.exit(1);
 }
 
-var built = new URL("../dist/main.js", import.meta.url);
-import(existsSync(built) ? built : new URL("../src/main.ts", import.meta.url));
+// The package holds no sources. Where they are, this is a checkout, and what was built there may be old.
+var source = new URL("../src/main.ts", import.meta.url);
+import(existsSync(source) ? source : new URL("../dist/main.js", import.meta.url));

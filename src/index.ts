@@ -37,6 +37,7 @@ export type {
 export type { ControlChange, Controls, ControlState } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
+export type { MatrixChanges } from "./policy/matrix.ts";
 export type { Decision, Policy } from "./policy/policy.ts";
 export type { Rule } from "./policy/rules.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";

@@ -96,7 +96,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const { policy: given } = options;
     const parts: Parts & { readonly tools: Registry } = {
       tools, controls, artifacts, redactor, book, clock, log,
-      policy: given !== undefined && "decide" in given ? given : createPolicy(given ?? {}),
+      policy: given !== undefined && "decide" in given ? given : createPolicy({ ...(options.limits?.maxRiskUnapproved !== undefined && { maxRiskUnapproved: options.limits.maxRiskUnapproved }), ...given }),
       ledger: new Ledger(store, clock, options.durability === "strict" ? "synced" : "committed"),
       secrets: options.secrets ?? environmentSecrets({ redactor }),
       announce: stream.announce,

@@ -1,14 +1,27 @@
 import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 
-const entry = join(import.meta.dirname, "../src/index.ts");
+const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
+let built: string;
+
+/** As the package is published: stripping the types of a hundred files would be most of the time. */
+beforeAll(async () => {
+  await mkdir(join(root, "temp"), { recursive: true });
+  built = await mkdtemp(join(root, "temp", "import-time-"));
+  const compiler = join(root, "node_modules", ".bin", "tsc");
+  await run(compiler, ["-p", "tsconfig.build.json", "--noCheck", "--outDir", built], { cwd: root });
+}, 60_000);
+
+afterAll(() => rm(built, { recursive: true }));
 
 /** Imports the entry in a process of its own; says how long that took and which packages it loaded. */
 const script = `
   import { registerHooks } from "node:module";
+  import { pathToFileURL } from "node:url";
   const packages = new Set();
   registerHooks({
     resolve(specifier, context, next) {
@@ -20,10 +33,11 @@ const script = `
   });
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
-  await import(process.argv[1]);
+  await import(pathToFileURL(process.argv[1]));
   const tookMs = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
-  console.log(JSON.stringify({ tookMs: Math.min(tookMs, (user + system) / 1000), packages: [...packages].sort() }));
+  const ownMs = (user + system) / 1000;
+  console.log(JSON.stringify({ tookMs: Math.min(tookMs, ownMs), packages: [...packages].sort() }));
 `;
 
 interface Import {
@@ -33,12 +47,13 @@ interface Import {
 }
 
 async function importEntry(): Promise<Import> {
-  const options = ["--disable-warning=ExperimentalWarning", "--input-type=module"];
-  const { stdout } = await run(process.execPath, [...options, "--eval", script, entry]);
+  const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval"];
+  const entry = join(built, "index.js");
+  const { stdout } = await run(process.execPath, [...options, script, entry]);
   return JSON.parse(stdout) as Import; // what the script above printed
 }
 
-it("loads the root entry within 100 ms and none of the heavy packages", async () => {
+it("loads the root entry within 100 ms and no package with it", async () => {
   const imports: Import[] = [];
   for (let n = 0; n < 5; n += 1) imports.push(await importEntry());
   const [, , median] = imports.toSorted((one, other) => one.tookMs - other.tookMs);

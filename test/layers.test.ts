@@ -56,9 +56,9 @@ function rank(folder: string): number {
 /** Static and dynamic imports, re-exports, and what is started as a worker by its URL. */
 function importsOf(file: string): readonly string[] {
   const specifier = /(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*["'`](\.[^"'`]+)["'`]/g;
-  return [...readFileSync(file, "utf8").matchAll(specifier)].map(([, path = ""]) =>
-    join(dirname(file), path),
-  );
+  return [...readFileSync(file, "utf8").matchAll(specifier)]
+    .map(([, path = ""]) => join(dirname(file), path))
+    .filter((target) => target.startsWith("src/"));
 }
 
 function violation(file: string, target: string): string | undefined {

@@ -186,7 +186,7 @@ export class Book implements Disposable {
         this.#log(`The expiry of \`${approval.id}\` could not be written: ${messageOf(error)}. It counts as expired all the same.`);
       });
     };
-    this.#sweeps.set(approval.id, this.#clock.in(Math.max(0, approval.expiresAt - this.#clock.now()), expire));
+    this.#sweeps.set(approval.id, this.#clock.in(Math.max(0, approval.expiresAt - this.#clock.now()), expire, false));
   }
 }
 

@@ -79,7 +79,7 @@ export type Verification =
   | {
       readonly intact: false;
       readonly events: number;
-      /** The first entry that cannot be trusted any more: all before it are as they were signed. */
+      /** The first entry known to be wrong or missing. Where only a root differs, the first one after the last good checkpoint. */
       readonly firstBroken: number;
       readonly why: string;
     };

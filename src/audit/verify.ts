@@ -45,7 +45,11 @@ export async function verifyStore(
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.findIndex((id, i) => !/^[0-9]{16}$/.test(id) || id <= (ids[i - 1] ?? ""));
   if (odd >= 0) return recount.broken(`The checkpoint \`${ids[odd]}\` is not in its place.`);
-  const until = Math.max(options.upTo ?? Number.POSITIVE_INFINITY, Number(ids.at(-1) ?? 0), recount.claimed);
+  const until = Math.max(
+    options.upTo ?? Number.POSITIVE_INFINITY,
+    Number(ids.at(-1) ?? 0),
+    recount.claimed,
+  );
   let next = 0;
   for await (const { seq, body } of store.events({ after: -1 })) {
     if (recount.size === until) break;

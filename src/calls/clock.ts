@@ -4,8 +4,12 @@ export interface Clock {
   now(): number;
   /** Milliseconds that only grow, with fractions. */
   monotonic(): number;
-  /** Calls `then` once after so many milliseconds; what it returns takes that back. Does not keep the process alive. */
-  in(ms: number, then: () => void): () => void;
+  /**
+   * Calls `then` once after so many milliseconds; what it returns takes that back.
+   *
+   * @param keepsAlive whether the process must live on for it. Somebody waits for a timeout; nobody waits for housekeeping.
+   */
+  in(ms: number, then: () => void, keepsAlive?: boolean): () => void;
 }
 
 interface Waiter {
@@ -18,18 +22,22 @@ interface Waiter {
 /** Waits of one length come due in the order they began: one list and one timer a length, instead of a timer a wait. */
 class WaitList {
   readonly #ms: number;
+  readonly #keepsAlive: boolean;
   #first: Waiter | undefined;
   #last: Waiter | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ms: number) {
+  constructor(ms: number, keepsAlive: boolean) {
     this.#ms = ms;
+    this.#keepsAlive = keepsAlive;
   }
 
   add(then: () => void): () => void {
     const waiter: Waiter = { due: performance.now() + this.#ms, then, previous: this.#last, next: undefined };
-    if (this.#last === undefined) this.#first = waiter;
-    else this.#last.next = waiter;
+    if (this.#last === undefined) {
+      this.#first = waiter;
+      if (this.#keepsAlive) this.#timer?.ref();
+    } else this.#last.next = waiter;
     this.#last = waiter;
     this.#timer ??= this.#arm(this.#ms);
     return () => this.#remove(waiter);
@@ -43,10 +51,12 @@ class WaitList {
     else waiter.next.previous = waiter.previous;
     waiter.previous = undefined;
     waiter.next = undefined;
+    if (this.#first === undefined) this.#timer?.unref(); // it may run out; nobody waits for it
   }
 
   #arm(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#expire(), ms).unref();
+    const timer = setTimeout(() => this.#expire(), ms);
+    return this.#keepsAlive ? timer : timer.unref();
   }
 
   #expire(): void {
@@ -74,13 +84,14 @@ export class SystemClock implements Clock {
     return performance.now();
   }
 
-  in(ms: number, then: () => void): () => void {
+  in(ms: number, then: () => void, keepsAlive = true): () => void {
     const length = Math.min(longestMs, Math.max(0, Math.ceil(ms)));
-    let list = this.#lists.get(length);
+    const name = keepsAlive ? length : -1 - length;
+    let list = this.#lists.get(name);
     if (list === undefined) {
       if (this.#lists.size > 1_000) this.#lists.clear(); // their timers go on; only sharing ends
-      list = new WaitList(length);
-      this.#lists.set(length, list);
+      list = new WaitList(length, keepsAlive);
+      this.#lists.set(name, list);
     }
     return list.add(then);
   }

@@ -1,5 +1,5 @@
-import { isHostedTool, isLocalTool, isProviderDefinedTool, type AnyTool } from "../tools/kinds.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
+import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool } from "../tools/kinds.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import { ConfigProblems } from "./problem.ts";
 import { type Shape, toFileSpelling } from "./shape.ts";
@@ -15,13 +15,26 @@ export interface Given {
 /** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
 export function codeConfig(exported: unknown, source: string, shape: Shape): Given {
   if (!isObject(exported)) {
-    throw new ConfigProblems([{ source, key: "", message: "It exports no configuration.", fix: "Write `export default defineConfig({ … })`." }]);
+    throw new ConfigProblems([
+      {
+        source,
+        key: "",
+        message: "It exports no configuration.",
+        fix: "Write `export default defineConfig({ … })`.",
+      },
+    ]);
   }
   const { tools, hooks, secrets, ...rest } = exported;
-  const data = { ...rest, ...(Array.isArray(tools) ? {} : { tools }), ...(isSecretStore(secrets) ? {} : { secrets }) };
+  const data = {
+    ...rest,
+    ...(Array.isArray(tools) ? {} : { tools }),
+    ...(isSecretStore(secrets) ? {} : { secrets }),
+  };
   return {
     data: toFileSpelling(data, shape),
-    ...(Array.isArray(tools) && { tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)) }),
+    ...(Array.isArray(tools) && {
+      tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)),
+    }),
     ...(isObject(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
     ...(isSecretStore(secrets) && { secrets }),
   };
@@ -29,7 +42,14 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
 
 function checkedTool(tool: unknown, i: number, source: string): AnyTool {
   if (isTool(tool)) return tool;
-  throw new ConfigProblems([{ source, key: `tools[${i}]`, message: "It is not a tool.", fix: "Make it with `defineTool({ … })`." }]);
+  throw new ConfigProblems([
+    {
+      source,
+      key: `tools[${i}]`,
+      message: "It is not a tool.",
+      fix: "Make it with `defineTool({ … })`.",
+    },
+  ]);
 }
 
 /** Whatever has the shape of one of the three kinds; what is missing in it is named when it is registered. */

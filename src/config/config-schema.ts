@@ -9,7 +9,9 @@ import type { Shape } from "./shape.ts";
 /** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
 export interface ConfigFile {
   readonly version?: 1 | undefined;
-  readonly listen?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
+  readonly listen?:
+    | { readonly host?: string | undefined; readonly port?: number | undefined }
+    | undefined;
   readonly data?: string | undefined;
   readonly autonomy?: Autonomy | undefined;
   readonly agent?: { readonly scopes?: readonly string[] | undefined } | undefined;
@@ -43,28 +45,52 @@ export const loopbackHosts: readonly string[] = ["127.0.0.1", "localhost", "::1"
 
 const dayMs = 86_400_000;
 const path = z.string().min(1);
-const serverName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, "Use 1 to 32 of A-Z a-z 0-9 _ -, beginning with a letter or digit: it is part of its tools' names.");
+const serverName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){0,31}$/,
+    "Use 1 to 32 letters, digits, - and single _ inside: it is part of its tools' names.",
+  );
 
 function ms(max: number, what: string): z.ZodType<number | undefined> {
   return z.int().min(1).max(max).optional().describe(`${what}, in milliseconds.`);
 }
 
 const limits = z.strictObject({
-  max_tool_calls: z.int().min(0).optional().describe("Calls of one session; 10000 when nothing is said."),
+  max_tool_calls: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Calls of one session; 10000 when nothing is said."),
   call_timeout_ms: ms(dayMs, "How long one tool may run"),
   approval_wait_ms: ms(dayMs, "How long a call holds the line for a person"),
   total_timeout_ms: ms(7 * dayMs, "All calls of one session together"),
-  max_inline_result_bytes: z.int().min(64).max(16 * 1024 * 1024).optional().describe("Larger results are kept as artifacts."),
-  max_risk_unapproved: z.enum(["safe", "medium", "high"]).optional().describe("Above it a person is asked, whatever the autonomy level says."),
+  max_inline_result_bytes: z
+    .int()
+    .min(64)
+    .max(16 * 1024 * 1024)
+    .optional()
+    .describe("Larger results are kept as artifacts."),
+  max_risk_unapproved: z
+    .enum(["safe", "medium", "high"])
+    .optional()
+    .describe("Above it a person is asked, whatever the autonomy level says."),
 });
 
 const approvals = z.strictObject({
-  ttl_seconds: z.int().min(1).max(30 * 86_400).optional().describe("How long a request stays open; 3600 when nothing is said."),
+  ttl_seconds: z
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .optional()
+    .describe("How long a request stays open; 3600 when nothing is said."),
   separate_user: z.boolean().optional().describe("The deciding user must not be the asking one."),
   patience: z
     .enum(["deny", "wait", "suspend"])
     .optional()
-    .describe("What happens to a call that needs a person: refused, held on the line, or left pending until it is sent again (default)."),
+    .describe(
+      "What happens to a call that needs a person: refused, held on the line, or left pending until it is sent again (default).",
+    ),
 });
 
 /** The one schema: file, TypeScript and the published JSON Schema are all made from it. */
@@ -72,28 +98,78 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   version: z.literal(1).optional().describe("Of this format."),
   listen: z
     .strictObject({
-      host: z.enum(["127.0.0.1", "localhost", "::1"]).optional().describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
-      port: z.int().min(0).max(65_535).optional().describe("7420 when nothing is said; 0 takes a free one."),
+      host: z
+        .enum(["127.0.0.1", "localhost", "::1"])
+        .optional()
+        .describe(
+          "Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere.",
+        ),
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .optional()
+        .describe("7420 when nothing is said; 0 takes a free one."),
     })
     .optional(),
-  data: path.optional().describe("Folder of books, keys, tokens and artifacts, relative to this file; .postern when nothing is said. Keep it out of every tool's reach."),
-  autonomy: z.enum(autonomies).optional().describe("What agents may do unasked, A0 (suggest only) to A4 (full); A2 when nothing is said. An operator's later switch wins."),
-  agent: z.strictObject({ scopes: z.array(z.string().min(1)).optional().describe("Scopes the agent's token grants; none when nothing is said.") }).optional(),
-  policy: policySchema.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
+  data: path
+    .optional()
+    .describe(
+      "Folder of books, keys, tokens and artifacts, relative to this file; .postern when nothing is said. Keep it out of every tool's reach.",
+    ),
+  autonomy: z
+    .enum(autonomies)
+    .optional()
+    .describe(
+      "What agents may do unasked, A0 (suggest only) to A4 (full); A2 when nothing is said. An operator's later switch wins.",
+    ),
+  agent: z
+    .strictObject({
+      scopes: z
+        .array(z.string().min(1))
+        .optional()
+        .describe("Scopes the agent's token grants; none when nothing is said."),
+    })
+    .optional(),
+  policy: policySchema
+    .optional()
+    .describe("Rules, thresholds and matrix: docs/reference/policy.md."),
   limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
   approvals: approvals.optional(),
-  servers: z.record(serverName, serverSchema).optional().describe("Upstream MCP servers by name: docs/reference/mcp.md."),
+  servers: z
+    .record(serverName, serverSchema)
+    .optional()
+    .describe("Upstream MCP servers by name: docs/reference/mcp.md."),
   tools: z
-    .strictObject({ modules: z.array(path).optional().describe("Modules whose exported tools are offered, relative to this file. They are code and run inside Postern.") })
+    .strictObject({
+      modules: z
+        .array(path)
+        .optional()
+        .describe(
+          "Modules whose exported tools are offered, relative to this file. They are code and run inside Postern.",
+        ),
+    })
     .optional(),
-  secrets: z.strictObject({ backend: z.literal("environment").optional().describe("`secret://connector/key` is read from POSTERN_SECRET_CONNECTOR_KEY.") }).optional(),
+  secrets: z
+    .strictObject({
+      backend: z
+        .literal("environment")
+        .optional()
+        .describe("`secret://connector/key` is read from POSTERN_SECRET_CONNECTOR_KEY."),
+    })
+    .optional(),
   log: z.strictObject({ level: z.enum(["error", "warn", "info", "debug"]).optional() }).optional(),
 });
 
 /** Of the published `schema/postern.schema.json`; editors check a file against it while it is written. */
 export function jsonSchema(): Readonly<Record<string, unknown>> {
   const { $schema, ...rest } = z.toJSONSchema(configSchema, { io: "input" });
-  return { $schema, $id: "https://postern.dev/schema/postern.schema.json", title: "Postern configuration", ...rest };
+  return {
+    $schema,
+    $id: "https://postern.dev/schema/postern.schema.json",
+    title: "Postern configuration",
+    ...rest,
+  };
 }
 
 let shape: Shape | undefined;

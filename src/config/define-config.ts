@@ -21,7 +21,11 @@ export interface PosternConfig {
   readonly agent?: { readonly scopes?: readonly string[] };
   readonly policy?: PolicyOptions;
   readonly limits?: Partial<Limits>;
-  readonly approvals?: { readonly ttlSeconds?: number; readonly separateUser?: boolean; readonly patience?: Patience };
+  readonly approvals?: {
+    readonly ttlSeconds?: number;
+    readonly separateUser?: boolean;
+    readonly patience?: Patience;
+  };
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Tools themselves, or paths of modules that export some. */
   readonly tools?: readonly AnyTool[] | { readonly modules?: readonly string[] };

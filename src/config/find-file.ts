@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
+import { RuntimeFault } from "../calls/fault.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 export type Language = "yaml" | "json" | "typescript";
@@ -23,11 +24,19 @@ const languages: ReadonlyMap<string, Language> = new Map([
 const foundByItself: readonly string[] = ["postern.yaml", "postern.yml", "postern.json"];
 
 /** The named file, or the one data file of this folder; undefined when there is none. */
-export function findFile(named: string | undefined, folder: string): Found | undefined | { readonly problem: ConfigProblem } {
+export function findFile(
+  named: string | undefined,
+  folder: string,
+): Found | undefined | { readonly problem: ConfigProblem } {
   if (named !== undefined) return namedFile(resolve(folder, named), named);
   const here = foundByItself.filter((name) => existsSync(join(folder, name)));
   if (here.length > 1) {
-    const problem = { source: folder, key: "", message: `There are several configurations: ${here.join(", ")}.`, fix: "Keep one, or name it with `--config`." };
+    const problem = {
+      source: folder,
+      key: "",
+      message: `There are several configurations: ${here.join(", ")}.`,
+      fix: "Keep one, or name it with `--config`.",
+    };
     return { problem };
   }
   const [only] = here;
@@ -36,7 +45,12 @@ export function findFile(named: string | undefined, folder: string): Found | und
 
 /** What stands there and would have to be named, because it is code. */
 export function codeNearby(folder: string): string | undefined {
-  return ["postern.config.ts", "postern.config.mts", "postern.config.js", "postern.config.mjs"].find((name) => existsSync(join(folder, name)));
+  return [
+    "postern.config.ts",
+    "postern.config.mts",
+    "postern.config.js",
+    "postern.config.mjs",
+  ].find((name) => existsSync(join(folder, name)));
 }
 
 function namedFile(file: string, shown: string): Found | { readonly problem: ConfigProblem } {
@@ -44,8 +58,32 @@ function namedFile(file: string, shown: string): Found | { readonly problem: Con
   const kind = statSync(file, { throwIfNoEntry: false });
   if (kind?.isFile() !== true) {
     const message = kind === undefined ? "There is no such file." : "It is not a file.";
-    return { problem: { source: shown, key: "", message, fix: "Name the configuration file: `--config postern.yaml`." } };
+    return {
+      problem: {
+        source: shown,
+        key: "",
+        message,
+        fix: "Name the configuration file: `--config postern.yaml`.",
+      },
+    };
   }
   if (language !== undefined) return { file, language };
-  return { problem: { source: shown, key: "", message: "Its name does not say what it is.", fix: "Name it .yaml, .json or .ts." } };
+  return {
+    problem: {
+      source: shown,
+      key: "",
+      message: "Its name does not say what it is.",
+      fix: "Name it .yaml, .json or .ts.",
+    },
+  };
+}
+
+/** For whoever needs one: what to do about it. */
+export function noConfiguration(folder: string): RuntimeFault {
+  const code = codeNearby(folder);
+  const fix =
+    code === undefined
+      ? "Write postern.yaml, or name one: `--config FILE`."
+      : `\`${code}\` is code and is run only when it is named: \`--config ${code}\`.`;
+  return new RuntimeFault("config_missing", `There is no configuration in ${folder}. ${fix}`);
 }

@@ -12,11 +12,11 @@ import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import { policyOptionsFrom } from "../policy/policy-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import { type ConfigFile, configSchema, configShape, type LimitsFile } from "./config-schema.ts";
 import { codeConfig, type Given } from "./code-config.ts";
+import { type ConfigFile, configSchema, configShape, type LimitsFile } from "./config-schema.ts";
 import { type Found, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
-import { type ConfigProblem, ConfigProblems, type KeyPath } from "./problem.ts";
+import { ConfigProblems, type KeyPath } from "./problem.ts";
 import { type Locate, schemaProblems } from "./schema-problems.ts";
 import type { Settings } from "./settings.ts";
 import { camel, fromFileSpelling, shapeAt } from "./shape.ts";
@@ -38,35 +38,61 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   if ("problem" in found) throw new ConfigProblems([found.problem]);
   const { given, locate } = await givenBy(found, folder);
   const parsed = configSchema.safeParse(given.data);
-  if (!parsed.success) throw new ConfigProblems(schemaProblems(parsed.error.issues, given.data, configShape(), locate));
+  if (!parsed.success)
+    throw new ConfigProblems(
+      schemaProblems(parsed.error.issues, {
+        value: given.data,
+        shape: configShape(),
+        locate,
+        spell: found.language === "typescript" ? camel : (key) => key,
+      }),
+    );
   const policy = policyOf(parsed.data, locate);
   return settingsOf({ ...given, data: parsed.data }, found.file, overrides, folder, policy);
 }
 
 /** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
-export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" | "environment">): Overrides {
+export function loadOverrides({
+  flags,
+  environment,
+}: Pick<LoadOptions, "flags" | "environment">): Overrides {
   const { overrides, problems } = overridesFrom(flags, environment);
   if (problems.length > 0) throw new ConfigProblems(problems);
   return overrides;
 }
 
-async function givenBy({ file, language }: Found, folder: string): Promise<{ readonly given: Given; readonly locate: Locate }> {
-  const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
+async function givenBy(
+  { file, language }: Found,
+  folder: string,
+): Promise<{ readonly given: Given; readonly locate: Locate }> {
+  const shown = relative(folder, file).startsWith("..")
+    ? file
+    : relative(folder, file) || basename(file);
   if (language === "typescript") {
-    const given = await codeConfig(await imported(file, shown), shown, configShape());
+    const given = codeConfig(await imported(file, shown), shown, configShape());
     return { given, locate: () => ({ source: shown }) };
   }
   const read = readSource(shown, await textOf(file, shown), language);
   if ("problems" in read) throw new ConfigProblems(read.problems);
   const { source } = read;
-  return { given: { data: source.value }, locate: (path, part) => ({ source: shown, ...source.place(path, part) }) };
+  return {
+    given: { data: source.value },
+    locate: (path, part) => ({ source: shown, ...source.place(path, part) }),
+  };
 }
 
 async function textOf(file: string, shown: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
   } catch (error) {
-    throw new ConfigProblems([{ source: shown, key: "", message: `It cannot be read as UTF-8 text: ${messageOf(error)}.`, fix: "Save it as UTF-8, readable by you." }]);
+    throw new ConfigProblems([
+      {
+        source: shown,
+        key: "",
+        message: `It cannot be read as UTF-8 text: ${messageOf(error)}.`,
+        fix: "Save it as UTF-8, readable by you.",
+      },
+    ]);
   }
 }
 
@@ -75,7 +101,14 @@ async function imported(file: string, shown: string): Promise<unknown> {
     const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
     return module.default;
   } catch (error) {
-    throw new ConfigProblems([{ source: shown, key: "", message: `It cannot be run: ${messageOf(error)}.`, fix: "Run it with `node` to see where it fails." }]);
+    throw new ConfigProblems([
+      {
+        source: shown,
+        key: "",
+        message: `It cannot be run: ${messageOf(error)}.`,
+        fix: "Run it with `node` to see where it fails.",
+      },
+    ]);
   }
 }
 
@@ -91,7 +124,14 @@ function policyOf({ policy = {} }: ConfigFile, locate: Locate): PolicyOptions {
     return options;
   } catch (error) {
     if (!(error instanceof RuntimeFault)) throw error;
-    throw new ConfigProblems([{ ...locate(["policy"], "key"), key: "policy", message: error.message, fix: "Correct the policy as said; see docs/reference/policy.md." }]);
+    throw new ConfigProblems([
+      {
+        ...locate(["policy"], "key"),
+        key: "policy",
+        message: error.message,
+        fix: "Correct the policy as said; see docs/reference/policy.md.",
+      },
+    ]);
   }
 }
 
@@ -99,14 +139,24 @@ interface Parsed extends Given {
   readonly data: ConfigFile;
 }
 
-function settingsOf(given: Parsed, file: string | undefined, over: Overrides, folder: string, policy: PolicyOptions): Settings {
+function settingsOf(
+  given: Parsed,
+  file: string | undefined,
+  over: Overrides,
+  folder: string,
+  policy: PolicyOptions,
+): Settings {
   const { data } = given;
   const base = file === undefined ? folder : dirname(file);
   const { ttl_seconds, separate_user, patience = "suspend" } = data.approvals ?? {};
   return {
     file,
-    listen: { host: over.host ?? data.listen?.host ?? "127.0.0.1", port: over.port ?? data.listen?.port ?? 7420 },
-    dataFolder: over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
+    listen: {
+      host: over.host ?? data.listen?.host ?? "127.0.0.1",
+      port: over.port ?? data.listen?.port ?? 7420,
+    },
+    dataFolder:
+      over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
     agentScopes: data.agent?.scopes ?? [],
     policy,
@@ -134,6 +184,9 @@ function serversOf(servers: Readonly<Record<string, unknown>>, base: string): Se
   const shape = shapeAt(configShape(), ["servers"]);
   const spelled = fromFileSpelling(servers, shape) as Readonly<Record<string, ServerConfig>>; // the schema is that type's file form
   return Object.fromEntries(
-    Object.entries(spelled).map(([name, server]) => [name, server.command === undefined ? server : { ...server, cwd: resolve(base, server.cwd ?? ".") }]),
+    Object.entries(spelled).map(([name, server]) => [
+      name,
+      server.command === undefined ? server : { ...server, cwd: resolve(base, server.cwd ?? ".") },
+    ]),
   );
 }

@@ -41,19 +41,28 @@ const names: readonly (readonly [keyof Flags, string, string])[] = [
 ];
 
 /** An empty variable says nothing: shells and CI set them so. */
-export function overridesFrom(flags: Flags, environment: Environment): { readonly overrides: Overrides; readonly problems: readonly ConfigProblem[] } {
+export function overridesFrom(
+  flags: Flags,
+  environment: Environment,
+): { readonly overrides: Overrides; readonly problems: readonly ConfigProblem[] } {
   const said = new Map<keyof Flags, Said>();
   for (const [key, flag, variable] of names) {
     const byFlag = flags[key];
     const byVariable = environment[variable];
     if (byFlag !== undefined) said.set(key, { source: "command line", name: flag, text: byFlag });
-    else if (byVariable !== undefined && byVariable !== "") said.set(key, { source: "environment", name: variable, text: byVariable });
+    else if (byVariable !== undefined && byVariable !== "")
+      said.set(key, { source: "environment", name: variable, text: byVariable });
   }
   const problems: ConfigProblem[] = [];
   const one = <T extends string>(key: keyof Flags, options: readonly T[]): T | undefined => {
     const given = said.get(key);
     if (given === undefined) return undefined;
-    const found = options.find((option) => option === given.text || option === given.text.toUpperCase() || option === given.text.toLowerCase());
+    const found = options.find(
+      (option) =>
+        option === given.text ||
+        option === given.text.toUpperCase() ||
+        option === given.text.toLowerCase(),
+    );
     if (found === undefined) problems.push(notOneOf(given, options));
     return found;
   };
@@ -77,7 +86,12 @@ export function overridesFrom(flags: Flags, environment: Environment): { readonl
 function pathOf(given: Said | undefined, problems: ConfigProblem[]): string | undefined {
   if (given === undefined) return undefined;
   if (given.text.trim() !== "" && !given.text.includes("\0")) return given.text;
-  problems.push({ source: given.source, key: given.name, message: "It names nothing.", fix: "Write a path." });
+  problems.push({
+    source: given.source,
+    key: given.name,
+    message: "It names nothing.",
+    fix: "Write a path.",
+  });
   return undefined;
 }
 
@@ -85,7 +99,12 @@ function portOf(given: Said | undefined, problems: ConfigProblem[]): number | un
   if (given === undefined) return undefined;
   const port = Number(given.text);
   if (/^\d{1,5}$/.test(given.text) && port <= 65_535) return port;
-  problems.push({ source: given.source, key: given.name, message: `\`${given.text}\` is not a port.`, fix: "Write a whole number from 0 to 65535; 0 takes a free one." });
+  problems.push({
+    source: given.source,
+    key: given.name,
+    message: `\`${given.text}\` is not a port.`,
+    fix: "Write a whole number from 0 to 65535; 0 takes a free one.",
+  });
   return undefined;
 }
 

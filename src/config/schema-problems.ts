@@ -4,66 +4,120 @@ import { knownKeys, type Shape, shapeAt } from "./shape.ts";
 
 type Issue = core.$ZodIssue;
 /** Where a path stands; without a file there is no line to name. */
-export type Locate = (path: KeyPath, part: "key" | "value") => { readonly source: string; readonly line?: number; readonly column?: number };
+export type Locate = (
+  path: KeyPath,
+  part: "key" | "value",
+) => { readonly source: string; readonly line?: number; readonly column?: number };
 
-/** What a schema has against a configuration, as sentences with the place, the value and what to write instead. */
-export function schemaProblems(issues: readonly Issue[], value: unknown, shape: Shape, locate: Locate): readonly ConfigProblem[] {
-  return issues.flatMap((issue) => problemsOf(issue, [], value, shape, locate));
+/** What was checked, and how to speak of it. */
+export interface Written {
+  readonly value: unknown;
+  readonly shape: Shape;
+  readonly locate: Locate;
+  /** A known key as this configuration spells it: snake_case in data, camelCase in code. */
+  readonly spell: (key: string) => string;
 }
 
-function problemsOf(issue: Issue, above: KeyPath, value: unknown, shape: Shape, locate: Locate): readonly ConfigProblem[] {
-  const path = [...above, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
-  const at = (message: string, fix: string): readonly ConfigProblem[] => [{ ...locate(path, "value"), key: keyText(path), message, fix }];
+/** What a schema has against a configuration, as sentences with the place, the value and what to write instead. */
+export function schemaProblems(issues: readonly Issue[], written: Written, above: KeyPath = []): readonly ConfigProblem[] {
+  return issues.flatMap((issue) => problemsOf(issue, [...above, ...issue.path.map(stepOf)], written));
+}
+
+function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly ConfigProblem[] {
+  const { value, shape, locate } = written;
+  const key = keyOf(path, written);
   switch (issue.code) {
-    case "unrecognized_keys":
-      return issue.keys.map((key) => unknownKey([...path, key], key, knownKeys(shapeAt(shape, path)), locate));
+    case "unrecognized_keys": {
+      const known = knownKeys(shapeAt(shape, path)).map(written.spell);
+      return issue.keys.map((name) => ({
+        ...locate([...path, name], "key"),
+        key: keyOf([...path, name], written),
+        ...unknownKey(name, known),
+      }));
+    }
     case "invalid_union": {
       const branch = likeliest(issue.errors);
-      if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, path, value, shape, locate));
-      return at(`${shown(value, path)} fits none of what may stand here.`, "See docs/reference/configuration.md.");
+      if (branch !== undefined) return schemaProblems(branch, written, path);
+      const message = `${shown(value, path)} fits none of what may stand here.`;
+      return [{ ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":
     case "invalid_element":
-      return [{ ...locate(path, "key"), key: keyText(path), message: `\`${String(path.at(-1))}\` cannot be a name here.`, fix: fixOf(issue.issues[0]) }];
-    default: {
-      const { message, fix } = said(issue, shown(value, path), path);
-      return at(message, fix);
-    }
+      return [{ ...locate(path, "key"), key, message: `\`${String(path.at(-1))}\` cannot be a name here.`, fix: fixOf(issue.issues[0]) }];
+    default:
+      return [{ ...locate(path, "value"), key, ...said(issue, shown(value, path), path) }];
   }
 }
 
-function unknownKey(path: KeyPath, key: string, known: readonly string[], locate: Locate): ConfigProblem {
-  const meant = nearest(key, known);
-  const fix = meant === undefined ? (known.length === 0 ? "Remove it." : `Known here: ${known.join(", ")}.`) : `Did you mean \`${meant}\`?`;
-  return { ...locate(path, "key"), key: keyText(path), message: `\`${key}\` is not a known key.`, fix };
+function stepOf(step: PropertyKey): string | number {
+  return typeof step === "number" ? step : String(step);
+}
+
+/** Keys the schema knows as they are spelled here; names people chose as they are. */
+function keyOf(path: KeyPath, { shape, spell }: Written): string {
+  const steps = path.map((step, i) => {
+    if (typeof step === "number") return step;
+    return knownKeys(shapeAt(shape, path.slice(0, i))).includes(step) ? spell(step) : step;
+  });
+  return keyText(steps);
+}
+
+function unknownKey(name: string, known: readonly string[]): { readonly message: string; readonly fix: string } {
+  const message = `\`${name}\` is not a known key.`;
+  const meant = nearest(name, known);
+  if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
+  return { message, fix: known.length === 0 ? "Remove it." : `Known here: ${known.join(", ")}.` };
 }
 
 /** Of a choice, the branch that went furthest before something did not fit is the one that was meant. */
 function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
-  const wrongFromTheStart = (issues: readonly Issue[]): boolean => issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
+  const wrongFromTheStart = (issues: readonly Issue[]): boolean =>
+    issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
   const meant = choices.filter((issues) => !wrongFromTheStart(issues));
   return [...meant].sort((a, b) => a.length - b.length)[0];
 }
 
-function said(issue: Issue, value: string, path: KeyPath): { readonly message: string; readonly fix: string } {
+function said(
+  issue: Issue,
+  value: string,
+  path: KeyPath,
+): { readonly message: string; readonly fix: string } {
   switch (issue.code) {
     case "invalid_type":
-      if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
-      return { message: `${value} is not ${article(issue.expected)}.`, fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.` };
+      if (value === "nothing")
+        return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
+      return {
+        message: `${value} is not ${article(issue.expected)}.`,
+        fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.`,
+      };
     case "invalid_value": {
+      if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${issue.values.map((option) => `\`${String(option)}\``).join(", ")}.` };
       const options = issue.values.map(String);
       const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
       const list = options.map((option) => `\`${option}\``).join(", ");
-      return { message: `${value} is not one of ${list}.`, fix: meant === undefined ? `Write one of them.` : `Did you mean \`${meant}\`?` };
+      return {
+        message: `${value} is not one of ${list}.`,
+        fix: meant === undefined ? `Write one of them.` : `Did you mean \`${meant}\`?`,
+      };
     }
     case "too_small":
-      return { message: `${value} is too small.`, fix: `Write at least ${issue.minimum}${unit(issue.origin)}${issue.inclusive === false ? " and a bit more" : ""}.` };
+      return {
+        message: `${value} is too small.`,
+        fix: `Write at least ${issue.minimum}${unit(issue.origin)}${issue.inclusive === false ? " and a bit more" : ""}.`,
+      };
     case "too_big":
-      return { message: `${value} is too big.`, fix: `Write at most ${issue.maximum}${unit(issue.origin)}.` };
+      return {
+        message: `${value} is too big.`,
+        fix: `Write at most ${issue.maximum}${unit(issue.origin)}.`,
+      };
     case "invalid_format":
       return { message: `${value} does not have the right form.`, fix: fixOf(issue) };
     default:
-      return { message: `${value}: ${issue.message}`, fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.` };
+      return {
+        message: `${value}: ${issue.message}`,
+        fix:
+          fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
+      };
   }
 }
 
@@ -76,7 +130,9 @@ function fixIn(issue: Issue): string | undefined {
 function fixOf(issue: Issue | undefined): string {
   if (issue === undefined) return "Choose another name.";
   if (!issue.message.startsWith("Invalid")) return issue.message;
-  return issue.code === "invalid_format" && issue.pattern !== undefined ? `It must match ${issue.pattern}.` : "Write it as docs/reference/configuration.md says.";
+  return issue.code === "invalid_format" && issue.pattern !== undefined
+    ? `It must match ${issue.pattern}.`
+    : "Write it as docs/reference/configuration.md says.";
 }
 
 const articles: Readonly<Record<string, string>> = {
@@ -94,7 +150,9 @@ function article(expected: string): string {
 }
 
 function hint(expected: string, value: string): string {
-  return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value) ? ", in quotes" : "";
+  return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value)
+    ? ", in quotes"
+    : "";
 }
 
 function unit(origin: string): string {
@@ -105,7 +163,8 @@ function unit(origin: string): string {
 function shown(root: unknown, path: KeyPath): string {
   let value: unknown = root;
   for (const step of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return "nothing";
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
+      return "nothing";
     value = (value as Readonly<Record<string | number, unknown>>)[step]; // has it, as was just asked
   }
   if (value === undefined) return "nothing";

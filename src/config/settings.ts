@@ -18,7 +18,11 @@ export interface Settings {
   readonly agentScopes: readonly string[];
   readonly policy: PolicyOptions;
   readonly limits: Partial<Limits>;
-  readonly approvals: { readonly patience: Patience; readonly ttlMs?: number; readonly separateUser?: boolean };
+  readonly approvals: {
+    readonly patience: Patience;
+    readonly ttlMs?: number;
+    readonly separateUser?: boolean;
+  };
   readonly servers: Readonly<Record<string, ServerConfig>>;
   /** Absolute paths of modules that export tools; loaded only when tools are needed. */
   readonly toolModules: readonly string[];

@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type ParsedNode, parseDocument, visit, type YAMLError } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type ParsedNode,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from "yaml";
 import type { ConfigProblem, KeyPath } from "./problem.ts";
 import { keyText } from "./problem.ts";
 
@@ -18,24 +29,45 @@ const maxCharacters = 1024 * 1024;
 /** JSON is read by the YAML parser too, which is a superset, because it knows where everything stands. */
 export function readSource(file: string, text: string, language: "yaml" | "json"): Read {
   if (text.length > maxCharacters) {
-    return failed(file, `The file has ${text.length} characters; at most ${maxCharacters} are read.`, "Name the configuration file, not another one.");
+    return failed(
+      file,
+      `The file has ${text.length} characters; at most ${maxCharacters} are read.`,
+      "Name the configuration file, not another one.",
+    );
   }
   if (text.includes("\0")) {
     return failed(file, "The file holds NUL characters; it is not text.", "Save it as UTF-8 text.");
   }
   const lines = new LineCounter();
   const schema = language === "json" ? "json" : "core";
-  const document = parseDocument(text, { lineCounter: lines, schema, prettyErrors: true, logLevel: "silent" });
-  const problems = [...document.errors, ...document.warnings].map((error) => syntaxProblem(file, error));
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    schema,
+    prettyErrors: true,
+    logLevel: "error",
+  });
+  const problems = [...document.errors, ...document.warnings].map((error) =>
+    syntaxProblem(file, error),
+  );
   if (problems.length > 0) return { problems };
   const strange = strangeKeys(file, document.contents, lines);
   if (strange.length > 0) return { problems: strange };
   try {
     const root: unknown = document.toJS({ maxAliasCount: 100 });
-    return { source: { file, value: root ?? {}, place: (path, part) => placeOf(document.contents, path, part ?? "value", lines) } };
+    return {
+      source: {
+        file,
+        value: root ?? {},
+        place: (path, part) => placeOf(document.contents, path, part ?? "value", lines),
+      },
+    };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return failed(file, `${message}.`, "Write the value out instead of using so many aliases (`*name`), and define each anchor (`&name`) first.");
+    return failed(
+      file,
+      `${message}.`,
+      "Write the value out instead of using so many aliases (`*name`), and define each anchor (`&name`) first.",
+    );
   }
 }
 
@@ -57,18 +89,31 @@ function syntaxProblem(file: string, error: YAMLError): ConfigProblem {
   const [first = error.message] = error.message.split("\n");
   const message = `${first.replace(/ at line \d+, column \d+:?$/, "")}.`;
   const at = start === undefined ? {} : { line: start.line, column: start.col };
-  return { source: file, ...at, key: "", message, fix: fixes.get(error.code) ?? "Correct the line; `postern doctor` checks the file again." };
+  return {
+    source: file,
+    ...at,
+    key: "",
+    message,
+    fix: fixes.get(error.code) ?? "Correct the line; `postern doctor` checks the file again.",
+  };
 }
 
 /** Keys that are not text, and the one name that is not data in JavaScript. */
-function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCounter): readonly ConfigProblem[] {
+function strangeKeys(
+  file: string,
+  contents: ParsedNode | null,
+  lines: LineCounter,
+): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   visit(contents, {
     Pair(_, pair) {
       const key: unknown = pair.key;
       if (isScalar(key) && typeof key.value === "string" && key.value !== "__proto__") return;
       const shown = isScalar(key) ? `\`${String(key.value)}\`` : "A list or a mapping";
-      const at = isScalar(key) || isMap(key) || isSeq(key) || isAlias(key) ? lines.linePos(key.range?.[0] ?? 0) : { line: 1, col: 1 };
+      const at =
+        isScalar(key) || isMap(key) || isSeq(key) || isAlias(key)
+          ? lines.linePos(key.range?.[0] ?? 0)
+          : { line: 1, col: 1 };
       problems.push({
         source: file,
         line: at.line,
@@ -82,12 +127,19 @@ function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCount
   return problems;
 }
 
-function placeOf(contents: Node | null, path: KeyPath, part: "key" | "value", lines: LineCounter): { line: number; column: number } {
+function placeOf(
+  contents: Node | null,
+  path: KeyPath,
+  part: "key" | "value",
+  lines: LineCounter,
+): { line: number; column: number } {
   let offset = contents?.range?.[0] ?? 0;
   let node: unknown = contents;
   for (const [i, step] of path.entries()) {
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      const pair = node.items.find(
+        ({ key }) => isScalar(key) && String(key.value) === String(step),
+      );
       if (pair === undefined) break;
       const wanted = part === "key" && i === path.length - 1 ? pair.key : (pair.value ?? pair.key);
       offset = offsetOf(wanted) ?? offsetOf(pair.key) ?? offset;
@@ -104,7 +156,9 @@ function placeOf(contents: Node | null, path: KeyPath, part: "key" | "value", li
 }
 
 function offsetOf(node: unknown): number | undefined {
-  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined;
+  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)
+    ? node.range?.[0]
+    : undefined;
 }
 
 /** For reasons of policy rules: `postern.yaml:12`. */

@@ -10,9 +10,13 @@ import { ConfigProblems } from "./problem.ts";
  *
  * @throws ConfigProblems for a module that cannot be run or exports none
  */
-export async function loadToolModules(paths: readonly string[], file: string): Promise<readonly AnyTool[]> {
+export async function loadToolModules(
+  paths: readonly string[],
+  file: string,
+): Promise<readonly AnyTool[]> {
   const tools: AnyTool[] = [];
-  for (const [i, path] of paths.entries()) tools.push(...(await toolsOf(path, `tools.modules[${i}]`, file)));
+  for (const [i, path] of paths.entries())
+    tools.push(...(await toolsOf(path, `tools.modules[${i}]`, file)));
   return tools;
 }
 
@@ -21,10 +25,28 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
   try {
     module = await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new ConfigProblems([{ source, key, message: `\`${path}\` cannot be loaded: ${messageOf(error)}.`, fix: "Name an existing module, relative to the configuration." }]);
+    throw new ConfigProblems([
+      {
+        source,
+        key,
+        message: `\`${path}\` cannot be loaded: ${messageOf(error)}.`,
+        fix: "Name an existing module, relative to the configuration.",
+      },
+    ]);
   }
-  const found = new Set(Object.values(module).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value])));
+  const found = new Set(
+    Object.values(module).flatMap((value): readonly unknown[] =>
+      Array.isArray(value) ? value : [value],
+    ),
+  );
   const tools = [...found].filter(isTool);
   if (tools.length > 0) return tools;
-  throw new ConfigProblems([{ source, key, message: `\`${path}\` exports no tool.`, fix: "Export what `defineTool({ … })` gives." }]);
+  throw new ConfigProblems([
+    {
+      source,
+      key,
+      message: `\`${path}\` exports no tool.`,
+      fix: "Export what `defineTool({ … })` gives.",
+    },
+  ]);
 }

@@ -1,4 +1,14 @@
-import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -10,7 +20,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
+const modeOf = async (path: string): Promise<string> =>
+  ((await stat(path)).mode & 0o777).toString(8);
 
 it("makes two different 256-bit tokens on first start, readable by their owner only", async () => {
   const data = join(folder, "data");
@@ -40,7 +51,12 @@ it("says who a token speaks for, and that an operator may decide while an agent 
   });
   expect(credentials.authenticate(`Bearer ${await readToken(folder, "operator")}`)).toEqual({
     role: "operator",
-    principal: { tenant: "default", agent: "operator-cli", user: "operator", via: "token:operator" },
+    principal: {
+      tenant: "default",
+      agent: "operator-cli",
+      user: "operator",
+      via: "token:operator",
+    },
     scopes: ["*"],
     decider: { user: "operator", via: "token:operator", tenant: "default" },
   });
@@ -49,7 +65,19 @@ it("says who a token speaks for, and that an operator may decide while an agent 
 it("knows nobody by a missing, empty, foreign, cut, lengthened or differently sent token", async () => {
   const credentials = await openCredentials(folder);
   const token = await readToken(folder, "operator");
-  for (const header of [undefined, null, "", "Bearer", "Bearer ", `Bearer ${"A".repeat(43)}`, `Bearer ${token?.slice(0, -1)}`, `Bearer ${token}A`, `Basic ${token}`, `${token}`, `Bearer ${token} x`]) {
+  for (const header of [
+    undefined,
+    null,
+    "",
+    "Bearer",
+    "Bearer ",
+    `Bearer ${"A".repeat(43)}`,
+    `Bearer ${token?.slice(0, -1)}`,
+    `Bearer ${token}A`,
+    `Basic ${token}`,
+    `${token}`,
+    `Bearer ${token} x`,
+  ]) {
     expect(credentials.authenticate(header), String(header)).toBeUndefined();
   }
 });
@@ -74,9 +102,26 @@ it("refuses a token file that is empty, short, a link or a folder, and names it"
   await expect(openCredentials(folder)).rejects.toThrow(/is a link/);
   await rm(path);
   expect(await readToken(folder, "agent")).toBeUndefined();
+  await mkdir(path);
+  await expect(openCredentials(folder)).rejects.toThrow(/is not a file/);
 });
 
 it("writes a token as one line of its file", async () => {
   await openCredentials(folder);
   expect(await readFile(join(folder, "agent.token"), "utf8")).toMatch(/^[A-Za-z0-9_-]{43}\n$/);
+});
+
+it("agrees with another first start at the same moment, and leaves nothing else behind", async () => {
+  const both = await Promise.all([openCredentials(folder), openCredentials(folder)]);
+  const token = await readToken(folder, "operator");
+  for (const credentials of both)
+    expect(credentials.authenticate(`Bearer ${token}`)?.role).toBe("operator");
+  expect((await readdir(folder)).sort()).toEqual(["agent.token", "operator.token"]);
+});
+
+it("says of a folder that cannot be used which one it is", async () => {
+  await writeFile(join(folder, "file"), "");
+  await expect(openCredentials(join(folder, "file"))).rejects.toThrow(
+    /file` cannot be used.*--data/,
+  );
 });

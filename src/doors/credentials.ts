@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { constants, type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import { constants, type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Principal } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -11,7 +11,12 @@ import type { Decider } from "../face.ts";
  */
 export type Who =
   | { readonly role: "agent"; readonly principal: Principal; readonly scopes: readonly string[] }
-  | { readonly role: "operator"; readonly principal: Principal; readonly scopes: readonly string[]; readonly decider: Decider };
+  | {
+      readonly role: "operator";
+      readonly principal: Principal;
+      readonly scopes: readonly string[];
+      readonly decider: Decider;
+    };
 
 export interface Credentials {
   /** What was not as it should be in the folder and was put right: a sentence each. */
@@ -31,12 +36,14 @@ const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 /**
  * The two tokens of a data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
  *
- * @throws RuntimeFault `token_unreadable` when a token file is not one: it names the file and what to do.
+ * @throws RuntimeFault `token_unreadable` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
  */
-export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
+export async function openCredentials(
+  folder: string,
+  options: CredentialOptions = {},
+): Promise<Credentials> {
   const notices: string[] = [];
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await tightenFolder(folder, notices);
+  await ownFolder(folder, notices);
   const agent = await openToken(join(folder, "agent.token"), notices);
   const operator = await openToken(join(folder, "operator.token"), notices);
   return new TokenCredentials(agent, operator, options.agentScopes ?? [], notices);
@@ -65,7 +72,12 @@ class TokenCredentials implements Credentials {
   readonly #agent: Who;
   readonly #operator: Who;
 
-  constructor(agentToken: string, operatorToken: string, agentScopes: readonly string[], notices: readonly string[]) {
+  constructor(
+    agentToken: string,
+    operatorToken: string,
+    agentScopes: readonly string[],
+    notices: readonly string[],
+  ) {
     this.#agentDigest = digest(agentToken);
     this.#operatorDigest = digest(operatorToken);
     this.notices = notices;
@@ -76,7 +88,12 @@ class TokenCredentials implements Credentials {
     };
     this.#operator = {
       role: "operator",
-      principal: { tenant: "default", agent: "operator-cli", user: "operator", via: "token:operator" },
+      principal: {
+        tenant: "default",
+        agent: "operator-cli",
+        user: "operator",
+        via: "token:operator",
+      },
       scopes: ["*"],
       decider: { user: "operator", via: "token:operator", tenant: "default" },
     };
@@ -100,7 +117,9 @@ async function openToken(path: string, notices: string[]): Promise<string> {
     const { mode } = await existing.stat();
     if ((mode & 0o077) !== 0) {
       await existing.chmod(0o600);
-      notices.push(`\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`);
+      notices.push(
+        `\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`,
+      );
     }
     return checkedToken(path, await existing.readFile("utf8"));
   } finally {
@@ -114,34 +133,53 @@ async function openExisting(path: string): Promise<FileHandle | undefined> {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw unreadable(path, codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`, error);
+    throw unreadable(
+      path,
+      codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`,
+      error,
+    );
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw unreadable(path, "is not a file");
 }
 
+/** Complete or not there: a second first start at the same moment finds the first one's token, a crash leaves none. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(tokenBytes).toString("base64url");
-  const file = await open(path, "wx", 0o600);
+  const draft = `${path}.${randomBytes(8).toString("hex")}`;
+  const file = await open(draft, "wx", 0o600);
   try {
     await file.writeFile(`${token}\n`);
     await file.sync();
+    await link(draft, path);
+    return token;
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    return await openToken(path, []);
   } finally {
     await file.close();
+    await unlink(draft);
   }
-  return token;
 }
 
-async function tightenFolder(folder: string, notices: string[]): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+async function ownFolder(folder: string, notices: string[]): Promise<void> {
   try {
-    const { mode } = await stat(folder);
-    if ((mode & 0o077) === 0) return;
-    await handle.chmod(0o700);
-    notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
-  } finally {
-    await handle.close();
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      const { mode } = await handle.stat();
+      if ((mode & 0o077) === 0) return;
+      await handle.chmod(0o700);
+      notices.push(
+        `\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`,
+      );
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const message = `\`${folder}\` cannot be used as data folder (${codeOf(error)}); name another with \`--data\`.`;
+    throw new RuntimeFault("data_folder_unusable", message, { cause: error });
   }
 }
 
@@ -152,7 +190,11 @@ function checkedToken(path: string, text: string): string {
 }
 
 function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
-  return new RuntimeFault("token_unreadable", `\`${path}\` ${why}; remove it and a new token is made at the next start.`, { cause });
+  return new RuntimeFault(
+    "token_unreadable",
+    `\`${path}\` ${why}; remove it and a new token is made at the next start.`,
+    { cause },
+  );
 }
 
 function digest(token: string): Buffer {

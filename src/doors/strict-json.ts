@@ -30,7 +30,8 @@ interface Frame {
  * Contract: never throws, and its work and memory grow with the text only.
  */
 export function parseStrict(text: string, limits: StrictLimits = {}): Strict {
-  if (text.startsWith("\ufeff")) return { problem: "The text begins with a byte order mark; send it without.", position: 0 };
+  if (text.startsWith("\ufeff"))
+    return { problem: "The text begins with a byte order mark; send it without.", position: 0 };
   if (!text.isWellFormed()) return { problem: "The text holds half of a surrogate pair." };
   const problem = new Scan(text, limits.maxDepth ?? maxDepth).firstProblem();
   if (problem !== undefined) return problem;
@@ -69,8 +70,10 @@ class Scan {
     if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return this.#number(); // - or a digit
     const frame = this.#frames.at(-1);
     if (code === 0x7b || code === 0x5b) return this.#open(code === 0x7b); // { [
-    if (code === 0x7d || code === 0x5d) this.#frames.pop(); // } ]
-    else if (frame !== undefined && code === 0x2c) frame.expectsName = true; // ,
+    if (code === 0x7d || code === 0x5d)
+      this.#frames.pop(); // } ]
+    else if (frame !== undefined && code === 0x2c)
+      frame.expectsName = true; // ,
     else if (frame !== undefined && code === 0x3a) frame.expectsName = false; // :
     this.#at += 1;
     return undefined;
@@ -91,25 +94,40 @@ class Scan {
     this.#at = end;
     const raw = this.#text.slice(start, end);
     const decoded = raw.includes("\\") ? decode(raw) : raw.slice(1, -1);
-    if (decoded === undefined) return { problem: `The string ${shown(raw)} is not valid JSON.`, position: start };
-    if (!decoded.isWellFormed()) return { problem: `The string ${shown(raw)} holds half of a surrogate pair.`, position: start };
+    if (decoded === undefined)
+      return { problem: `The string ${shown(raw)} is not valid JSON.`, position: start };
+    if (!decoded.isWellFormed())
+      return {
+        problem: `The string ${shown(raw)} holds half of a surrogate pair.`,
+        position: start,
+      };
     const frame = this.#frames.at(-1);
     if (frame?.names === undefined || !frame.expectsName) return undefined;
-    if (decoded === "__proto__") return { problem: "The name `__proto__` is not accepted.", position: start };
-    if (frame.names.has(decoded)) return { problem: `The name ${shown(raw)} is given twice.`, position: start };
+    if (decoded === "__proto__")
+      return { problem: "The name `__proto__` is not accepted.", position: start };
+    if (frame.names.has(decoded))
+      return { problem: `The name ${shown(raw)} is given twice.`, position: start };
     frame.names.add(decoded);
     return undefined;
   }
 
   #number(): Problem | undefined {
     const start = this.#at;
-    while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at)))
+      this.#at += 1;
     const token = this.#text.slice(start, this.#at);
     const value = Number(token);
-    if (!Number.isFinite(value)) return { problem: `The number ${shown(token)} is too large, or not a JSON number.`, position: start };
+    if (!Number.isFinite(value))
+      return {
+        problem: `The number ${shown(token)} is too large, or not a JSON number.`,
+        position: start,
+      };
     // With an exponent the writer asked for a float; without one the digits themselves would be changed.
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER && !/[eE]/.test(token)) {
-      return { problem: `The number ${shown(token)} is beyond 2^53 and would be rounded; send it as text.`, position: start };
+      return {
+        problem: `The number ${shown(token)} is beyond 2^53 and would be rounded; send it as text.`,
+        position: start,
+      };
     }
     return undefined;
   }
@@ -136,14 +154,27 @@ function decode(raw: string): string | undefined {
 }
 
 function isOfNumber(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65;
+  return (
+    (code >= 0x30 && code <= 0x39) ||
+    code === 0x2b ||
+    code === 0x2d ||
+    code === 0x2e ||
+    code === 0x45 ||
+    code === 0x65
+  );
 }
 
 function notJson(error: unknown): Problem {
   const message = error instanceof Error ? error.message : String(error);
   const position = /position (\d+)/.exec(message)?.[1];
-  const where = position === undefined ? "it ends too early or holds something else" : `unexpected text at position ${position}`;
-  return { problem: `This is not valid JSON: ${where}.`, ...(position === undefined ? {} : { position: Number(position) }) };
+  const where =
+    position === undefined
+      ? "it ends too early or holds something else"
+      : `unexpected text at position ${position}`;
+  return {
+    problem: `This is not valid JSON: ${where}.`,
+    ...(position === undefined ? {} : { position: Number(position) }),
+  };
 }
 
 function shown(raw: string): string {

@@ -45,7 +45,10 @@ export interface ToolWire {
   readonly health?: ToolHealthWire | undefined;
 }
 
-export function toolToWire(action: Action, now: { readonly health?: ToolHealth | undefined; readonly unavailable?: string | undefined } = {}): ToolWire {
+export function toolToWire(
+  action: Action,
+  now: { readonly health?: ToolHealth | undefined; readonly unavailable?: string | undefined } = {},
+): ToolWire {
   const { facts } = action;
   return {
     tool: action.tool,
@@ -95,8 +98,17 @@ export interface DecisionWire {
 
 /** What would be decided; or why it does not get that far, with the decision when there was one. */
 export type ExplanationWire =
-  | { readonly reached: "verdict"; readonly decision: DecisionWire; readonly facts: FactsWire; readonly summary?: string | undefined }
-  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: DecisionWire | undefined };
+  | {
+      readonly reached: "verdict";
+      readonly decision: DecisionWire;
+      readonly facts: FactsWire;
+      readonly summary?: string | undefined;
+    }
+  | {
+      readonly reached: "refused";
+      readonly refusal: Refusal;
+      readonly decision?: DecisionWire | undefined;
+    };
 
 export interface FactsWire {
   readonly tool: string;
@@ -111,17 +123,41 @@ export interface FactsWire {
 
 export function explanationToWire(explanation: Explanation): ExplanationWire {
   if (explanation.reached === "refused") {
-    return { reached: "refused", refusal: explanation.refusal, decision: explanation.decision && decisionToWire(explanation.decision) };
+    return {
+      reached: "refused",
+      refusal: explanation.refusal,
+      decision: explanation.decision && decisionToWire(explanation.decision),
+    };
   }
   const { decision, facts, summary } = explanation;
-  return { reached: "verdict", decision: decisionToWire(decision), facts: factsToWire(facts), summary };
+  return {
+    reached: "verdict",
+    decision: decisionToWire(decision),
+    facts: factsToWire(facts),
+    summary,
+  };
 }
 
-function decisionToWire({ verdict, risk, reasons, policyVersion, missingScope }: Decision): DecisionWire {
+function decisionToWire({
+  verdict,
+  risk,
+  reasons,
+  policyVersion,
+  missingScope,
+}: Decision): DecisionWire {
   return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope };
 }
 
-function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, permissions }: ToolFacts): FactsWire {
+function factsToWire({
+  tool,
+  action,
+  server,
+  risk,
+  riskSource,
+  effects,
+  scopes,
+  permissions,
+}: ToolFacts): FactsWire {
   return { tool, action, server, risk, risk_source: riskSource, effects, scopes, permissions };
 }
 
@@ -133,7 +169,12 @@ export interface ControlsWire {
   readonly off_servers: readonly string[];
 }
 
-export function controlsToWire({ paused, autonomy, offTools, offServers }: ControlState): ControlsWire {
+export function controlsToWire({
+  paused,
+  autonomy,
+  offTools,
+  offServers,
+}: ControlState): ControlsWire {
   return { paused, autonomy: autonomy ?? null, off_tools: offTools, off_servers: offServers };
 }
 
@@ -145,9 +186,32 @@ export interface ControlChangeWire {
   readonly reason?: string | undefined;
 }
 
-export function controlChangeToWire({ at, by, change, value, reason }: ControlChange): ControlChangeWire {
+export function controlChangeToWire({
+  at,
+  by,
+  change,
+  value,
+  reason,
+}: ControlChange): ControlChangeWire {
   return { at: iso(at), by, change, value, reason };
 }
 
-/** The same words inside and outside. */
-export type HealthWire = Health;
+export interface HealthWire {
+  readonly status: Health["status"];
+  readonly problem?: string | undefined;
+  readonly tools: number;
+  readonly servers: readonly {
+    readonly name: string;
+    readonly status: Health["servers"][number]["status"];
+    readonly problem?: string | undefined;
+  }[];
+}
+
+export function healthToWire({ status, problem, tools, servers }: Health): HealthWire {
+  const shown = servers.map((server) => ({
+    name: server.name,
+    status: server.status,
+    problem: server.problem,
+  }));
+  return { status, problem, tools, servers: shown };
+}

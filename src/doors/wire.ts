@@ -23,7 +23,9 @@ export interface OutcomeWire {
   readonly text: string;
   readonly structured?: Json | undefined;
   readonly artifact?: string | undefined;
-  readonly files?: readonly { readonly path: string; readonly media_type: string; readonly artifact: string }[] | undefined;
+  readonly files?:
+    | readonly { readonly path: string; readonly media_type: string; readonly artifact: string }[]
+    | undefined;
   readonly preview?: Preview | undefined;
   readonly refusal?: Refusal | undefined;
   readonly approval_id?: string | undefined;
@@ -42,12 +44,19 @@ export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
     text: outcome.text,
     structured: outcome.structured,
     artifact: outcome.artifact,
-    files: outcome.files?.map(({ path, mediaType, artifact }) => ({ path, media_type: mediaType, artifact })),
+    files: outcome.files?.map(({ path, mediaType, artifact }) => ({
+      path,
+      media_type: mediaType,
+      artifact,
+    })),
     preview: outcome.preview,
     refusal: outcome.refusal,
     approval_id: approvalId,
     expires_at: isoOrNothing(outcome.expiresAt),
-    how_to_approve: outcome.status === "pending" && approvalId !== undefined ? howToApprove(approvalId) : undefined,
+    how_to_approve:
+      outcome.status === "pending" && approvalId !== undefined
+        ? howToApprove(approvalId)
+        : undefined,
     replayed: outcome.replayed,
     timed_out: outcome.timedOut,
   };
@@ -88,7 +97,13 @@ export interface ApprovalWire {
   readonly binding: string;
   readonly how_to_approve: string;
   readonly decision?:
-    | { readonly as: string; readonly by: string; readonly via: string; readonly at: string; readonly reason?: string | undefined }
+    | {
+        readonly as: string;
+        readonly by: string;
+        readonly via: string;
+        readonly at: string;
+        readonly reason?: string | undefined;
+      }
     | undefined;
 }
 
@@ -114,7 +129,13 @@ export function approvalToWire(approval: ApprovalRecord): ApprovalWire {
     definition: approval.definition,
     binding: approval.binding,
     how_to_approve: howToApprove(approval.id),
-    decision: decision && { as: decision.as, by: decision.by, via: decision.via, at: iso(decision.at), reason: decision.reason },
+    decision: decision && {
+      as: decision.as,
+      by: decision.by,
+      via: decision.via,
+      at: iso(decision.at),
+      reason: decision.reason,
+    },
   };
 }
 

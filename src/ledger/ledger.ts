@@ -84,7 +84,7 @@ export class Ledger {
       image: undefined,
     };
     const event = approvalId === undefined ? ({ moment: "attempted", at, call, key, weighing } as const) : ({ moment: "attempted", at, call, key, weighing, approvalId } as const);
-    const fresh = key === call.id;
+    const fresh = key === call.id && call.record === undefined;
     const write = approvalId === undefined ? ({ write: "claim", record: claimed, fresh, event } as const) : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
     const committed = this.#store.commit(write, harmless && approvalId === undefined ? "queued" : "synced");
     return committed instanceof Promise ? committed.then((late) => claimOf(late, claimed)) : claimOf(committed, claimed);

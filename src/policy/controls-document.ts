@@ -14,15 +14,26 @@ export interface SavedControls {
   readonly change: ControlChange | undefined;
 }
 
-const noSwitches: ControlState = Object.freeze({ paused: false, autonomy: undefined, offTools: [], offServers: [] });
+const noSwitches: ControlState = Object.freeze({
+  paused: false,
+  autonomy: undefined,
+  offTools: [],
+  offServers: [],
+});
 
 /** Versions in the order of their characters, so that the shelf lists them in the order of time. */
 export function historyId(version: number): string {
   return String(version).padStart(12, "0");
 }
 
-export function bodyOf({ paused, autonomy, offTools, offServers }: ControlState, change: ControlChange): JsonObject {
-  return { state: { paused, autonomy: autonomy ?? null, offTools, offServers }, change: { ...change } };
+export function bodyOf(
+  { paused, autonomy, offTools, offServers }: ControlState,
+  change: ControlChange,
+): JsonObject {
+  return {
+    state: { paused, autonomy: autonomy ?? null, offTools, offServers },
+    change: { ...change },
+  };
 }
 
 /** @throws RuntimeFault `controls_unreadable` */
@@ -32,8 +43,14 @@ export async function readControls(store: Store): Promise<SavedControls> {
   const { version, body } = document;
   if (!isJsonObject(body) || !isJsonObject(body["state"])) throw unreadable("state");
   const { paused, autonomy, offTools, offServers } = body["state"];
-  if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy))) throw unreadable("state");
-  const state = { paused, autonomy: autonomy ?? undefined, offTools: namesFrom(offTools), offServers: namesFrom(offServers) };
+  if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy)))
+    throw unreadable("state");
+  const state = {
+    paused,
+    autonomy: autonomy ?? undefined,
+    offTools: namesFrom(offTools),
+    offServers: namesFrom(offServers),
+  };
   return { version, state, change: changeFrom(body["change"]) };
 }
 
@@ -48,17 +65,30 @@ function namesFrom(list: Json | undefined): readonly string[] {
 export function changeFrom(body: Json | undefined): ControlChange {
   if (!isJsonObject(body)) throw unreadable("change");
   const { at, by, change, value, reason } = body;
-  if (typeof at !== "number" || typeof by !== "string" || typeof change !== "string") throw unreadable("change");
-  return { at, by, change, ...(typeof value === "string" && { value }), ...(typeof reason === "string" && { reason }) };
+  if (typeof at !== "number" || typeof by !== "string" || typeof change !== "string")
+    throw unreadable("change");
+  return {
+    at,
+    by,
+    change,
+    ...(typeof value === "string" && { value }),
+    ...(typeof reason === "string" && { reason }),
+  };
 }
 
 /** Guessing what an operator switched off would be worse than not starting. */
 function unreadable(what: string): RuntimeFault {
-  return new RuntimeFault("controls_unreadable", `The ${what} of the controls in the store is not what Postern writes.`);
+  return new RuntimeFault(
+    "controls_unreadable",
+    `The ${what} of the controls in the store is not what Postern writes.`,
+  );
 }
 
 /** @throws RuntimeFault `controls_invalid` */
 export function checkedAutonomy(level: unknown): Autonomy {
   if (isAutonomy(level)) return level;
-  throw new RuntimeFault("controls_invalid", `\`${String(level)}\` is no autonomy level; the levels are ${autonomies.join(", ")}.`);
+  throw new RuntimeFault(
+    "controls_invalid",
+    `\`${String(level)}\` is no autonomy level; the levels are ${autonomies.join(", ")}.`,
+  );
 }

@@ -31,7 +31,13 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return new LayeredPolicy(options);
 }
 
-const optionNames: readonly string[] = ["rules", "default", "matrix", "maxRiskUnapproved", "allowUnattendedCritical"];
+const optionNames: readonly string[] = [
+  "rules",
+  "default",
+  "matrix",
+  "maxRiskUnapproved",
+  "allowUnattendedCritical",
+];
 
 class LayeredPolicy implements Policy {
   readonly version: string;
@@ -42,17 +48,33 @@ class LayeredPolicy implements Policy {
 
   constructor(options: PolicyOptions) {
     for (const name of Object.keys(options)) {
-      if (!optionNames.includes(name)) throw new RuntimeFault("policy_invalid", `\`${name}\` is no option of a policy; it has ${optionNames.join(", ")}.`);
+      if (!optionNames.includes(name))
+        throw new RuntimeFault(
+          "policy_invalid",
+          `\`${name}\` is no option of a policy; it has ${optionNames.join(", ")}.`,
+        );
     }
-    const { rules = [], default: otherwise = "allow", matrix = {}, maxRiskUnapproved, allowUnattendedCritical = false } = options;
+    const {
+      rules = [],
+      default: otherwise = "allow",
+      matrix = {},
+      maxRiskUnapproved,
+      allowUnattendedCritical = false,
+    } = options;
     if (otherwise !== "allow" && otherwise !== "deny") {
-      throw new RuntimeFault("policy_invalid", `\`default\` is \`${String(otherwise)}\`; it is allow or deny.`);
+      throw new RuntimeFault(
+        "policy_invalid",
+        `\`default\` is \`${String(otherwise)}\`; it is allow or deny.`,
+      );
     }
     this.#book = compileRules(rules);
     this.#otherwise = otherwise;
     this.#terms = {
       matrix: matrixOf(matrix, allowUnattendedCritical),
-      maxRiskUnapproved: maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
+      maxRiskUnapproved:
+        maxRiskUnapproved === undefined
+          ? undefined
+          : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
       allowUnattendedCritical,
     };
     this.version = versionOf(rules, otherwise, this.#terms);
@@ -77,7 +99,8 @@ class LayeredPolicy implements Policy {
   /** The same question gets the same object: records of a decision are spelled once and found by it. */
   #decide(facts: Facts): Decision {
     const permission = this.#meet(facts.tool).permissionOf(facts.principal);
-    const question = missingScope(facts.tool.scopes, facts.scopes) === undefined ? questionOf(facts) : undefined;
+    const question =
+      missingScope(facts.tool.scopes, facts.scopes) === undefined ? questionOf(facts) : undefined;
     if (question === undefined) return this.#think(facts, permission);
     const before = permission.decisions.get(question);
     if (before !== undefined) return before;
@@ -112,13 +135,24 @@ class LayeredPolicy implements Policy {
   }
 
   #denyFor(error: unknown): Decision {
-    const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, says: "DENY" as const }]);
-    return Object.freeze({ verdict: "DENY", risk: "critical", reasons, policyVersion: this.version });
+    const reasons = Object.freeze([
+      { rule: `policy error: ${messageOf(error)}`, says: "DENY" as const },
+    ]);
+    return Object.freeze({
+      verdict: "DENY",
+      risk: "critical",
+      reasons,
+      policyVersion: this.version,
+    });
   }
 }
 
-const autonomyNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>([undefined, ...autonomies].map((level, i) => [level, i]));
-const riskNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>([undefined, ...risks].map((risk, i) => [risk, i]));
+const autonomyNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
+  [undefined, ...autonomies].map((level, i) => [level, i]),
+);
+const riskNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
+  [undefined, ...risks].map((risk, i) => [risk, i]),
+);
 
 /** Everything a decision hangs on beside tool, permission and scopes, as one number; undefined when a word in it is unknown. */
 function questionOf({ autonomy, maxRiskUnapproved, suggestion }: Facts): number | undefined {
@@ -130,7 +164,20 @@ function questionOf({ autonomy, maxRiskUnapproved, suggestion }: Facts): number 
 }
 
 /** Over what the options mean, not how they were written: defaults filled in, places in files left out. */
-function versionOf(rules: readonly Rule[], otherwise: string, { matrix, maxRiskUnapproved, allowUnattendedCritical }: Omit<Terms, "permission">): string {
-  const plainRules = rules.map(({ where: _where, ...rule }): Json => JSON.parse(JSON.stringify(rule)));
-  return digestOf({ format: 1, default: otherwise, rules: plainRules, matrix, maxRiskUnapproved: maxRiskUnapproved ?? null, allowUnattendedCritical });
+function versionOf(
+  rules: readonly Rule[],
+  otherwise: string,
+  { matrix, maxRiskUnapproved, allowUnattendedCritical }: Omit<Terms, "permission">,
+): string {
+  const plainRules = rules.map(
+    ({ where: _where, ...rule }): Json => JSON.parse(JSON.stringify(rule)),
+  );
+  return digestOf({
+    format: 1,
+    default: otherwise,
+    rules: plainRules,
+    matrix,
+    maxRiskUnapproved: maxRiskUnapproved ?? null,
+    allowUnattendedCritical,
+  });
 }

@@ -4,8 +4,15 @@ import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Store } from "../stores/store.ts";
-import type { ControlChange, Controls, ControlState } from "./controls.ts";
-import { bodyOf, changeFrom, checkedAutonomy, historyId, readControls, type SavedControls } from "./controls-document.ts";
+import type { ControlChange, ControlState, Controls } from "./controls.ts";
+import {
+  bodyOf,
+  changeFrom,
+  checkedAutonomy,
+  historyId,
+  readControls,
+  type SavedControls,
+} from "./controls-document.ts";
 
 export interface ControlsOptions {
   readonly store: Store;
@@ -22,16 +29,30 @@ export interface ControlsOptions {
  *
  * @throws RuntimeFault `controls_invalid` for a configured level that is none, `controls_unreadable` for a document that is not ours
  */
-export async function openControls({ store, clock, autonomy, log }: ControlsOptions): Promise<Controls> {
+export async function openControls({
+  store,
+  clock,
+  autonomy,
+  log,
+}: ControlsOptions): Promise<Controls> {
   if (autonomy !== undefined) checkedAutonomy(autonomy);
   const saved = await readControls(store);
-  if (saved.state.autonomy !== undefined && autonomy !== undefined && saved.state.autonomy !== autonomy) {
-    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`);
+  if (
+    saved.state.autonomy !== undefined &&
+    autonomy !== undefined &&
+    saved.state.autonomy !== autonomy
+  ) {
+    log?.(
+      `The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`,
+    );
   }
   return new DurableControls(store, clock, autonomy, saved);
 }
 
-type Change = Pick<ControlChange, "change" | "value"> & { readonly event: string; readonly summary: string };
+type Change = Pick<ControlChange, "change" | "value"> & {
+  readonly event: string;
+  readonly summary: string;
+};
 
 interface Who {
   readonly by: string;
@@ -64,17 +85,28 @@ class DurableControls implements Controls {
 
   pause(by: string, reason?: string): Promise<ControlState> {
     const change: Change = { change: "pause", event: "pause", summary: "all tool calls paused" };
-    return this.#change({ by, reason }, change, (state) => (state.paused ? undefined : { ...state, paused: true }));
+    return this.#change({ by, reason }, change, (state) =>
+      state.paused ? undefined : { ...state, paused: true },
+    );
   }
 
   resume(by: string, reason?: string): Promise<ControlState> {
     const change: Change = { change: "resume", event: "resume", summary: "tool calls resumed" };
-    return this.#change({ by, reason }, change, (state) => (state.paused ? { ...state, paused: false } : undefined));
+    return this.#change({ by, reason }, change, (state) =>
+      state.paused ? { ...state, paused: false } : undefined,
+    );
   }
 
   setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState> {
-    const change: Change = { change: "autonomy", value: level, event: "autonomy", summary: `autonomy level set to ${level}` };
-    return this.#change({ by, reason }, change, (state) => (state.autonomy === checkedAutonomy(level) ? undefined : { ...state, autonomy: level }));
+    const change: Change = {
+      change: "autonomy",
+      value: level,
+      event: "autonomy",
+      summary: `autonomy level set to ${level}`,
+    };
+    return this.#change({ by, reason }, change, (state) =>
+      state.autonomy === checkedAutonomy(level) ? undefined : { ...state, autonomy: level },
+    );
   }
 
   setTool(name: string, on: boolean, by: string, reason?: string): Promise<ControlState> {
@@ -108,7 +140,8 @@ class DurableControls implements Controls {
       summary: `${kind} ${name} switched ${on ? "on" : "off"}`,
     };
     return this.#change({ by, reason }, change, (state) => {
-      if (typeof name !== "string" || name === "") throw new RuntimeFault("controls_invalid", `A ${kind} to switch needs a name.`);
+      if (typeof name !== "string" || name === "")
+        throw new RuntimeFault("controls_invalid", `A ${kind} to switch needs a name.`);
       if (on !== state[list].includes(name)) return undefined;
       const others = state[list].filter((off) => off !== name);
       return { ...state, [list]: on ? others : [...others, name].sort() };
@@ -123,7 +156,11 @@ class DurableControls implements Controls {
   }
 
   async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
-    if (typeof by !== "string" || by === "") throw new RuntimeFault("controls_invalid", "A change of the controls needs the operator who made it.");
+    if (typeof by !== "string" || by === "")
+      throw new RuntimeFault(
+        "controls_invalid",
+        "A change of the controls needs the operator who made it.",
+      );
     for (let tries = 0; tries < mostTries; tries += 1) {
       const saved = await readControls(this.#store);
       const state = next(saved.state);
@@ -139,16 +176,38 @@ class DurableControls implements Controls {
       };
       const body = bodyOf(state, entry);
       const event = eventOf(entry, change);
-      const committed = await this.#store.commit({ write: "document", kind: "controls", id: "state", body, expectedVersion: saved.version, event }, "synced");
+      const committed = await this.#store.commit(
+        {
+          write: "document",
+          kind: "controls",
+          id: "state",
+          body,
+          expectedVersion: saved.version,
+          event,
+        },
+        "synced",
+      );
       if (committed.won) return this.#adopt(state);
     }
-    throw new RuntimeFault("controls_contended", "The controls are being changed by somebody else all the time; try again.");
+    throw new RuntimeFault(
+      "controls_contended",
+      "The controls are being changed by somebody else all the time; try again.",
+    );
   }
 
   /** The change may be kept already, by whoever lost the race for the state: then this write loses, and nothing is missing. */
   async #keepHistory({ version, change }: SavedControls): Promise<void> {
     if (change === undefined) return;
-    await this.#store.commit({ write: "document", kind: "control-change", id: historyId(version), body: { ...change }, expectedVersion: 0 }, "committed");
+    await this.#store.commit(
+      {
+        write: "document",
+        kind: "control-change",
+        id: historyId(version),
+        body: { ...change },
+        expectedVersion: 0,
+      },
+      "committed",
+    );
   }
 
   #adopt(state: ControlState): ControlState {
@@ -172,6 +231,10 @@ function eventOf(entry: ControlChange, { event, summary }: Change): NotedEvent {
     tenant: "default",
     by,
     outcome: "success",
-    data: { change, ...(value !== undefined && { value }), ...(reason !== undefined && { reason }) },
+    data: {
+      change,
+      ...(value !== undefined && { value }),
+      ...(reason !== undefined && { reason }),
+    },
   };
 }

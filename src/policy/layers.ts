@@ -38,14 +38,25 @@ export class Draft {
 export type Layer = (facts: Facts, draft: Draft, terms: Terms) => void;
 
 /** In this order, until one denies. None of them looks at arguments or history: decide.ts keeps what they answered. */
-export const layers: readonly Layer[] = [weighRisk, weighPermission, weighScopes, weighLevel, weighThreshold, weighSecrets, weighConfirms];
+export const layers: readonly Layer[] = [
+  weighRisk,
+  weighPermission,
+  weighScopes,
+  weighLevel,
+  weighThreshold,
+  weighSecrets,
+  weighConfirms,
+];
 
 /** First of all, since a denial states the risk as well. */
 function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
   if (base === undefined || suggested === undefined) {
-    draft.demand("BLOCK", `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`);
+    draft.demand(
+      "BLOCK",
+      `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`,
+    );
     return;
   }
   // Only the author of a tool knows better than its own label; what an operator or our caution said, a suggestion cannot lower.
@@ -53,7 +64,10 @@ function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
   draft.risk = believed ? suggested : base;
   if (!believed || suggested === base) return;
   const raises = rankOf(suggested) > rankOf(base);
-  draft.reasons.push({ rule: `risk ${suggested} of this call, says the tool (its own: ${base})`, says: raises ? "RAISE" : "ALLOW" });
+  draft.reasons.push({
+    rule: `risk ${suggested} of this call, says the tool (its own: ${base})`,
+    says: raises ? "RAISE" : "ALLOW",
+  });
 }
 
 function weighPermission(_facts: Facts, draft: Draft, { permission }: Terms): void {
@@ -70,7 +84,10 @@ function weighScopes({ tool, scopes }: Facts, draft: Draft): void {
 }
 
 /** The first required scope that was not granted. */
-export function missingScope(required: readonly string[], granted: readonly string[]): string | undefined {
+export function missingScope(
+  required: readonly string[],
+  granted: readonly string[],
+): string | undefined {
   for (const scope of required) if (!granted.includes(scope)) return scope;
   return undefined;
 }
@@ -87,10 +104,14 @@ function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, te
     draft.demand("BLOCK", `threshold \`${String(maxRiskUnapproved)}\` is unknown`);
     return;
   }
-  const set = lowerThreshold(terms.maxRiskUnapproved, own) ?? (autonomy === undefined ? "safe" : undefined);
+  const operators = terms.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
+  const set = lowerThreshold(operators, own); // a session only narrows, also where nobody else set one (C19)
   if (set === undefined) return;
   const threshold = set === "critical" && !terms.allowUnattendedCritical ? "high" : set;
-  draft.demand(rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW", `threshold ${threshold}`);
+  draft.demand(
+    rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW",
+    `threshold ${threshold}`,
+  );
 }
 
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */

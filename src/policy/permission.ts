@@ -18,20 +18,40 @@ const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", says: "
 const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", says: "DENY" });
 
 /** Deny wins; an allow or a confirm permits what the default refuses; destructive effects need a line that names the tool (D27). */
-export function permissionFrom(rules: readonly CompiledRule[], tool: ToolFacts, otherwise: "allow" | "deny"): Permission {
+export function permissionFrom(
+  rules: readonly CompiledRule[],
+  tool: ToolFacts,
+  otherwise: "allow" | "deny",
+): Permission {
   const denies = rules.filter(({ effect }) => effect === "deny");
   if (denies.length > 0) return permission(false, reasonsOf(denies), []);
   const permits = rules; // no deny among them: each allows, or allows after a question
-  if (tool.effects !== "read" && tool.effects !== "write" && !permits.some(({ namesTool }) => namesTool)) {
-    return permission(false, [{ rule: `default: destructive needs a rule that names \`${tool.tool}\``, says: "DENY" }], []);
+  if (
+    tool.effects !== "read" &&
+    tool.effects !== "write" &&
+    !permits.some(({ namesTool }) => namesTool)
+  ) {
+    return permission(
+      false,
+      [{ rule: `default: destructive needs a rule that names \`${tool.tool}\``, says: "DENY" }],
+      [],
+    );
   }
   if (otherwise === "deny" && permits.length === 0) return permission(false, [deniedByDefault], []);
   const allows = permits.filter(({ effect }) => effect === "allow");
   const confirms = permits.filter(({ effect }) => effect === "confirm");
-  return permission(true, permits.length === 0 ? [allowedByDefault] : reasonsOf(allows), reasonsOf(confirms));
+  return permission(
+    true,
+    permits.length === 0 ? [allowedByDefault] : reasonsOf(allows),
+    reasonsOf(confirms),
+  );
 }
 
-function permission(allowed: boolean, reasons: readonly Reason[], confirms: readonly Reason[]): Permission {
+function permission(
+  allowed: boolean,
+  reasons: readonly Reason[],
+  confirms: readonly Reason[],
+): Permission {
   return { allowed, reasons, confirms, decisions: new Map() };
 }
 
@@ -60,6 +80,8 @@ export class KnownTool {
   readonly #permissions = new Map<string, Permission>();
 
   constructor(facts: ToolFacts, book: RuleBook, otherwise: "allow" | "deny") {
+    if (typeof facts.tool !== "string" || typeof facts.action !== "string")
+      throw new TypeError("The tool or its action has no name.");
     this.#facts = { ...facts };
     this.#scopes = [...facts.scopes];
     this.#otherwise = otherwise;
@@ -71,19 +93,29 @@ export class KnownTool {
   /** Facts are compared, not trusted to be frozen: a stale decision would be a wrong one. */
   isStill(facts: ToolFacts): boolean {
     const known = this.#facts;
-    if (known.tool !== facts.tool || known.action !== facts.action || known.server !== facts.server) return false;
-    if (known.risk !== facts.risk || known.riskSource !== facts.riskSource || known.effects !== facts.effects) return false;
+    if (known.tool !== facts.tool || known.action !== facts.action || known.server !== facts.server)
+      return false;
+    if (
+      known.risk !== facts.risk ||
+      known.riskSource !== facts.riskSource ||
+      known.effects !== facts.effects
+    )
+      return false;
     const { scopes } = facts;
     if (scopes.length !== this.#scopes.length) return false;
     for (let i = 0; i < scopes.length; i += 1) if (scopes[i] !== this.#scopes[i]) return false;
     return true;
   }
 
+  /** @throws TypeError for nobody: an unknown principal is denied, also where no rule asks who it is */
   permissionOf(principal: Principal): Permission {
+    if (typeof principal.tenant !== "string" || typeof principal.agent !== "string")
+      throw new TypeError("The principal has no tenant or no agent.");
     if (this.#forEverybody !== undefined) return this.#forEverybody;
     const { tenant, agent, user } = principal;
     const met = this.#principals.get(principal);
-    if (met !== undefined && met.tenant === tenant && met.agent === agent && met.user === user) return met.permission;
+    if (met !== undefined && met.tenant === tenant && met.agent === agent && met.user === user)
+      return met.permission;
     const permission = this.#permissionFor(principal);
     this.#principals.set(principal, { tenant, agent, user, permission });
     return permission;
@@ -91,7 +123,9 @@ export class KnownTool {
 
   /** Principals for whom the same rules speak share one permission, and so its decisions. */
   #permissionFor(principal: Principal): Permission {
-    const rules = this.#rules.filter(({ fitsPrincipal }) => fitsPrincipal === undefined || fitsPrincipal(principal));
+    const rules = this.#rules.filter(
+      ({ fitsPrincipal }) => fitsPrincipal === undefined || fitsPrincipal(principal),
+    );
     const key = rules.map(({ number }) => number).join();
     const known = this.#permissions.get(key);
     if (known !== undefined) return known;

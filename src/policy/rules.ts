@@ -15,7 +15,11 @@ export interface Rule {
   readonly tool?: string;
   readonly action?: string;
   readonly server?: string;
-  readonly principal?: { readonly tenant?: string; readonly agent?: string; readonly user?: string };
+  readonly principal?: {
+    readonly tenant?: string;
+    readonly agent?: string;
+    readonly user?: string;
+  };
   readonly id?: string;
   /** For people: why the rule is there. */
   readonly reason?: string;
@@ -78,7 +82,8 @@ function compileRule(rule: Rule, number: number): CompiledRule {
 }
 
 function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
-  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined) return undefined;
+  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined)
+    return undefined;
   const tenant = matcher(wanted.tenant);
   const agent = matcher(wanted.agent);
   const user = matcher(wanted.user);
@@ -101,31 +106,43 @@ function checkRule(rule: unknown, number: number): void {
   const at = `rule #${number}`;
   for (const [name, value] of fieldsOf(rule, at)) {
     if (name === "effect") {
-      if (!effects.includes(value as string)) throw invalid(`The effect of ${at} is \`${String(value)}\`; it is one of ${effects.join(", ")}.`); // includes() compares, whatever it is
+      if (!effects.includes(value as string))
+        throw invalid(
+          `The effect of ${at} is \`${String(value)}\`; it is one of ${effects.join(", ")}.`,
+        ); // includes() compares, whatever it is
     } else if (name === "principal") {
       for (const [field, wanted] of fieldsOf(value, `\`principal\` of ${at}`)) {
-        if (!principalFields.includes(field)) throw invalid(`\`principal.${field}\` of ${at} is not known; it has ${principalFields.join(", ")}.`);
+        if (!principalFields.includes(field))
+          throw invalid(
+            `\`principal.${field}\` of ${at} is not known; it has ${principalFields.join(", ")}.`,
+          );
         checkPattern(wanted, `\`principal.${field}\` of ${at}`);
       }
     } else if (selectors.includes(name)) {
       checkPattern(value, `\`${name}\` of ${at}`);
     } else if (!notes.includes(name)) {
-      throw invalid(`\`${name}\` of ${at} is not known; a rule has effect, ${selectors.join(", ")}, principal, ${notes.join(", ")}.`);
+      throw invalid(
+        `\`${name}\` of ${at} is not known; a rule has effect, ${selectors.join(", ")}, principal, ${notes.join(", ")}.`,
+      );
     } else if (typeof value !== "string" || !value.isWellFormed()) {
       throw invalid(`\`${name}\` of ${at} is not text.`);
     }
   }
-  if (!fieldsOf(rule, at).some(([name]) => name === "effect")) throw invalid(`The ${at} has no effect; it is one of ${effects.join(", ")}.`);
+  if (!fieldsOf(rule, at).some(([name]) => name === "effect"))
+    throw invalid(`The ${at} has no effect; it is one of ${effects.join(", ")}.`);
 }
 
 function fieldsOf(value: unknown, name: string): readonly (readonly [string, unknown])[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(`The ${name} is not an object.`);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalid(`The ${name} is not an object.`);
   return Object.entries(value).filter(([, field]) => field !== undefined);
 }
 
 function checkPattern(pattern: unknown, name: string): void {
   if (typeof pattern !== "string" || pattern === "" || !pattern.isWellFormed()) {
-    throw invalid(`${name} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`);
+    throw invalid(
+      `${name} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`,
+    );
   }
 }
 

@@ -10,7 +10,10 @@ import { parseRisk, rankOf, risks } from "../calls/risk.ts";
 export function checkedThreshold(level: unknown, allowUnattendedCritical: boolean): Risk {
   const risk = parseRisk(level);
   if (risk === undefined) {
-    throw new RuntimeFault("policy_invalid", `\`maxRiskUnapproved\` is \`${String(level)}\`; it is one of ${risks.join(", ")}.`);
+    throw new RuntimeFault(
+      "policy_invalid",
+      `\`maxRiskUnapproved\` is \`${String(level)}\`; it is one of ${risks.join(", ")}.`,
+    );
   }
   if (risk === "critical" && !allowUnattendedCritical) {
     throw new RuntimeFault(

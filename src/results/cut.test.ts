@@ -9,6 +9,7 @@ it("cuts on a code point, the mark included in the limit (C21)", () => {
   expect(cut("💡💡💡", 10)).toBe("💡…");
   expect(cut("💡", 3)).toBe("…");
   expect(cut("💡", 2)).toBe("");
+  expect(cut("€€€", 6)).toBe("€…");
 });
 
 it("is the text itself, or well-formed, a beginning of it and within the limit", async () => {

@@ -217,6 +217,13 @@ it("stays within the limit with head and summary together", async () => {
   expect(outcome.structured).toMatchObject({ length: 500 });
 });
 
+it("leaves the media of a big result beside the head of its text", async () => {
+  const content = [...text("x".repeat(9000)).content, png];
+  const outcome = await shaped({ content }, { artifacts: memoryArtifacts() });
+  expect(outcome.content.map(({ type }) => type)).toEqual(["text", "image"]);
+  expect(outcome.files).toHaveLength(1);
+});
+
 it("keeps resources and links of a big result in its artifact, and tells where they are", async () => {
   const artifacts = memoryArtifacts();
   const blob: ContentBlock = { type: "resource", uri: "file:///a", data: "A".repeat(8000) };
@@ -267,6 +274,7 @@ it("shows a secret nowhere: not inline, not in the preview, not in the artifact"
     { type: "file", mediaType: "text/plain", data: "sesame", name: "sesame.txt" },
     { type: "resource", uri: "file:///sesame", text: "sesame" },
   ];
+  expect(JSON.stringify(shaped({ content, structured }, { redactor }))).not.toContain("sesame");
   const inline = await shaped({ content, structured }, { artifacts, redactor });
   expect(JSON.stringify(inline)).not.toContain("sesame");
   expect(inline.structured).toEqual({ "[redacted]": ["open [redacted]"], n: 1 });

@@ -12,7 +12,11 @@ export interface EnvironmentSecretsOptions {
 }
 
 /** Secrets as variables of the environment. Their values are known to the redactor from the start, borrowed or not. */
-export function environmentSecrets({ redactor, environment = process.env, prefix = "POSTERN_SECRET_" }: EnvironmentSecretsOptions): SecretStore {
+export function environmentSecrets({
+  redactor,
+  environment = process.env,
+  prefix = "POSTERN_SECRET_",
+}: EnvironmentSecretsOptions): SecretStore {
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && value.length >= 6 && name.startsWith(prefix)) redactor.learn(value); // shorter ones are refused when asked for
   }
@@ -21,7 +25,10 @@ export function environmentSecrets({ redactor, environment = process.env, prefix
       const name = secretVariable(connector, key, prefix);
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (value === undefined || value === "") {
-        throw new RuntimeFault("secret_missing", `There is no secret \`${connector}/${key}\`; set the environment variable \`${name}\`.`);
+        throw new RuntimeFault(
+          "secret_missing",
+          `There is no secret \`${connector}/${key}\`; set the environment variable \`${name}\`.`,
+        );
       }
       learnNamed(redactor, value, name);
       return hiddenSecret(() => value);
@@ -31,6 +38,9 @@ export function environmentSecrets({ redactor, environment = process.env, prefix
 
 /** The variable a secret is read from: `github-app`, `api.token` → `POSTERN_SECRET_GITHUB_APP_API_TOKEN`. */
 export function secretVariable(connector: string, key: string, prefix = "POSTERN_SECRET_"): string {
-  const word = (name: string): string => String(name).toUpperCase().replace(/[^A-Z0-9]/g, "_");
+  const word = (name: string): string =>
+    String(name)
+      .toUpperCase()
+      .replace(/[^A-Z0-9]/g, "_");
   return `${prefix}${word(connector)}_${word(key)}`;
 }

@@ -37,14 +37,20 @@ export function joinLines(text: string): Joined | undefined {
   pieces.push(text.slice(kept));
   const shift = (place: number): number => place + missingBefore(cuts, place);
   // The end is that of the last character inside, so that a break behind the span stays.
-  return { text: pieces.join(""), original: ({ start, end }) => ({ start: shift(start), end: shift(end - 1) + 1 }) };
+  return {
+    text: pieces.join(""),
+    original: ({ start, end }) => ({ start: shift(start), end: shift(end - 1) + 1 }),
+  };
 }
 
 function hasBreak(text: string): boolean {
   return ["\n", "\r", "\\n", "%0A", "%0a"].some((sign) => text.includes(sign));
 }
 
-function missingBefore(cuts: readonly { readonly at: number; readonly missing: number }[], place: number): number {
+function missingBefore(
+  cuts: readonly { readonly at: number; readonly missing: number }[],
+  place: number,
+): number {
   let low = 0;
   let high = cuts.length;
   while (low < high) {
@@ -57,14 +63,21 @@ function missingBefore(cuts: readonly { readonly at: number; readonly missing: n
 
 function endsWrapped(text: string, end: number): boolean {
   if (end < shortestLine) return false;
-  for (let i = end - 1; i >= end - shortestLine; i -= 1) if (!isEncoded(text.charCodeAt(i))) return false;
+  for (let i = end - 1; i >= end - shortestLine; i -= 1)
+    if (!isEncoded(text.charCodeAt(i))) return false;
   return true;
 }
 
 /** Letters, digits and `+ / - _ = %`: what base64, hex and percent-encoding are made of. False past the end (NaN). */
 function isEncoded(code: number): boolean {
   return (
-    (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 47 && code <= 57) ||
-    code === 43 || code === 45 || code === 95 || code === 61 || code === 37
+    (code >= 97 && code <= 122) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 47 && code <= 57) ||
+    code === 43 ||
+    code === 45 ||
+    code === 95 ||
+    code === 61 ||
+    code === 37
   );
 }

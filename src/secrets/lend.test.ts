@@ -8,7 +8,11 @@ import { learnReferences, parseSecretReference, secretReferences } from "./secre
 import type { SecretStore } from "./secret-store.ts";
 
 const value = "ghp_0123456789abcdef";
-const environment = { POSTERN_SECRET_GITHUB_TOKEN: value, POSTERN_SECRET_GITHUB_PIN: "1234", OTHER: "not-a-secret-of-ours" };
+const environment = {
+  POSTERN_SECRET_GITHUB_TOKEN: value,
+  POSTERN_SECRET_GITHUB_PIN: "1234",
+  OTHER: "not-a-secret-of-ours",
+};
 
 /** A back end that knows nothing of redaction. */
 const foreign: SecretStore = { get: async () => hiddenSecret(() => value) };
@@ -16,8 +20,17 @@ const foreign: SecretStore = { get: async () => hiddenSecret(() => value) };
 describe("a secret", () => {
   it("shows nothing of itself as text, as JSON or in a debugger", async () => {
     const secret = await lend(foreign, createRedactor()).get("github", "token");
-    const shown = [`${String(secret)}`, JSON.stringify({ secret }), inspect({ secret }, { depth: 9, showHidden: true }), inspect(secret, { customInspect: false })];
-    expect(shown.slice(0, 3)).toEqual(["[secret]", '{"secret":"[secret]"}', "{ secret: [secret] }"]);
+    const shown = [
+      `${String(secret)}`,
+      JSON.stringify({ secret }),
+      inspect({ secret }, { depth: 9, showHidden: true }),
+      inspect(secret, { customInspect: false }),
+    ];
+    expect(shown.slice(0, 3)).toEqual([
+      "[secret]",
+      '{"secret":"[secret]"}',
+      "{ secret: [secret] }",
+    ]);
     expect(shown.join()).not.toContain(value);
     expect({ ...secret }).not.toHaveProperty("value");
     expect(secret.reveal()).toBe(value);
@@ -48,16 +61,24 @@ describe("a loan", () => {
   });
 
   it("offers no way to list or dump (case 262)", () => {
-    const loan = lend(environmentSecrets({ environment, redactor: createRedactor() }), createRedactor());
+    const loan = lend(
+      environmentSecrets({ environment, redactor: createRedactor() }),
+      createRedactor(),
+    );
     expect(Object.keys(loan).sort()).toEqual(["end", "get"]);
-    expect(Object.keys(environmentSecrets({ environment, redactor: createRedactor() }))).toEqual(["get"]);
+    expect(Object.keys(environmentSecrets({ environment, redactor: createRedactor() }))).toEqual([
+      "get",
+    ]);
     expect(inspect(loan, { depth: 9, showHidden: true })).not.toContain(value);
   });
 
   it("does not lend what could not be masked, and names it without showing it", async () => {
     const short: SecretStore = { get: async () => hiddenSecret(() => "1234") };
     const refused = lend(short, createRedactor()).get("github", "pin");
-    await expect(refused).rejects.toMatchObject({ code: "secret_too_short", message: expect.stringContaining("github/pin") });
+    await expect(refused).rejects.toMatchObject({
+      code: "secret_too_short",
+      message: expect.stringContaining("github/pin"),
+    });
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining("1234") });
   });
 });
@@ -70,9 +91,19 @@ describe("secrets in the environment", () => {
   });
 
   it("says which variable to set when there is none, also for names of built-in properties", async () => {
-    const secrets = environmentSecrets({ environment: { ...environment, POSTERN_SECRET_A_B: "" }, redactor: createRedactor() });
-    for (const [connector, key] of [["gitlab", "token"], ["a", "b"], ["constructor", "name"]] as const) {
-      await expect(secrets.get(connector, key)).rejects.toMatchObject({ code: "secret_missing", message: expect.stringContaining(secretVariable(connector, key)) });
+    const secrets = environmentSecrets({
+      environment: { ...environment, POSTERN_SECRET_A_B: "" },
+      redactor: createRedactor(),
+    });
+    for (const [connector, key] of [
+      ["gitlab", "token"],
+      ["a", "b"],
+      ["constructor", "name"],
+    ] as const) {
+      await expect(secrets.get(connector, key)).rejects.toMatchObject({
+        code: "secret_missing",
+        message: expect.stringContaining(secretVariable(connector, key)),
+      });
     }
   });
 
@@ -85,22 +116,44 @@ describe("secrets in the environment", () => {
 
   it("refuses a value too short to be masked and names its variable", async () => {
     const secrets = environmentSecrets({ environment, redactor: createRedactor() });
-    await expect(secrets.get("github", "pin")).rejects.toMatchObject({ code: "secret_too_short", message: expect.stringContaining("POSTERN_SECRET_GITHUB_PIN") });
+    await expect(secrets.get("github", "pin")).rejects.toMatchObject({
+      code: "secret_too_short",
+      message: expect.stringContaining("POSTERN_SECRET_GITHUB_PIN"),
+    });
   });
 });
 
 describe("references", () => {
   it("reads connector and key, and leaves other text alone", () => {
-    expect(parseSecretReference("secret://github/token")).toEqual({ connector: "github", key: "token" });
+    expect(parseSecretReference("secret://github/token")).toEqual({
+      connector: "github",
+      key: "token",
+    });
     expect(parseSecretReference("https://github.com")).toBeUndefined();
   });
 
-  it.each(["secret://", "secret://github", "secret://github/", "secret://git hub/token", "secret://a/b/c"])("refuses %s without repeating what may be a value", (text) => {
-    expect(() => parseSecretReference(text)).toThrow(expect.objectContaining({ code: "secret_reference_invalid", message: expect.not.stringMatching(/github|git hub|a\/b/) }));
+  it.each([
+    "secret://",
+    "secret://github",
+    "secret://github/",
+    "secret://git hub/token",
+    "secret://a/b/c",
+  ])("refuses %s without repeating what may be a value", (text) => {
+    expect(() => parseSecretReference(text)).toThrow(
+      expect.objectContaining({
+        code: "secret_reference_invalid",
+        message: expect.not.stringMatching(/github|git hub|a\/b/),
+      }),
+    );
   });
 
   it("finds references at any depth of a configuration, each once", () => {
-    const configuration = { servers: { github: { env: ["secret://github/token", { again: "secret://github/token" }] } }, other: "secret://mail/password", number: 1, none: null };
+    const configuration = {
+      servers: { github: { env: ["secret://github/token", { again: "secret://github/token" }] } },
+      other: "secret://mail/password",
+      number: 1,
+      none: null,
+    };
     expect(secretReferences(configuration)).toEqual([
       { connector: "github", key: "token" },
       { connector: "mail", key: "password" },
@@ -115,8 +168,14 @@ describe("references", () => {
         return hiddenSecret(() => value);
       },
     };
-    const missing = await learnReferences(secretReferences(["secret://github/token", "secret://mail/password"]), store, redactor);
+    const missing = await learnReferences(
+      secretReferences(["secret://github/token", "secret://mail/password"]),
+      store,
+      redactor,
+    );
     expect(redactor.finds(JSON.stringify({ pasted: value }))).toBe(true);
-    expect(missing).toEqual([{ reference: { connector: "mail", key: "password" }, problem: "the vault is closed" }]);
+    expect(missing).toEqual([
+      { reference: { connector: "mail", key: "password" }, problem: "the vault is closed" },
+    ]);
   });
 });

@@ -15,7 +15,11 @@ export interface Loan extends SecretStore {
 export function lend(store: SecretStore, redactor: Redactor): Loan {
   let over = false;
   const open = (): void => {
-    if (over) throw new RuntimeFault("secret_returned", "This call is over, and with it the loan of its secrets; ask for the secret in the next call.");
+    if (over)
+      throw new RuntimeFault(
+        "secret_returned",
+        "This call is over, and with it the loan of its secrets; ask for the secret in the next call.",
+      );
   };
   return {
     async get(connector: string, key: string): Promise<Secret> {
@@ -39,6 +43,10 @@ export function learnNamed(redactor: Redactor, value: string, name: string): voi
   try {
     redactor.learn(value);
   } catch (cause) {
-    throw new RuntimeFault("secret_too_short", `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least 6 characters.`, { cause });
+    throw new RuntimeFault(
+      "secret_too_short",
+      `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least 6 characters.`,
+      { cause },
+    );
   }
 }

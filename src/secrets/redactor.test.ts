@@ -13,31 +13,51 @@ const secretText = fc.oneof(
 );
 
 /** How a value is written where we do not see it: an encoder of its own, not the redactor's. */
-const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> = {
-  raw: (secret, left, right) => left + secret + right,
-  json: (secret, left, right) => JSON.stringify({ [left]: left + secret + right }),
-  "json in json": (secret, left, right) => JSON.stringify({ body: JSON.stringify({ text: left + secret + right }) }),
-  url: (secret, left, right) => `https://example.org/?q=${encodeURIComponent(`${left.toWellFormed()}${secret}${right.toWellFormed()}`)}&x=1`,
-  form: (secret, left, right) => new URLSearchParams({ [left]: secret, right }).toString(),
-  base64: (secret, left, right) => Buffer.from(left + secret + right).toString("base64"),
-  base64url: (secret, left, right) => Buffer.from(left + secret + right).toString("base64url"),
-  hex: (secret, left, right) => Buffer.from(left + secret + right).toString("hex"),
-  "upper hex": (secret, left, right) => Buffer.from(left + secret + right).toString("hex").toUpperCase(),
-  "base64 wrapped at 64": (secret, left, right) => wrapped(left + secret + right, 64, "\n"),
-  "base64 wrapped at 76": (secret, left, right) => wrapped(left + secret + right, 76, "\r\n"),
-  "wrapped base64 in json": (secret, left, right) => JSON.stringify({ data: wrapped(left + secret + right, 76, "\r\n") }),
-  "indented wrapped hex": (secret, left, right) => `key: |\n        ${(Buffer.from(left + secret + right).toString("hex").match(/.{1,60}/g) ?? []).join("\n        ")}`,
-  "indented wrapped base64": (secret, left, right) => `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
-};
+const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> =
+  {
+    raw: (secret, left, right) => left + secret + right,
+    json: (secret, left, right) => JSON.stringify({ [left]: left + secret + right }),
+    "json in json": (secret, left, right) =>
+      JSON.stringify({ body: JSON.stringify({ text: left + secret + right }) }),
+    url: (secret, left, right) =>
+      `https://example.org/?q=${encodeURIComponent(`${left.toWellFormed()}${secret}${right.toWellFormed()}`)}&x=1`,
+    form: (secret, left, right) => new URLSearchParams({ [left]: secret, right }).toString(),
+    base64: (secret, left, right) => Buffer.from(left + secret + right).toString("base64"),
+    base64url: (secret, left, right) => Buffer.from(left + secret + right).toString("base64url"),
+    hex: (secret, left, right) => Buffer.from(left + secret + right).toString("hex"),
+    "upper hex": (secret, left, right) =>
+      Buffer.from(left + secret + right)
+        .toString("hex")
+        .toUpperCase(),
+    "base64 wrapped at 64": (secret, left, right) => wrapped(left + secret + right, 64, "\n"),
+    "base64 wrapped at 76": (secret, left, right) => wrapped(left + secret + right, 76, "\r\n"),
+    "wrapped base64 in json": (secret, left, right) =>
+      JSON.stringify({ data: wrapped(left + secret + right, 76, "\r\n") }),
+    "indented wrapped hex": (secret, left, right) =>
+      `key: |\n        ${(
+        Buffer.from(left + secret + right)
+          .toString("hex")
+          .match(/.{1,60}/g) ?? []
+      ).join("\n        ")}`,
+    "indented wrapped base64": (secret, left, right) =>
+      `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
+  };
 
 function wrapped(text: string, width: number, lineBreak: string): string {
-  return (Buffer.from(text).toString("base64").match(new RegExp(`.{1,${width}}`, "g")) ?? []).join(lineBreak);
+  return (
+    Buffer.from(text)
+      .toString("base64")
+      .match(new RegExp(`.{1,${width}}`, "g")) ?? []
+  ).join(lineBreak);
 }
 
 /** Everything that can be decoded back out of a text, by brute force: every run of an alphabet, unwrapped, at every offset. */
 function decoded(text: string): string {
   const flat = text.replace(/(\\r)?\\n *|\r?\n */g, "");
-  const runs = [text, flat].flatMap((form) => [...(form.match(/[A-Za-z0-9+/_-]{6,}/g) ?? []), ...(form.match(/[0-9a-fA-F]{12,}/g) ?? [])]);
+  const runs = [text, flat].flatMap((form) => [
+    ...(form.match(/[A-Za-z0-9+/_-]{6,}/g) ?? []),
+    ...(form.match(/[0-9a-fA-F]{12,}/g) ?? []),
+  ]);
   const plain = runs.flatMap((run) => [
     ...[0, 1, 2, 3].map((skip) => Buffer.from(run.slice(skip), "base64").toString("latin1")),
     ...[0, 1].map((skip) => Buffer.from(run.slice(skip), "hex").toString("latin1")),
@@ -105,29 +125,42 @@ describe("exact values", () => {
 
 describe("every spelling", () => {
   for (const [name, encode] of Object.entries(encoders)) {
-    it(`finds and masks ${name} at any place, whole or in pieces`, () => {
-      fc.assert(
-        fc.property(secretText, random, random, fc.integer({ min: 1, max: 70 }), (secret, left, right, size) => {
-          const redactor = knowing(secret);
-          const text = encode(secret, left, right);
-          expect(redactor.finds(text)).toBe(true);
-          const clean = redactor.redact(text);
-          expect(clean).toContain(mask);
-          expect(redactor.finds(clean.replaceAll(mask, "\u0000"))).toBe(false);
-          expect(inPieces(redactor, text, size)).toBe(clean);
-        }),
+    it(`finds and masks ${name} at any place, whole or in pieces`, async () => {
+      await fc.assert(
+        fc.property(
+          secretText,
+          random,
+          random,
+          fc.integer({ min: 1, max: 70 }),
+          (secret, left, right, size) => {
+            const redactor = knowing(secret);
+            const text = encode(secret, left, right);
+            expect(redactor.finds(text)).toBe(true);
+            const clean = redactor.redact(text);
+            expect(clean).toContain(mask);
+            expect(redactor.finds(clean.replaceAll(mask, "\u0000"))).toBe(false);
+            expect(inPieces(redactor, text, size)).toBe(clean);
+          },
+        ),
         { numRuns: 300 },
       );
     });
   }
 
   it("leaves nothing that can be decoded: forty canaries in every encoding and every kind of text", () => {
-    const canaries = Array.from({ length: 40 }, (_, i) => `canary-${i}-${"Zq7/+=&é\"\\ x".slice(i % 5)}-${(i * 7919).toString(36)}!tail`);
+    const canaries = Array.from(
+      { length: 40 },
+      (_, i) => `canary-${i}-${'Zq7/+=&é"\\ x'.slice(i % 5)}-${(i * 7919).toString(36)}!tail`,
+    );
     const redactor = knowing(...canaries);
     const sinks: readonly ((text: string) => string)[] = [
       (text) => text,
       (text) => `2026-11-20T12:00:00Z ERROR upstream said ${text} (retrying)`,
-      (text) => JSON.stringify({ event: "tool_call.failed", error: { message: text, stack: `Error: ${text}\n    at run (tool.js:1:1)` } }),
+      (text) =>
+        JSON.stringify({
+          event: "tool_call.failed",
+          error: { message: text, stack: `Error: ${text}\n    at run (tool.js:1:1)` },
+        }),
       (text) => `event: ended\ndata: ${JSON.stringify({ text })}\n\n`,
       (text) => `Authorization: Basic ${Buffer.from(`user:${text}`).toString("base64")}`,
       (text) => `# Result\n\n> ${text}\n\n\`\`\`\n${text}\n\`\`\``,
@@ -139,10 +172,18 @@ describe("every spelling", () => {
         for (const [place, sink] of sinks.entries()) {
           const outer = name === "raw" || place < 4 ? sink : undefined; // an encoding of an encoding is promised for JSON alone
           if (outer === undefined) continue;
-          const clean = redactor.redact(outer(encode(canary, "some words before ", " and after them, some more of it")));
+          const clean = redactor.redact(
+            outer(encode(canary, "some words before ", " and after them, some more of it")),
+          );
           const seen = `${clean}\0${decoded(clean)}`;
-          const needles = [canary, Buffer.from(canary).toString("latin1"), JSON.stringify(canary).slice(1, -1), encodeURIComponent(canary)];
-          if (needles.some((needle) => seen.includes(needle))) leaks.push(`${canary} as ${name} in sink ${place}`);
+          const needles = [
+            canary,
+            Buffer.from(canary).toString("latin1"),
+            JSON.stringify(canary).slice(1, -1),
+            encodeURIComponent(canary),
+          ];
+          if (needles.some((needle) => seen.includes(needle)))
+            leaks.push(`${canary} as ${name} in sink ${place}`);
         }
       }
     }
@@ -156,14 +197,27 @@ describe("every spelling", () => {
     expect(knowing(secret).redact(text)).toBe(`${first}\n${mask}\n${last}`);
   });
 
-  it("masks in a long stream of any pieces what it masks in the whole text", () => {
-    const piece = fc.tuple(fc.constantFrom(...Object.keys(encoders)), fc.nat({ max: 200 }), fc.nat({ max: 400 }));
-    fc.assert(
-      fc.property(secretText, fc.array(piece, { minLength: 3, maxLength: 8 }), fc.integer({ min: 1, max: 300 }), (secret, pieces, size) => {
-        const redactor = knowing(secret);
-        const text = pieces.map(([name, left, right]) => encoders[name]?.(secret, "w".repeat(left), "v".repeat(right))).join(" and ");
-        expect(inPieces(redactor, text, size)).toBe(redactor.redact(text));
-      }),
+  it("masks in a long stream of any pieces what it masks in the whole text", async () => {
+    const piece = fc.tuple(
+      fc.constantFrom(...Object.keys(encoders)),
+      fc.nat({ max: 200 }),
+      fc.nat({ max: 400 }),
+    );
+    await fc.assert(
+      fc.property(
+        secretText,
+        fc.array(piece, { minLength: 3, maxLength: 8 }),
+        fc.integer({ min: 1, max: 300 }),
+        (secret, pieces, size) => {
+          const redactor = knowing(secret);
+          const text = pieces
+            .map(([name, left, right]) =>
+              encoders[name]?.(secret, "w".repeat(left), "v".repeat(right)),
+            )
+            .join(" and ");
+          expect(inPieces(redactor, text, size)).toBe(redactor.redact(text));
+        },
+      ),
       { numRuns: 500 },
     );
   });

@@ -37,7 +37,10 @@ class SpellingRedactor implements ExactRedactor {
 
   learn(value: string): void {
     if (typeof value !== "string" || value.length < shortest) {
-      throw new RuntimeFault("secret_too_short", `A secret has fewer than ${shortest} characters; masking it would eat ordinary text. Use a longer one.`);
+      throw new RuntimeFault(
+        "secret_too_short",
+        `A secret has fewer than ${shortest} characters; masking it would eat ordinary text. Use a longer one.`,
+      );
     }
     this.#remember(value);
     const bare = value.trim(); // a file or a shell adds the line break, a person pastes without it
@@ -82,7 +85,9 @@ class SpellingRedactor implements ExactRedactor {
 
   #ready(): Needles | undefined {
     if (this.#needles === undefined && this.#values.size > 0) {
-      this.#needles = new Needles([...new Set([...this.#values].flatMap((value) => spellingsOf(value)))]);
+      this.#needles = new Needles([
+        ...new Set([...this.#values].flatMap((value) => spellingsOf(value))),
+      ]);
     }
     return this.#needles;
   }

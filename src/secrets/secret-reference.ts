@@ -22,7 +22,10 @@ export function parseSecretReference(text: string): SecretReference | undefined 
   const [, connector, key] = form.exec(text) ?? [];
   if (connector === undefined || key === undefined) {
     // The text stays unsaid: somebody may have put the value where its name belongs.
-    throw new RuntimeFault("secret_reference_invalid", "A text that begins with `secret://` is no secret's name; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.");
+    throw new RuntimeFault(
+      "secret_reference_invalid",
+      "A text that begins with `secret://` is no secret's name; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.",
+    );
   }
   return { connector, key };
 }
@@ -57,7 +60,11 @@ export interface MissingSecret {
  * Makes configured secrets known before the first call, so that a value somebody pastes into arguments is recognised.
  * Gives back those that cannot be had: a missing one stops what needs it, not everything else.
  */
-export async function learnReferences(references: readonly SecretReference[], store: SecretStore, redactor: Redactor): Promise<readonly MissingSecret[]> {
+export async function learnReferences(
+  references: readonly SecretReference[],
+  store: SecretStore,
+  redactor: Redactor,
+): Promise<readonly MissingSecret[]> {
   const missing: MissingSecret[] = [];
   for (const reference of references) {
     const { connector, key } = reference;

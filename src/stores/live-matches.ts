@@ -15,6 +15,10 @@ export class LiveMatches {
   readonly #rows = new Map<string, Map<string, LiveRow>>();
   #sweepAt = 1024;
 
+  get size(): number {
+    return this.#rows.size;
+  }
+
   /** The earliest of the live calls. */
   find(match: string, now: () => number): string | undefined {
     if (this.#rows.size === 0) return undefined;

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { all, note, spellPlainly, storeContract } from "../../test/contracts/store-contract.ts";
+import { all, note, spellPlainly } from "../../test/contracts/records.ts";
+import { storeContract } from "../../test/contracts/store-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { MapStore } from "./map-store.ts";
 

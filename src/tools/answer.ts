@@ -4,6 +4,7 @@ import type { ContentBlock } from "../calls/outcome.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
+import { plain } from "./plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and [000]'s. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
@@ -30,8 +31,7 @@ const resultMembers: ReadonlySet<string> = new Set([
  */
 export function toRawResult(answer: unknown): RawResult {
   try {
-    if (typeof answer === "string")
-      return { content: [{ type: "text", text: answer }], isError: false };
+    if (typeof answer === "string") return { content: contentOf(answer), isError: false };
     if (answer === undefined || answer === null) return { content: [], isError: false };
     if (answer instanceof Uint8Array) return { content: [blockOf(answer)], isError: false };
     return isResult(answer) ? fromResult(answer) : fromJson(answer);
@@ -56,42 +56,29 @@ function isResult(answer: unknown): answer is Record<string, unknown> {
 function fromResult(answer: Record<string, unknown>): RawResult {
   const { content, text, retryable } = answer;
   const isError = isErrorOf(answer) === true;
-  const structured = plain(structuredOf(answer));
+  const given = structuredOf(answer);
+  const structured = given === undefined ? undefined : plain(given);
   const blocks = contentOf(content ?? text);
   return {
-    content:
-      blocks.length === 0 && structured !== undefined
-        ? contentOf(JSON.stringify(structured))
-        : blocks,
-    ...(structured !== undefined && !isEmptyRecord(structured) && { structured }),
+    content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
+    ...(structured?.value !== undefined &&
+      !isEmptyRecord(structured.value) && { structured: structured.value }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
   };
 }
 
 function contentOf(content: unknown): readonly ContentBlock[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (typeof content === "string") return [{ type: "text", text: content.toWellFormed() }];
   return Array.isArray(content) ? content.map(blockOf) : [];
 }
 
 function fromJson(answer: unknown): RawResult {
-  const text = JSON.stringify(answer);
-  if (text === undefined)
-    return failed(`The tool ran, but answered with a ${typeof answer}, which is not JSON.`);
-  const structured = JSON.parse(text) as Json; // a copy: nothing of the tool's own object stays in it
-  return {
-    content: [{ type: "text", text: typeof structured === "string" ? structured : text }],
-    structured,
-    isError: false,
-  };
-}
-
-function plain(value: unknown): Json | undefined {
-  if (value === undefined) return undefined;
-  const text = JSON.stringify(value);
-  if (text === undefined)
-    throw new TypeError(`its structured content is a ${typeof value}, which is not JSON`);
-  return JSON.parse(text) as Json; // what `JSON.stringify` wrote
+  const { text, value } = plain(answer);
+  const content = contentOf(typeof value === "string" ? value : text);
+  return value === undefined
+    ? { content, isError: false }
+    : { content, structured: value, isError: false };
 }
 
 /** [000]'s results always have `structured_content`, empty when there is none. */

@@ -1,5 +1,6 @@
 import type { ContentBlock } from "../calls/outcome.ts";
 import { isRecord } from "./kinds.ts";
+import { plain } from "./plain.ts";
 
 /** A content block in whatever spelling a tool uses (ours, MCP's, [000]'s); one of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {
@@ -16,7 +17,7 @@ export function blockOf(block: unknown): ContentBlock {
   }
   return {
     type: "text",
-    text: typeof block === "string" ? block : (JSON.stringify(block) ?? typeof block),
+    text: typeof block === "string" ? block.toWellFormed() : plain(block).text,
   };
 }
 
@@ -99,7 +100,7 @@ function mediaTypeOf(block: Record<string, unknown>): string | undefined {
 function textIn(block: Record<string, unknown>, ...names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = block[name];
-    if (typeof value === "string") return value;
+    if (typeof value === "string") return value.toWellFormed();
   }
   return undefined;
 }

@@ -91,11 +91,14 @@ function everyMember(tool: LocalTool): LocalTool {
   const members: Record<string, unknown> = { name: tool.name, description: tool.description };
   for (const name of [...memberNames, ...Object.keys(tool)]) {
     const member: unknown = Reflect.get(tool, name);
-    if (member !== undefined)
+    if (member !== undefined && !respelled.has(name))
       members[name] = typeof member === "function" && name !== "input" ? member.bind(tool) : member;
   }
   return members as unknown as LocalTool; // the same members, read one by one
 }
+
+/** What is under our own name from now on: otherwise it would be turned round a second time. */
+const respelled: ReadonlySet<string> = new Set(["input_schema", "defer_loading"]);
 
 const memberNames: readonly (keyof LocalTool)[] = [
   ...([

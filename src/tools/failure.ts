@@ -1,4 +1,5 @@
 import { messageOf } from "../calls/fault.ts";
+import { shortened } from "./plain.ts";
 
 /** How a tool failed, in what the path needs to know of it (D26). */
 export interface Failure {
@@ -29,7 +30,7 @@ export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
   const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
   return {
-    message: cut(describe(error)),
+    message: shortened(describe(error), maxMessageLength),
     retryable: limited || read(error, "retryable") === true,
     unknown:
       read(error, "unknown") === true ||
@@ -61,11 +62,4 @@ function read(from: unknown, name: string): unknown {
   } catch {
     return undefined; // a getter of the tool's that throws says nothing
   }
-}
-
-/** On a code point boundary. */
-function cut(text: string): string {
-  if (text.length <= maxMessageLength) return text;
-  const head = text.slice(0, maxMessageLength - 1);
-  return `${/[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head}…`;
 }

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../calls/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ToolCallRequest } from "./exchange.ts";
 import type { ToolInput } from "./standard-schema.ts";
-import type { PreviewContext, ToolContext, ToolType, ToolUi } from "./tool.ts";
+import type { PreviewContext, Reconciled, ToolContext, ToolType, ToolUi } from "./tool.ts";
 
 /** What can be said of one action; what an action does not say, its tool says for it. */
 export interface ActionSpec {
@@ -34,7 +34,11 @@ export interface ActionSpec {
   execute?(input: unknown, context: ToolContext, action: string): unknown;
   preview?(input: unknown, context: PreviewContext, action: string): unknown;
   classifyRisk?(given: unknown, action: string): Risk | Suggestion;
-  reconcile?(input: unknown, context: ToolContext, action: string): unknown;
+  reconcile?(
+    input: unknown,
+    context: ToolContext,
+    action: string,
+  ): Reconciled | Promise<Reconciled>;
 }
 
 /** Runs here. */

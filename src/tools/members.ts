@@ -18,17 +18,17 @@ const toolTypes: readonly ToolType[] = [
 
 /** Reads what a tool's author (or an operator) stated. What is missing or wrong is a fault that names the tool, the member and the fix (D11). */
 export class Members {
-  readonly #whose: string;
+  readonly whose: string;
 
   /** @param whose `tool`, or `tool.action` */
   constructor(whose: string) {
-    this.#whose = whose;
+    this.whose = whose;
   }
 
   refuse(member: string, problem: string): never {
     throw new RuntimeFault(
       "tool_incomplete",
-      `Tool ${visible(this.#whose)}: \`${member}\` ${problem}`,
+      `Tool ${visible(this.whose)}: \`${member}\` ${problem}`,
     );
   }
 

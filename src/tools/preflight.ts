@@ -1,8 +1,8 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { type Json, type JsonObject, sha256 } from "../calls/json.ts";
-import { deepFrozen } from "./frozen.ts";
 import { isRecord } from "./kinds.ts";
 import { visible } from "./names.ts";
+import { deepFrozen } from "./plain.ts";
 
 /** What a stranger's schema may be (facts: ReDoS, exponential `$ref`, wide `anyOf` and `uniqueItems` hang validators). */
 export const schemaLimits = {
@@ -11,6 +11,8 @@ export const schemaLimits = {
   maxDepth: 100,
   /** Schema nodes, counting a definition as often as it is referred to. */
   maxExpandedNodes: 100_000,
+  /** How deep a check may have to go, through references: every step is a step of recursion. */
+  maxReach: 1_000,
   /** Larger ones are compiled in the worker: compiling takes as long as they are big. */
   inProcessBytes: 32_768,
   /** An array that must hold unique items is checked in process up to this `maxItems`. */
@@ -57,7 +59,7 @@ export function preflight(given: unknown, whose: string): VettedSchema {
 }
 
 /** A JSON object for what somebody gave as one: no getters, no cycles, nothing shared, bounded. */
-export function plainSchema(
+function plainSchema(
   given: unknown,
   refuse: (why: string) => never,
 ): { readonly schema: JsonObject; readonly text: string } {
@@ -73,6 +75,14 @@ export function plainSchema(
   if (isDeeperThan(text, schemaLimits.maxDepth))
     refuse(`it is nested deeper than ${schemaLimits.maxDepth} levels.`);
   return { schema: JSON.parse(text) as JsonObject, text }; // it begins with a brace
+}
+
+/** A schema that is only shown, never compiled. @throws RuntimeFault `schema_refused` */
+export function readSchema(given: unknown, whose: string): JsonObject {
+  const refuse = (why: string): never => {
+    throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
+  };
+  return deepFrozen(plainSchema(given, refuse).schema);
 }
 
 /** By the text, so that no recursion is needed to find out that recursion would not end well. */
@@ -174,6 +184,8 @@ class Survey {
       this.slow = true;
       return 1;
     }
+    if (this.#open.size >= schemaLimits.maxReach)
+      this.#refuse(`its references are chained deeper than ${schemaLimits.maxReach} levels.`);
     this.#open.add(value);
     let weight = 1;
     for (const [name, inner] of Object.entries(value)) {

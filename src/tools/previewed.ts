@@ -2,6 +2,7 @@ import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
 import { isRecord } from "./kinds.ts";
+import { plain, shortened } from "./plain.ts";
 
 /** A person reads it, a record keeps it: more than this is cut. */
 const maxTextLength = 65_536;
@@ -47,13 +48,10 @@ export function noPreview(call: string, problem?: string): Preview {
 
 function detailsOf(details: unknown): Json | undefined {
   if (details === undefined) return undefined;
-  const text = JSON.stringify(details);
-  if (text === undefined) return undefined;
-  return text.length > maxTextLength ? cut(text) : (JSON.parse(text) as Json); // what `JSON.stringify` wrote
+  const { text, value } = plain(details);
+  return text.length > maxTextLength || value === undefined ? cut(text) : value;
 }
 
 function cut(text: string): string {
-  if (text.length <= maxTextLength) return text;
-  const head = text.slice(0, maxTextLength - 1);
-  return `${/[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head}…`;
+  return shortened(text, maxTextLength);
 }

@@ -1,38 +1,14 @@
-import type { Risk } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { higherRisk, parseRisk } from "../calls/risk.ts";
-import { type CompileOptions, compile } from "./compile.ts";
+import { parseRisk } from "../calls/risk.ts";
+import { compile } from "./compile.ts";
 import { HealthBook } from "./health.ts";
 import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
 import type { AnyTool } from "./kinds.ts";
 import { silhouette, visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
+import { type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
 import type { Action, ToolHealth, Tools } from "./tool.ts";
-
-export interface RegisterOptions extends CompileOptions {
-  /** Take the place of a tool of this name; otherwise a second one is refused (D12). */
-  readonly replace?: boolean | undefined;
-  /** Who asks for secrets. Default: the server, else the tool. */
-  readonly connectorId?: string | undefined;
-  /** A reference into the configuration, never a credential. */
-  readonly configRef?: string | undefined;
-}
-
-/** SPEC 4.5. A registered tool as it can be shown and dumped: data, and no credential in it. */
-export interface RegisteredTool {
-  readonly toolName: string;
-  readonly connectorId: string;
-  /** Its actions. */
-  readonly capabilities: readonly string[];
-  readonly scopes: readonly string[];
-  readonly riskDefault: Risk;
-  readonly riskMap: Readonly<Record<string, Risk>>;
-  readonly supportsPreview: boolean;
-  readonly providerType: "native" | "mcp";
-  readonly health: ToolHealth;
-  readonly configRef?: string;
-}
 
 export interface RegistryChange {
   readonly change: "added" | "removed" | "server";
@@ -289,33 +265,20 @@ export class Registry implements Tools, AsyncDisposable {
 
   /** While its server is down a tool shows as unavailable, whatever its own health was. */
   #view(entry: Entry): RegisteredTool {
-    const { server } = entry.options;
-    if (server === undefined || !this.#down.has(server)) return view(entry, entry.health.view());
-    const lastError = this.#down.get(server) ?? "its server is not connected";
-    return view(entry, { ...entry.health.view(), status: "unavailable", lastError });
+    const { tool, actions, options, health } = entry;
+    const down = options.server !== undefined && this.#down.has(options.server);
+    const lastError =
+      (options.server && this.#down.get(options.server)) ?? "its server is not connected";
+    const shown = down
+      ? { ...health.view(), status: "unavailable" as const, lastError }
+      : health.view();
+    return registeredTool(tool, [...actions.values()], options, shown);
   }
 
   #tell(change: RegistryChange): void {
     this.#actions = undefined;
     for (const listener of this.#listeners) listener(change);
   }
-}
-
-function view({ tool, actions, options }: Entry, health: ToolHealth): RegisteredTool {
-  const all = [...actions.values()];
-  const highest = all.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
-  return Object.freeze({
-    toolName: tool.name,
-    connectorId: options.connectorId ?? options.server ?? tool.name,
-    capabilities: Object.freeze([...actions.keys()]),
-    scopes: Object.freeze([...new Set(all.flatMap(({ facts }) => facts.scopes))]),
-    riskDefault: parseRisk(options.risk ?? tool.risk) ?? highest,
-    riskMap: Object.freeze(Object.fromEntries(all.map(({ name, facts }) => [name, facts.risk]))),
-    supportsPreview: all.some(({ preview }) => preview !== undefined),
-    providerType: options.server === undefined ? "native" : "mcp",
-    health,
-    ...(options.configRef !== undefined && { configRef: options.configRef }),
-  });
 }
 
 function reason(problem: string | undefined): string {

@@ -1,7 +1,6 @@
-import { RuntimeFault } from "../calls/fault.ts";
 import { parseRisk } from "../calls/risk.ts";
+import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
-import { visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
 
 /**
@@ -33,12 +32,7 @@ export class Toolbox {
 
   /** @throws RuntimeFault when it is no tool, and whatever a runtime that follows refuses it with; then nothing has changed. */
   add(tool: AnyTool): this {
-    if (kindOf(tool) === undefined) {
-      throw new RuntimeFault(
-        "tool_incomplete",
-        `${visible((tool as { name?: unknown } | null)?.name)} is no tool: it needs a \`name\`, a \`description\` and \`execute\`, \`actions\` or \`providerSpecs\`.`,
-      );
-    }
+    if (kindOf(tool) === undefined) throw noTool(tool);
     const undo: (() => void)[] = [];
     try {
       for (const listener of this.#listeners) undo.push(listener(tool) ?? (() => undefined));

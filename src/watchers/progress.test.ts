@@ -81,12 +81,23 @@ it("counts each run's calls for itself and keeps parallel ones apart", () => {
   expect(progressOf([...events, ...ends]).map(({ seq }) => seq)).toEqual([1, 2, 1, 2, 1]);
 });
 
+it("tells one TOOL_RESULT a call", () => {
+  const events = [attempted(call), ended(call, "succeeded", "1"), ended(call, "settled", "2")];
+  expect(progressOf(events).map(({ content }) => content)).toEqual(["ping", "1"]);
+});
+
 it("forgets the oldest run rather than growing for ever", () => {
   const told: AgentProgress[] = [];
   const watch = progressWatcher((progress) => void told.push(progress));
   const runs = Array.from({ length: 10_001 }, (_, n) => `run_${n}`);
-  for (const [n, runId] of runs.entries()) watch(attempted(aCall({ number: n + 10, runId })));
-  watch(attempted(aCall({ number: 1, runId: "run_0" })));
-  watch(attempted(aCall({ number: 2, runId: "run_9999" })));
-  expect(told.slice(-2).map(({ seq }) => seq)).toEqual([1, 2]);
+  let number = 0;
+  const attempt = (runId: string): void => {
+    number += 1;
+    watch(attempted(aCall({ number, runId })));
+  };
+  for (const runId of runs.slice(0, 10_000)) attempt(runId);
+  attempt("run_0"); // used again, so run_1 is the oldest now
+  attempt("run_10000");
+  for (const runId of ["run_0", "run_9999", "run_1"]) attempt(runId);
+  expect(told.slice(-3).map(({ seq }) => seq)).toEqual([3, 2, 1]);
 });

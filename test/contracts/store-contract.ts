@@ -1,14 +1,12 @@
 /** What every store must do, whatever it is made of. Run it with a way to open an empty one. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Authority, ToolCall } from "../../src/calls/call.ts";
+import type { Authority } from "../../src/calls/call.ts";
 import type { Clock } from "../../src/calls/clock.ts";
-import type { DurableEvent } from "../../src/calls/event.ts";
-import { CallIds } from "../../src/calls/ids.ts";
-import { canonical, type JsonObject, sha256 } from "../../src/calls/json.ts";
-import type { ToolOutcome } from "../../src/calls/outcome.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../../src/calls/records.ts";
+import type { JsonObject } from "../../src/calls/json.ts";
+import type { ApprovalRecord, CallRecord, Write } from "../../src/calls/records.ts";
 import type { Committed, Entry, Spell, Store } from "../../src/stores/store.ts";
 import { FakeClock } from "../fakes/clock.ts";
+import { all, approvalOf, authority, callOf, claimOf, decideOf, eventOf, holdOf, hourMs, note, outcomeOf, recordOf, settleOf, spellPlainly } from "./records.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -16,110 +14,6 @@ export interface StoreOptions {
   readonly log: (problem: string) => void;
 }
 export type OpenStore = (options: StoreOptions) => Store | Promise<Store>;
-
-export const hourMs = 3_600_000;
-export const spellPlainly: Spell = (event) => canonical(JSON.parse(JSON.stringify(event)));
-
-const ids = new CallIds();
-export const authority: Authority = {
-  principal: { tenant: "default", agent: "agent", user: "ann", via: "library" },
-  scopes: ["mail:read"],
-  autonomy: "A3",
-  runId: "run_1",
-  traceId: "0".repeat(32),
-};
-
-export function callOf(store: Store, clock: Clock, more: Partial<ToolCall> = {}): ToolCall {
-  const number = store.nextNumber();
-  const args: JsonObject = more.arguments ?? { to: "bob", number };
-  const text = canonical(args);
-  return {
-    id: ids.make(clock.now(), number),
-    number,
-    tool: "send_email",
-    action: "default",
-    text,
-    digest: sha256(text),
-    authority,
-    arrivedAt: clock.now(),
-    ...more,
-    arguments: args,
-  };
-}
-
-export function recordOf(call: ToolCall, more: Partial<CallRecord> = {}): CallRecord {
-  return {
-    key: call.id,
-    match: undefined,
-    call,
-    state: "attempted",
-    risk: "high",
-    definition: "definition",
-    idempotent: false,
-    fence: undefined,
-    approvalId: undefined,
-    aliveUntil: undefined,
-    startedAt: undefined,
-    endedAt: undefined,
-    outcome: undefined,
-    retryable: false,
-    image: undefined,
-    ...more,
-  };
-}
-
-export function approvalOf(record: CallRecord, more: Partial<ApprovalRecord> = {}): ApprovalRecord {
-  const { call, key, definition, risk } = record;
-  return {
-    id: record.approvalId ?? `apr_${call.id}`,
-    key,
-    state: "pending",
-    tool: call.tool,
-    action: call.action,
-    principal: call.authority.principal,
-    runId: call.authority.runId,
-    traceId: call.authority.traceId,
-    asked: call.arguments,
-    arguments: call.arguments,
-    binding: "binding",
-    definition,
-    risk,
-    why: [{ rule: "matrix", says: "CONFIRM" }],
-    policyVersion: "1",
-    requestedAt: call.arrivedAt,
-    expiresAt: record.aliveUntil ?? call.arrivedAt + hourMs,
-    ...more,
-  };
-}
-
-export function eventOf(type: string, at = 0): DurableEvent {
-  return { moment: "noted", at, type, summary: type, traceId: "0".repeat(32), outcome: "info" };
-}
-
-export function outcomeOf(call: ToolCall, status: ToolOutcome["status"] = "ok", text = "sent"): ToolOutcome {
-  return { status, callId: call.id, content: [{ type: "text", text }], text };
-}
-
-export const note = (type: string): Write => ({ write: "note", event: eventOf(type) });
-export function claimOf(record: CallRecord, more: { fresh?: boolean; use?: string } = {}): Write {
-  return { write: "claim", record, fresh: false, ...more, event: eventOf("attempted") };
-}
-export function settleOf(record: CallRecord, state: CallRecord["state"], more: Partial<CallRecord> = {}, by?: string): Write {
-  const settled = { ...record, state, outcome: outcomeOf(record.call), ...more };
-  return { write: "settle", record: settled, ...(by !== undefined && { by }), event: eventOf(`settled ${state}`) };
-}
-export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?: ToolOutcome): Write {
-  return { write: "decide", approval: { ...approval, state }, ...(denied && { denied }), event: eventOf(`decided ${state}`) };
-}
-export function holdOf(record: CallRecord, approval: ApprovalRecord): Write {
-  return { write: "hold", record, approval, event: eventOf("held") };
-}
-
-export async function all(entries: AsyncIterable<Entry>): Promise<Entry[]> {
-  const read: Entry[] = [];
-  for await (const entry of entries) read.push(entry);
-  return read;
-}
 
 const wins = { won: true } as const;
 

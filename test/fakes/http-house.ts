@@ -2,7 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCredentials, readToken, type Who } from "../../src/doors/credentials.ts";
-import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
+import {
+  createHttpDoor,
+  type HttpDoor,
+  type HttpDoorOptions,
+} from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
 
 export const host = "127.0.0.1:7420";
@@ -23,13 +27,22 @@ export interface HttpHouse extends AsyncDisposable {
 }
 
 /** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
-export async function httpHouse(runtime: Runtime, more: Partial<HttpDoorOptions> & { readonly agentScopes?: readonly string[] } = {}): Promise<HttpHouse> {
+export async function httpHouse(
+  runtime: Runtime,
+  more: Partial<HttpDoorOptions> & { readonly agentScopes?: readonly string[] } = {},
+): Promise<HttpHouse> {
   const folder = await mkdtemp(join(tmpdir(), "postern-http-"));
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
   const door = createHttpDoor({ runtime, credentials, hosts: [host], ...options });
-  const tokens = { agent: (await readToken(folder, "agent")) ?? "", operator: (await readToken(folder, "operator")) ?? "" };
-  const ask = (path: string, { as, method, body, raw, headers = {} }: Ask = {}): Promise<Response> => {
+  const tokens = {
+    agent: (await readToken(folder, "agent")) ?? "",
+    operator: (await readToken(folder, "operator")) ?? "",
+  };
+  const ask = (
+    path: string,
+    { as, method, body, raw, headers = {} }: Ask = {},
+  ): Promise<Response> => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     return door.fetch(
       new Request(`http://${host}${path}`, {

@@ -4,11 +4,17 @@ import type { Decided, Runtime, Settled } from "../../src/face.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
 import { aCall } from "./call.ts";
 
-export const aDigest = "a".repeat(64);
+export const aDigest: string = "a".repeat(64);
 const controls: ControlState = { paused: false, autonomy: "A2", offTools: [], offServers: [] };
 
 export function anOutcome(more: Partial<ToolOutcome> = {}): ToolOutcome {
-  return { status: "ok", callId: "call_1", content: [{ type: "text", text: "done" }], text: "done", ...more };
+  return {
+    status: "ok",
+    callId: "call_1",
+    content: [{ type: "text", text: "done" }],
+    text: "done",
+    ...more,
+  };
 }
 
 export function aRecord(agent = "local-agent", tenant = "default"): CallRecord {
@@ -69,25 +75,44 @@ export interface StubOptions {
 }
 
 /** A runtime that runs nothing: it writes down what a door asks, and knows one call and one approval, both of `owner`. */
-export function stubRuntime(options: StubOptions = {}): { readonly runtime: Runtime; readonly said: Said[] } {
+export function stubRuntime(options: StubOptions = {}): {
+  readonly runtime: Runtime;
+  readonly said: Said[];
+} {
   const said: Said[] = [];
   const record = aRecord(options.owner, options.tenant);
   const approval = anApproval(options.owner, options.tenant);
-  const heard = <T>(verb: string, answer: T) => async (...given: readonly unknown[]): Promise<T> => {
-    said.push([verb, ...given]);
-    return answer;
+  const heard =
+    <T>(verb: string, answer: T) =>
+    async (...given: readonly unknown[]): Promise<T> => {
+      said.push([verb, ...given]);
+      return answer;
+    };
+  const decided: Decided = options.decided ?? {
+    decided: true,
+    approval: { ...approval, state: "approved" },
   };
-  const decided: Decided = options.decided ?? { decided: true, approval: { ...approval, state: "approved" } };
   const settled: Settled = options.settled ?? { settled: true, call: { ...record, state: "ok" } };
   const outcome = options.outcome ?? anOutcome();
   const decision = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p1" } as const;
-  const facts = { tool: "echo", action: "default", risk: "safe", riskSource: "declared", effects: "read", scopes: [], permissions: [] } as const;
+  const facts = {
+    tool: "echo",
+    action: "default",
+    risk: "safe",
+    riskSource: "declared",
+    effects: "read",
+    scopes: [],
+    permissions: [],
+  } as const;
   const runtime = {
     invoke: heard("invoke", outcome),
     resume: heard("resume", outcome),
     explain: heard("explain", { reached: "verdict", decision, facts }),
     offered: () => [],
-    calls: { list: heard("calls.list", [record]), get: async (id: string) => (id === record.call.id ? record : undefined) },
+    calls: {
+      list: heard("calls.list", [record]),
+      get: async (id: string) => (id === record.call.id ? record : undefined),
+    },
     approvals: {
       list: heard("approvals.list", [approval]),
       get: async (id: string) => (id === approval.id ? approval : undefined),
@@ -113,8 +138,13 @@ export function stubRuntime(options: StubOptions = {}): { readonly runtime: Runt
       setServer: heard("setServer", controls),
       history: heard("history", []),
     },
-    artifacts: { open: heard("artifact", { meta: { digest: aDigest, mediaType: "text/html", bytes: 2 }, bytes: Buffer.from("hi") }) },
-    tools: { unavailable: () => undefined },
+    artifacts: {
+      open: heard("artifact", {
+        meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },
+        bytes: Buffer.from("hi"),
+      }),
+    },
+    tools: { unavailable: () => undefined, get: () => null },
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
   return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test

@@ -142,7 +142,7 @@ describe("an approval", () => {
     await h.clock.advance(5);
     const [approval] = await h.runtime.approvals.list({ state: "pending" });
     await h.runtime.approvals.decide(approval?.id ?? "", { decision: "approved", by: boss });
-    expect(await waiting).toMatchObject({ status: "ok", text: "to x" });
+    expect(await waiting).toMatchObject({ text: "to x", status: "ok" });
   });
 
   it("two requested, one decided / list pending / one left (case 105)", async () => {

@@ -29,21 +29,43 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
   yield* reach(settings);
   const running = readServerFile(settings.dataFolder);
   if (running === undefined) yield await port(settings);
-  else yield { level: "ok", check: "port", message: `Postern runs at ${running.url} (process ${running.pid}).` };
+  else
+    yield {
+      level: "ok",
+      check: "port",
+      message: `Postern runs at ${running.url} (process ${running.pid}).`,
+    };
   yield* inside(host, flags);
 }
 
 function nodeVersion(version: string): Finding {
   const check = "node";
-  if (Number(version.split(".")[0]) >= 24) return { level: "ok", check, message: `Node ${version}` };
-  return { level: "fail", check, message: `Node ${version} is too old.`, fix: "Install Node 24 or newer: https://nodejs.org" };
+  if (Number(version.split(".")[0]) >= 24)
+    return { level: "ok", check, message: `Node ${version}` };
+  return {
+    level: "fail",
+    check,
+    message: `Node ${version} is too old.`,
+    fix: "Install Node 24 or newer: https://nodejs.org",
+  };
 }
 
 function configuration({ file, codeNearby }: Inspected): Finding {
   const check = "configuration";
   if (file !== undefined) return { level: "ok", check, message: file };
-  if (codeNearby === undefined) return { level: "warn", check, message: "There is none here, so nothing is offered.", fix: "Write postern.yaml, or name one: `--config FILE`." };
-  return { level: "warn", check, message: `\`${codeNearby}\` is code, and is not run because it was not named.`, fix: `If you trust it: \`--config ${codeNearby}\`.` };
+  if (codeNearby === undefined)
+    return {
+      level: "warn",
+      check,
+      message: "There is none here, so nothing is offered.",
+      fix: "Write postern.yaml, or name one: `--config FILE`.",
+    };
+  return {
+    level: "warn",
+    check,
+    message: `\`${codeNearby}\` is code, and is not run because it was not named.`,
+    fix: `If you trust it: \`--config ${codeNearby}\`.`,
+  };
 }
 
 function* dataFolder(folder: string): Generator<Finding> {
@@ -62,18 +84,36 @@ function* dataFolder(folder: string): Generator<Finding> {
 function privateTo(mode: number, check: string, path: string, wanted: string): Finding {
   if ((mode & 0o077) === 0) return { level: "ok", check, message: path };
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
-  return { level: "fail", check, message: `${path} can be used by others (mode ${shown}).`, fix: `chmod ${wanted} ${JSON.stringify(path)}` };
+  return {
+    level: "fail",
+    check,
+    message: `${path} can be used by others (mode ${shown}).`,
+    fix: `chmod ${wanted} ${JSON.stringify(path)}`,
+  };
 }
 
 /** Expiry goes by the wall clock: one that went back lets old approvals live again. */
 function clock(folder: string, now: number): Finding {
   const check = "clock";
-  const last = ["postern.db", "postern.db-wal", "audit.anchors"].map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  const last = ["postern.db", "postern.db-wal", "audit.anchors"].map(
+    (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
   const newest = Math.max(...last);
   if (newest > now + 5 * 60_000) {
-    return { level: "fail", check, message: `The clock says ${new Date(now).toISOString()}, but the books were written at ${new Date(newest).toISOString()}.`, fix: "Set the clock; let NTP keep it." };
+    return {
+      level: "fail",
+      check,
+      message: `The clock says ${new Date(now).toISOString()}, but the books were written at ${new Date(newest).toISOString()}.`,
+      fix: "Set the clock; let NTP keep it.",
+    };
   }
-  if (now < Date.UTC(2026, 0, 1)) return { level: "fail", check, message: `The clock says ${new Date(now).toISOString()}.`, fix: "Set the clock; let NTP keep it." };
+  if (now < Date.UTC(2026, 0, 1))
+    return {
+      level: "fail",
+      check,
+      message: `The clock says ${new Date(now).toISOString()}.`,
+      fix: "Set the clock; let NTP keep it.",
+    };
   return { level: "ok", check, message: new Date(now).toISOString() };
 }
 
@@ -87,7 +127,12 @@ function* reach({ servers, dataFolder: data }: Inspected): Generator<Finding> {
       if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
       if (!isWithin(mine, folder) && !isWithin(folder, mine)) continue;
       clean = false;
-      yield { level: "fail", check: "reach", message: `Server \`${name}\` is given ${folder}, which shares files with the data folder ${mine}.`, fix: "Give it a folder of its own, `workspace` for example, or move `data` elsewhere." };
+      yield {
+        level: "fail",
+        check: "reach",
+        message: `Server \`${name}\` is given ${folder}, which shares files with the data folder ${mine}.`,
+        fix: "Give it a folder of its own, `workspace` for example, or move `data` elsewhere.",
+      };
     }
   }
   if (clean) yield { level: "ok", check: "reach", message: "no server is given the data folder" };
@@ -107,13 +152,23 @@ function isWithin(inner: string, outer: string): boolean {
 
 function port({ listen }: Inspected): Promise<Finding> {
   const check = "port";
-  if (listen.port === 0) return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
+  if (listen.port === 0)
+    return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
   return new Promise((done) => {
     const server = createServer();
     server.once("error", (error) => {
-      done({ level: "fail", check, message: `${listen.host}:${listen.port} is not free: ${error.message}.`, fix: `Stop what listens there, or take another: \`--port ${listen.port + 1}\`.` });
+      done({
+        level: "fail",
+        check,
+        message: `${listen.host}:${listen.port} is not free: ${error.message}.`,
+        fix: `Stop what listens there, or take another: \`--port ${listen.port + 1}\`.`,
+      });
     });
-    server.listen(listen.port, listen.host, () => server.close(() => done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` })));
+    server.listen(listen.port, listen.host, () =>
+      server.close(() =>
+        done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` }),
+      ),
+    );
   });
 }
 
@@ -123,12 +178,25 @@ async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> 
     const connection = await connect(host, flags, { tools: true });
     try {
       const health = await connection.operator.health();
-      if (health.status === "ok") yield { level: "ok", check: "store", message: `opens; ${health.tools} tools are offered` };
-      else yield { level: "fail", check: "store", message: health.problem ?? "It is broken.", fix: "Make room on the disk or mend it, then start again." };
+      if (health.status === "ok")
+        yield { level: "ok", check: "store", message: `opens; ${health.tools} tools are offered` };
+      else
+        yield {
+          level: "fail",
+          check: "store",
+          message: health.problem ?? "It is broken.",
+          fix: "Make room on the disk or mend it, then start again.",
+        };
       for (const { name, status, problem } of health.servers) {
         const check = `server ${name}`;
         if (status === "connected") yield { level: "ok", check, message: "connected" };
-        else yield { level: "fail", check, message: problem ?? status, fix: "Run its command by hand; see `servers` in the configuration." };
+        else
+          yield {
+            level: "fail",
+            check,
+            message: problem ?? status,
+            fix: "Run its command by hand; see `servers` in the configuration.",
+          };
       }
     } finally {
       await connection.close();

@@ -18,25 +18,44 @@ export interface Connection {
  * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs, else
  * one started inside. Tokens are read from the data folder each time, so that nobody passes them on a command line.
  */
-export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds = { tools: false }): Promise<Connection> {
+export async function connect(
+  host: Host,
+  flags: GlobalFlags,
+  needs: InsideNeeds = { tools: false },
+): Promise<Connection> {
   const dataFolder = await host.dataFolder(flags);
   const port = host.wantedPort(flags);
   const running = readServerFile(dataFolder);
-  if (port !== undefined && running?.port !== port) return clients(`http://127.0.0.1:${port}`, dataFolder);
+  if (port !== undefined && running?.port !== port)
+    return clients(`http://127.0.0.1:${port}`, dataFolder);
   if (running !== undefined) return clients(running.url, dataFolder);
   const inside = await host.startInside(flags, needs);
-  return { ...(await clients(inside.url, dataFolder, inside.send)), running: false, close: () => inside.close() };
+  return {
+    ...(await clients(inside.url, dataFolder, inside.send)),
+    running: false,
+    close: () => inside.close(),
+  };
 }
 
 async function clients(url: string, dataFolder: string, send?: Send): Promise<Connection> {
   const client = async (role: Who["role"]): Promise<PosternClient> =>
-    createClient({ url, token: await tokenIn(dataFolder, role), ...(send !== undefined && { send }) });
-  return { agent: await client("agent"), operator: await client("operator"), running: true, close: async () => {} };
+    createClient({
+      url,
+      token: await tokenIn(dataFolder, role),
+      ...(send !== undefined && { send }),
+    });
+  return {
+    agent: await client("agent"),
+    operator: await client("operator"),
+    running: true,
+    close: async () => {},
+  };
 }
 
 async function tokenIn(folder: string, role: Who["role"]): Promise<string> {
   const token = await readToken(folder, role);
   if (token !== undefined) return token;
-  const fix = "Name the running Postern's folder with `--data DIR`, or run `postern start` once to make it.";
+  const fix =
+    "Name the running Postern's folder with `--data DIR`, or run `postern start` once to make it.";
   throw new RuntimeFault("token_missing", `There is no ${role}.token in ${folder}. ${fix}`);
 }

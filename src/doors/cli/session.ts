@@ -13,11 +13,22 @@ export interface Work extends Connection {
 }
 
 /** Runs one command against a Postern and lets go of it, also when the command fails. */
-export async function withPostern(host: Host, flags: GlobalFlags, needs: InsideNeeds, body: (work: Work) => Promise<ExitCode>): Promise<ExitCode> {
+export async function withPostern(
+  host: Host,
+  flags: GlobalFlags,
+  needs: InsideNeeds,
+  body: (work: Work) => Promise<ExitCode>,
+): Promise<ExitCode> {
   const connection = await connect(host, flags, needs);
   const { terminal, clock } = host;
   try {
-    return await body({ ...connection, terminal, paint: paintFor(terminal), json: flags.json === true, now: () => clock.now() });
+    return await body({
+      ...connection,
+      terminal,
+      paint: paintFor(terminal),
+      json: flags.json === true,
+      now: () => clock.now(),
+    });
   } finally {
     await connection.close();
   }

@@ -14,7 +14,11 @@ const plain: Paint = (_, text) => text;
  * One question at a time: a second request waits until the first is answered. Withdrawing a request (`signal`) ends its
  * question, so that a late answer never falls to another one.
  */
-export function createTerminalApprover(input: Readable, output: Writable, paint: Paint = plain): Approver {
+export function createTerminalApprover(
+  input: Readable,
+  output: Writable,
+  paint: Paint = plain,
+): Approver {
   let last: Promise<unknown> = Promise.resolve();
   return {
     name: "terminal",
@@ -26,8 +30,15 @@ export function createTerminalApprover(input: Readable, output: Writable, paint:
   };
 }
 
-function askOne(request: ApprovalRecord, signal: AbortSignal, input: Readable, output: Writable, paint: Paint): Promise<Answer> {
-  if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
+function askOne(
+  request: ApprovalRecord,
+  signal: AbortSignal,
+  input: Readable,
+  output: Writable,
+  paint: Paint,
+): Promise<Answer> {
+  if (signal.aborted)
+    return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
   output.write(`\n${approvalCard(approvalToWire(request), request.requestedAt, paint)}`);
   const lines = createInterface({ input, output, terminal: false });
   return new Promise((resolve) => {
@@ -50,5 +61,9 @@ function askOne(request: ApprovalRecord, signal: AbortSignal, input: Readable, o
 function answerOf(line: string): Answer {
   const said = line.trim().toLowerCase();
   if (said === "y" || said === "yes") return { decision: "approved", by: "operator" };
-  return { decision: "denied", by: "operator", reason: said === "" ? "no answer given" : "denied at the terminal" };
+  return {
+    decision: "denied",
+    by: "operator",
+    reason: said === "" ? "no answer given" : "denied at the terminal",
+  };
 }

@@ -18,24 +18,37 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin } = process;
   const screen = stdout.isTTY === true;
+  for (const stream of [stdout, stderr]) stream.on("error", endQuietly);
   return {
     out: (text) => void stdout.write(text),
     aside: (text) => void stderr.write(text),
     colour: screen && (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb",
-    columns: screen ? stdout.columns : 200,
+    columns: screen ? stdout.columns : 120,
     interactive: stdin.isTTY === true && screen,
     screen,
   };
+}
+
+/** Whoever read our output has gone (`postern calls | head`): there is nobody left to tell. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
 }
 
 type Style = "bold" | "dim" | "red" | "yellow" | "green" | "cyan" | "magenta";
 export type Paint = (style: Style, text: string) => string;
 
 export function paintFor(terminal: Pick<Terminal, "colour">): Paint {
-  return (style, text) => (terminal.colour ? styleText(style, text, { validateStream: false }) : text);
+  return (style, text) =>
+    terminal.colour ? styleText(style, text, { validateStream: false }) : text;
 }
 
-const riskStyles: Readonly<Record<Risk, Style>> = { safe: "green", medium: "cyan", high: "yellow", critical: "red" };
+const riskStyles: Readonly<Record<Risk, Style>> = {
+  safe: "green",
+  medium: "cyan",
+  high: "yellow",
+  critical: "red",
+};
 
 /** Colour never carries the meaning alone: the word stays. */
 export function paintRisk(paint: Paint, risk: string): string {

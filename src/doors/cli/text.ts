@@ -1,5 +1,6 @@
 /** Characters that move the cursor, hide or reorder text: what strangers' strings must not do to a person who decides. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
+const invisible =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
 const joiner = "\u{200d}";
 
 /** One line: every control, bidirectional or invisible character is shown as what it is. */
@@ -27,7 +28,9 @@ const ascii = /^[ -~]*$/;
 export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let columns = 0;
-  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
+  for (const { segment } of graphemes.segment(text))
+    columns +=
+      wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
   return columns;
 }
 
@@ -52,9 +55,21 @@ export interface Cell {
 }
 
 /** Aligned columns under their headings; the last one is cut at the screen's edge. */
-export function table(headings: readonly string[], rows: readonly (readonly (string | Cell)[])[], columns: number, dim: (text: string) => string): string {
-  const cells = rows.map((row) => row.map((cell): Cell => (typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) })));
-  const widths = headings.map((heading, i) => Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[i]?.text ?? ""))));
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly (string | Cell)[])[],
+  columns: number,
+  dim: (text: string) => string,
+): string {
+  const cells = rows.map((row) =>
+    row.map(
+      (cell): Cell =>
+        typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) },
+    ),
+  );
+  const widths = headings.map((heading, i) =>
+    Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[i]?.text ?? ""))),
+  );
   const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
   const last = widths.length - 1;
   const line = (row: readonly Cell[]): string =>
@@ -64,7 +79,9 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
         return paint(cut) + (i === last ? "" : " ".repeat((widths[i] ?? 0) - widthOf(cut) + 2));
       })
       .join("");
-  return [dim(line(headings.map((text) => ({ text })))), ...cells.map(line)].map((text) => `${text.trimEnd()}\n`).join("");
+  return [dim(line(headings.map((text) => ({ text })))), ...cells.map(line)]
+    .map((text) => `${text.trimEnd()}\n`)
+    .join("");
 }
 
 /** `3 min ago`, `in 12 min`, `now`. Exact times are for --json. */

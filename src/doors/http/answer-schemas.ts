@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
-import type { HealthWire } from "../wire-tools.ts";
 
 /** Good answers as the OpenAPI document shows them. They describe and check nothing: wire.ts is what makes the answers. */
 
@@ -11,19 +10,40 @@ const object = z.record(z.string(), z.unknown());
 const risk = z.enum(["safe", "medium", "high", "critical"]).openapi("Risk");
 const autonomy = z.enum(["A0", "A1", "A2", "A3", "A4"]).openapi("Autonomy");
 const verdict = z.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]).openapi("Verdict");
-const principal = z.object({ tenant: text, agent: text, user: text.optional(), via: text.optional() }).openapi("Principal");
+const principal = z
+  .object({ tenant: text, agent: text, user: text.optional(), via: text.optional() })
+  .openapi("Principal");
 const reason = z.object({ rule: text, says: text, where: text.optional() }).openapi("Reason");
 
 const preview = z
-  .object({ summary: text, diff: text.optional(), details: free.optional(), supported: z.boolean(), problem: text.optional() })
+  .object({
+    summary: text,
+    diff: text.optional(),
+    details: free.optional(),
+    supported: z.boolean(),
+    problem: text.optional(),
+  })
   .openapi("Preview");
 
 const refusal = z
-  .object({ code: text, message: text, retry: z.enum(["never", "later", "changed", "same-key", "ask-again"]), details: free.optional() })
+  .object({
+    code: text,
+    message: text,
+    retry: z.enum(["never", "later", "changed", "same-key", "ask-again"]),
+    details: free.optional(),
+  })
   .openapi("Refusal");
 
 export const problemAnswer: ZodType = z
-  .object({ error: z.object({ code: text, message: text, retry: text.optional(), details: free.optional(), trace_id: text.optional() }) })
+  .object({
+    error: z.object({
+      code: text,
+      message: text,
+      retry: text.optional(),
+      details: free.optional(),
+      trace_id: text.optional(),
+    }),
+  })
   .openapi("Problem");
 
 export const outcomeAnswer: ZodType = z
@@ -50,7 +70,16 @@ export const callAnswer: ZodType = z
     call_id: text,
     number: z.number().int(),
     key: text,
-    state: z.enum(["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"]),
+    state: z.enum([
+      "held",
+      "queued",
+      "attempted",
+      "suspended",
+      "ok",
+      "failed",
+      "denied",
+      "unknown",
+    ]),
     tool: text,
     action: text,
     arguments: object,
@@ -73,7 +102,10 @@ export const callAnswer: ZodType = z
     outcome: outcomeAnswer.optional(),
   })
   .openapi("Call");
-export const callsAnswer: ZodType = z.object({ calls: z.array(callAnswer), next_before: z.number().int().optional() });
+export const callsAnswer: ZodType = z.object({
+  calls: z.array(callAnswer),
+  next_before: z.number().int().optional(),
+});
 
 export const approvalAnswer: ZodType = z
   .object({
@@ -96,7 +128,9 @@ export const approvalAnswer: ZodType = z
     definition: text,
     binding: text,
     how_to_approve: text,
-    decision: z.object({ as: text, by: text, via: text, at: when, reason: text.optional() }).optional(),
+    decision: z
+      .object({ as: text, by: text, via: text, at: when, reason: text.optional() })
+      .optional(),
   })
   .openapi("Approval");
 export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer) });
@@ -132,29 +166,66 @@ const tool = z
 export const toolsAnswer: ZodType = z.object({ tools: z.array(tool) });
 export const toolAnswer: ZodType = z.object({ tool: text, actions: z.array(tool) });
 
-const decided = z.object({ verdict, risk, reasons: z.array(reason), policy_version: text, missing_scope: text.optional() }).openapi("Decision");
+const decided = z
+  .object({
+    verdict,
+    risk,
+    reasons: z.array(reason),
+    policy_version: text,
+    missing_scope: text.optional(),
+  })
+  .openapi("Decision");
 export const explanationAnswer: ZodType = z
-  .object({ reached: z.enum(["verdict", "refused"]), decision: decided.optional(), facts: object.optional(), summary: text.optional(), refusal: refusal.optional() })
+  .object({
+    reached: z.enum(["verdict", "refused"]),
+    decision: decided.optional(),
+    facts: object.optional(),
+    summary: text.optional(),
+    refusal: refusal.optional(),
+  })
   .openapi("Explanation");
 
-export const auditAnswer: ZodType = z.object({ events: z.array(object), next_after: z.number().int().optional() });
+export const auditAnswer: ZodType = z.object({
+  events: z.array(object),
+  next_after: z.number().int().optional(),
+});
 export const checkpointAnswer: ZodType = z.object({ note: text });
 export const verificationAnswer: ZodType = z
-  .object({ intact: z.boolean(), events: z.number().int(), head: text.optional(), checkpoints: z.number().int().optional(), first_broken: z.number().int().optional(), why: text.optional() })
+  .object({
+    intact: z.boolean(),
+    events: z.number().int(),
+    head: text.optional(),
+    checkpoints: z.number().int().optional(),
+    first_broken: z.number().int().optional(),
+    why: text.optional(),
+  })
   .openapi("Verification");
 
 export const controlsAnswer: ZodType = z
-  .object({ paused: z.boolean(), autonomy: autonomy.nullable(), off_tools: z.array(text), off_servers: z.array(text) })
+  .object({
+    paused: z.boolean(),
+    autonomy: autonomy.nullable(),
+    off_tools: z.array(text),
+    off_servers: z.array(text),
+  })
   .openapi("Controls");
 export const controlHistoryAnswer: ZodType = z.object({
-  changes: z.array(z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() })),
+  changes: z.array(
+    z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() }),
+  ),
 });
 
-export const healthAnswer: ZodType<HealthWire> = z
+export const healthAnswer: ZodType = z
   .object({
     status: z.enum(["ok", "broken"]),
     problem: text.optional(),
     tools: z.number().int(),
-    servers: z.array(z.object({ name: text, status: z.enum(["connected", "connecting", "disconnected"]), problem: text.optional() })),
+    servers: z.array(
+      z.object({
+        name: text,
+        status: z.enum(["connected", "connecting", "disconnected"]),
+        problem: text.optional(),
+      }),
+    ),
   })
-  .openapi("Health") as ZodType<HealthWire>; // zod says `string | undefined` where the wire type leaves the field out
+  .openapi("Health");

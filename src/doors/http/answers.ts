@@ -1,7 +1,7 @@
+import { decisionProblems } from "../../approvals/decision.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { type Retry, refusals } from "../../calls/refusals.ts";
-import { decisionProblems } from "../../approvals/decision.ts";
 import { outcomeToWire } from "../wire.ts";
 
 /** What this door itself may refuse, and by which HTTP number; a call's own refusals are in calls/refusals.ts. */
@@ -26,7 +26,10 @@ const doorProblems = {
   mcp_not_served: 501,
 } as const;
 
-export const problems: typeof doorProblems & typeof decisionProblems = { ...doorProblems, ...decisionProblems };
+export const problems: typeof doorProblems & typeof decisionProblems = {
+  ...doorProblems,
+  ...decisionProblems,
+};
 export type ProblemCode = keyof typeof problems;
 
 export interface ProblemWire {
@@ -53,8 +56,16 @@ export function answer(body: object, status = 200): Response {
 
 /** @param message what was wrong, with the value, and what to do */
 export function problem(code: ProblemCode, message: string, more: More = {}): Response {
-  const error: ProblemWire["error"] = { code, message, details: more.details, trace_id: more.traceId };
-  return Response.json({ error, ...more.beside }, { status: problems[code], headers: { ...more.headers } });
+  const error: ProblemWire["error"] = {
+    code,
+    message,
+    details: more.details,
+    trace_id: more.traceId,
+  };
+  return Response.json(
+    { error, ...more.beside },
+    { status: problems[code], headers: { ...more.headers } },
+  );
 }
 
 /** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */

@@ -28,7 +28,9 @@ const auditQuery: z.ZodType<AuditQuery> = z.strictObject({
   limit: limit.optional(),
 });
 
-const verifyQuery: z.ZodType<{ against?: string | undefined }> = z.strictObject({ against: z.string().max(4096).optional() });
+const verifyQuery: z.ZodType<{ against?: string | undefined }> = z.strictObject({
+  against: z.string().max(4096).optional(),
+});
 
 /** The log is read, verified and signed here; nothing changes it, because no such verb exists (case 199). */
 export const auditRoutes: readonly Route[] = [
@@ -52,20 +54,29 @@ export const auditRoutes: readonly Route[] = [
         ...(query.until !== undefined && { until: query.until }),
         ...(query.after !== undefined && { after: query.after }),
       });
-      return answer({ events, next_after: events.length === most ? events.at(-1)?.seq : undefined });
+      return answer({
+        events,
+        next_after: events.length === most ? events.at(-1)?.seq : undefined,
+      });
     },
   }),
   operatorRoute({
     method: "get",
     path: "/v1/audit/verify",
-    summary: "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
+    summary:
+      "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
     body: nothing,
     query: verifyQuery,
     answers: verificationAnswer,
     run: async ({ runtime, query }) => {
       const found = await runtime.audit.verify(query.against);
       if (found.intact) return answer(found);
-      return answer({ intact: false, events: found.events, first_broken: found.firstBroken, why: found.why });
+      return answer({
+        intact: false,
+        events: found.events,
+        first_broken: found.firstBroken,
+        why: found.why,
+      });
     },
   }),
   operatorRoute({
@@ -77,13 +88,17 @@ export const auditRoutes: readonly Route[] = [
     answers: "text/plain",
     run: ({ runtime }) =>
       new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {
-        headers: { "content-type": "text/plain; charset=utf-8", "content-disposition": 'attachment; filename="audit.log"' },
+        headers: {
+          "content-type": "text/plain; charset=utf-8",
+          "content-disposition": 'attachment; filename="audit.log"',
+        },
       }),
   }),
   operatorRoute({
     method: "post",
     path: "/v1/audit/checkpoint",
-    summary: "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
+    summary:
+      "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
     body: nothing,
     query: nothing,
     answers: checkpointAnswer,

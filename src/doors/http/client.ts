@@ -3,7 +3,13 @@ import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalState, CallState } from "../../calls/records.ts";
 import type { ApprovalWire, CallWire, ContextWire, OutcomeWire } from "../wire.ts";
-import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
+import type {
+  ControlChangeWire,
+  ControlsWire,
+  ExplanationWire,
+  HealthWire,
+  ToolWire,
+} from "../wire-tools.ts";
 
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
@@ -36,8 +42,18 @@ export interface CallBody extends ContextWire {
 }
 
 export type VerificationWire =
-  | { readonly intact: true; readonly events: number; readonly head: string; readonly checkpoints: number }
-  | { readonly intact: false; readonly events: number; readonly first_broken: number; readonly why: string };
+  | {
+      readonly intact: true;
+      readonly events: number;
+      readonly head: string;
+      readonly checkpoints: number;
+    }
+  | {
+      readonly intact: false;
+      readonly events: number;
+      readonly first_broken: number;
+      readonly why: string;
+    };
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -64,7 +80,15 @@ export class PosternClient {
     return this.#line.post("/v1/explain", body);
   }
 
-  calls(where: { state?: CallState; tool?: string; run_id?: string; before?: number; limit?: number } = {}): Promise<{ calls: readonly CallWire[]; next_before?: number }> {
+  calls(
+    where: {
+      state?: CallState;
+      tool?: string;
+      run_id?: string;
+      before?: number;
+      limit?: number;
+    } = {},
+  ): Promise<{ calls: readonly CallWire[]; next_before?: number }> {
     return this.#line.get("/v1/calls", where);
   }
   showCall(id: string): Promise<CallWire> {
@@ -85,8 +109,13 @@ export class PosternClient {
     return this.#line.get(`/v1/tools/${encodeURIComponent(name)}`);
   }
 
-  async approvals(where: { state?: ApprovalState; limit?: number } = {}): Promise<readonly ApprovalWire[]> {
-    const { approvals } = await this.#line.get<{ readonly approvals: readonly ApprovalWire[] }>("/v1/approvals", where);
+  async approvals(
+    where: { state?: ApprovalState; limit?: number } = {},
+  ): Promise<readonly ApprovalWire[]> {
+    const { approvals } = await this.#line.get<{ readonly approvals: readonly ApprovalWire[] }>(
+      "/v1/approvals",
+      where,
+    );
     return approvals;
   }
   showApproval(id: string): Promise<ApprovalWire> {
@@ -96,7 +125,10 @@ export class PosternClient {
     return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/${verb}`, { reason });
   }
   modify(id: string, edited: JsonObject, reason?: string): Promise<ApprovalWire> {
-    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/modify`, { arguments: edited, reason });
+    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/modify`, {
+      arguments: edited,
+      reason,
+    });
   }
   withdraw(id: string, reason?: string): Promise<ApprovalWire> {
     return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/withdraw`, { reason });
@@ -106,7 +138,19 @@ export class PosternClient {
   }
 
   /** `since` and `until`: ISO 8601. */
-  audit(where: { trace_id?: string; type?: string; tool?: string; outcome?: string; call_id?: string; since?: string; until?: string; after?: number; limit?: number } = {}): Promise<{
+  audit(
+    where: {
+      trace_id?: string;
+      type?: string;
+      tool?: string;
+      outcome?: string;
+      call_id?: string;
+      since?: string;
+      until?: string;
+      after?: number;
+      limit?: number;
+    } = {},
+  ): Promise<{
     events: readonly AuditEvent[];
     next_after?: number;
   }> {
@@ -126,7 +170,9 @@ export class PosternClient {
     return this.#line.get("/v1/controls");
   }
   async controlHistory(): Promise<readonly ControlChangeWire[]> {
-    const { changes } = await this.#line.get<{ readonly changes: readonly ControlChangeWire[] }>("/v1/controls/history");
+    const { changes } = await this.#line.get<{ readonly changes: readonly ControlChangeWire[] }>(
+      "/v1/controls/history",
+    );
     return changes;
   }
   pause(reason?: string): Promise<ControlsWire> {
@@ -164,7 +210,8 @@ class Line {
 
   get<Answer>(path: string, query: Query = {}): Promise<Answer> {
     const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) search.set(name, String(value));
     return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });
   }
 
@@ -179,7 +226,8 @@ class Line {
 
   async *lines(path: string): AsyncGenerator<string> {
     const response = await this.#send(path, { method: "GET" });
-    if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
+    if (!response.ok || response.body === null)
+      throw problemOf(response.status, await response.text());
     let rest = "";
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + piece).split("\n");
@@ -191,7 +239,7 @@ class Line {
 
   async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
     const response = await this.#send(path, init);
-    const text = await response.text();
+    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
     const body = parsed(text);
     const isAnswer = isJsonObject(body) && !Object.hasOwn(body, "error");
     // A call that was refused has a status of its own and an outcome as its body.
@@ -201,19 +249,36 @@ class Line {
 
   async #send(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await this.#carry(new Request(`${this.#url}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${this.#token}` } }));
+      return await this.#carry(
+        new Request(`${this.#url}${path}`, {
+          ...init,
+          headers: { ...init.headers, authorization: `Bearer ${this.#token}` },
+        }),
+      );
     } catch (error) {
-      if (init.signal?.aborted === true) throw error;
-      throw new ClientProblem(0, "unreachable", `No Postern answers at ${this.#url}; start one with \`postern start\`.`, null, error);
+      return this.#cutOff(init, error);
     }
+  }
+
+  /** The server was not there, or went away in the middle of its answer. */
+  #cutOff(init: RequestInit, error: unknown): never {
+    if (init.signal?.aborted === true) throw error;
+    const message = `No Postern answers at ${this.#url}; start one with \`postern start\`.`;
+    throw new ClientProblem(0, "unreachable", message, null, error);
   }
 }
 
 function problemOf(status: number, text: string): ClientProblem {
   const body = parsed(text);
   const error = isJsonObject(body) ? body["error"] : undefined;
-  if (error !== undefined && isJsonObject(error)) return new ClientProblem(status, String(error["code"]), String(error["message"]), body);
-  return new ClientProblem(status, "not_postern", `The server answered ${status} with something that is not Postern's.`, body);
+  if (error !== undefined && isJsonObject(error))
+    return new ClientProblem(status, String(error["code"]), String(error["message"]), body);
+  return new ClientProblem(
+    status,
+    "not_postern",
+    `The server answered ${status} with something that is not Postern's.`,
+    body,
+  );
 }
 
 function parsed(text: string): Json {

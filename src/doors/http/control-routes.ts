@@ -14,8 +14,14 @@ interface SwitchFields extends ReasonFields {
   readonly enabled: boolean;
 }
 
-const autonomyFields: z.ZodType<AutonomyFields> = z.strictObject({ level: autonomy, reason: reason.optional() });
-const switchFields: z.ZodType<SwitchFields> = z.strictObject({ enabled: z.boolean(), reason: reason.optional() });
+const autonomyFields: z.ZodType<AutonomyFields> = z.strictObject({
+  level: autonomy,
+  reason: reason.optional(),
+});
+const switchFields: z.ZodType<SwitchFields> = z.strictObject({
+  enabled: z.boolean(),
+  reason: reason.optional(),
+});
 
 /** The operator's switches (SPEC 18, D30). Who turned one is the token's word. */
 export const controlRoutes: readonly Route[] = [
@@ -35,7 +41,8 @@ export const controlRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: controlHistoryAnswer,
-    run: async ({ runtime }) => answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
+    run: async ({ runtime }) =>
+      answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
   }),
   operatorRoute({
     method: "post",
@@ -44,7 +51,8 @@ export const controlRoutes: readonly Route[] = [
     body: reasonFields,
     query: nothing,
     answers: controlsAnswer,
-    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.pause(by.decider.user, body.reason))),
+    run: async ({ runtime, by, body }) =>
+      answer(controlsToWire(await runtime.controls.pause(by.decider.user, body.reason))),
   }),
   operatorRoute({
     method: "post",
@@ -53,7 +61,8 @@ export const controlRoutes: readonly Route[] = [
     body: reasonFields,
     query: nothing,
     answers: controlsAnswer,
-    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.resume(by.decider.user, body.reason))),
+    run: async ({ runtime, by, body }) =>
+      answer(controlsToWire(await runtime.controls.resume(by.decider.user, body.reason))),
   }),
   operatorRoute({
     method: "post",
@@ -62,7 +71,12 @@ export const controlRoutes: readonly Route[] = [
     body: autonomyFields,
     query: nothing,
     answers: controlsAnswer,
-    run: async ({ runtime, by, body }) => answer(controlsToWire(await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason))),
+    run: async ({ runtime, by, body }) =>
+      answer(
+        controlsToWire(
+          await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason),
+        ),
+      ),
   }),
   operatorRoute({
     method: "post",
@@ -72,7 +86,11 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
-      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason))),
+      answer(
+        controlsToWire(
+          await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason),
+        ),
+      ),
   }),
   operatorRoute({
     method: "post",
@@ -82,6 +100,15 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
-      answer(controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, by.decider.user, body.reason))),
+      answer(
+        controlsToWire(
+          await runtime.controls.setServer(
+            part("name"),
+            body.enabled,
+            by.decider.user,
+            body.reason,
+          ),
+        ),
+      ),
   }),
 ];

@@ -3,7 +3,7 @@ import type { ZodType } from "zod";
 import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalState, CallState } from "../../calls/records.ts";
-import { autonomies } from "../../calls/risk.ts";
+import type { autonomies } from "../../calls/risk.ts";
 import type { ContextWire } from "../wire.ts";
 
 /** The fields of requests, each written once. Strict objects throughout: an unknown field is refused by its name. */
@@ -21,12 +21,21 @@ export const name: ZodType<string> = z
 export const reason: ZodType<string> = z.string().max(2000, "is longer than 2000 characters");
 
 /** Any JSON object, untouched: it was read strictly, and the tool's own schema judges it. */
-export const jsonObject: ZodType<JsonObject> = z.custom<JsonObject>(isJsonObject, "must be a JSON object").openapi({ type: "object", additionalProperties: true });
+export const jsonObject: ZodType<JsonObject> = z
+  .custom<JsonObject>(isJsonObject, "must be a JSON object")
+  .openapi({ type: "object", additionalProperties: true });
 
-export const autonomy: ZodType<Autonomy> = z.enum(["A0", "A1", "A2", "A3", "A4"] satisfies typeof autonomies, "must be A0, A1, A2, A3 or A4");
+export const autonomy: ZodType<Autonomy> = z.enum(
+  ["A0", "A1", "A2", "A3", "A4"] satisfies typeof autonomies,
+  "must be A0, A1, A2, A3 or A4",
+);
 
-export const runId: ZodType<string> = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
-export const traceId: ZodType<string> = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
+export const runId: ZodType<string> = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
+export const traceId: ZodType<string> = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
 
 export interface CallFields extends ContextWire {
   readonly tool: string;
@@ -64,11 +73,34 @@ export const position: ZodType<number> = whole(0, Number.MAX_SAFE_INTEGER);
 
 /** ISO 8601 with its offset, or milliseconds since 1970. */
 export const time: ZodType<number> = z
-  .union([z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)), z.string().regex(/^\d{1,15}$/).transform(Number)])
+  .union([
+    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ])
   .openapi({ type: "string", format: "date-time" });
 
-export const callState: ZodType<CallState> = z.enum(["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"]);
-export const approvalState: ZodType<ApprovalState> = z.enum(["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"]);
+export const callState: ZodType<CallState> = z.enum([
+  "held",
+  "queued",
+  "attempted",
+  "suspended",
+  "ok",
+  "failed",
+  "denied",
+  "unknown",
+]);
+export const approvalState: ZodType<ApprovalState> = z.enum([
+  "pending",
+  "approved",
+  "denied",
+  "skipped",
+  "expired",
+  "withdrawn",
+  "used",
+]);
 
 export interface ReasonFields {
   readonly reason?: string | undefined;

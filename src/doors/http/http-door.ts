@@ -42,11 +42,22 @@ export interface HttpDoorOptions {
 
 export interface HttpDoor {
   /** @param connection who is at the other end, for counting wrong tokens */
-  fetch(request: Request, connection?: { readonly address?: string | undefined }): Promise<Response>;
+  fetch(
+    request: Request,
+    connection?: { readonly address?: string | undefined },
+  ): Promise<Response>;
 }
 
 /** The route table: everything under `/v1`. */
-export const routes: readonly Route[] = [...callRoutes, ...toolRoutes, ...approvalRoutes, ...auditRoutes, ...controlRoutes];
+export const routes: readonly Route[] = [
+  ...callRoutes,
+  ...toolRoutes,
+  ...approvalRoutes,
+  ...auditRoutes,
+  ...controlRoutes,
+];
+
+const tenMebibytes = 10 * 1024 * 1024;
 
 interface Env {
   Bindings: { readonly by: Who };
@@ -63,7 +74,9 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     if (new URL(request.url).pathname === "/healthz") return healthz(request, runtime);
     const header = request.headers.get("authorization");
     const by = credentials.authenticate(header);
-    return by === undefined ? refuseStranger(header, attempts.isTooMany(address)) : app.fetch(request, { by });
+    return by === undefined
+      ? refuseStranger(header, attempts.isTooMany(address))
+      : app.fetch(request, { by });
   };
 
   return {
@@ -77,45 +90,72 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   };
 }
 
-function routed({ runtime, maxBodyBytes = 10 * 1024 * 1024, mcp }: HttpDoorOptions): OpenAPIHono<Env> {
+function routed({ runtime, mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions): OpenAPIHono<Env> {
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: the door's `fetch`
   });
-  app.notFound((context) => problem("route_unknown", `There is nothing at \`${context.req.path.slice(0, 200)}\`; \`/openapi.json\` lists what there is.`));
-  const document = describeRoutes(app, routes);
-  app.get("/openapi.json", () => answer(document));
+  app.notFound(({ req }) =>
+    problem(
+      "route_unknown",
+      `There is nothing at \`${req.path.slice(0, 200)}\`; \`/openapi.json\` lists what there is.`,
+    ),
+  );
+  let document: object | undefined;
+  app.get("/openapi.json", () => {
+    document ??= describeRoutes(app, routes);
+    return answer(document);
+  });
   for (const route of routes) {
-    app.on(route.method, patternOf(route.path), (context) => {
-      const parts = new Map(Object.entries<string>(context.req.param()));
-      const odd = [...parts].find(([, part]) => !name.safeParse(part).success);
-      if (odd !== undefined) return problem("request_invalid", `The \`${odd[0]}\` in the path is longer than 256 characters or holds a control character.`);
-      return route.handle({
-        runtime,
-        by: context.env.by,
-        read: () => readJson(context.req.raw, maxBodyBytes),
-        search: new URL(context.req.url).searchParams,
-        part: (name) => parts.get(name) ?? "",
-        headers: context.req.raw.headers,
-        signal: context.req.raw.signal,
-      });
-    });
+    app.on(route.method, patternOf(route.path), (context) =>
+      handle(route, context, runtime, maxBodyBytes),
+    );
   }
-  const toMcp = (context: Context<Env>): Promise<Response> =>
-    forwardToMcp(mcp, context.req.raw, context.env.by, context.req.param("server"), maxBodyBytes);
+  const toMcp = ({ req, env }: Context<Env>): Promise<Response> =>
+    forwardToMcp(mcp, req.raw, env.by, req.param("server"), maxBodyBytes);
   app.all("/mcp", toMcp).all("/mcp/:server", toMcp);
   refuseOtherMethods(app);
   return app;
 }
 
+function handle(
+  route: Route,
+  { req, env }: Context<Env>,
+  runtime: Runtime,
+  maxBodyBytes: number,
+): Promise<Response> | Response {
+  const parts = new Map(Object.entries<string>(req.param()));
+  const odd = [...parts].find(([, part]) => !name.safeParse(part).success);
+  if (odd !== undefined) {
+    return problem(
+      "request_invalid",
+      `The \`${odd[0]}\` in the path is longer than 256 characters or holds a control character.`,
+    );
+  }
+  return route.handle({
+    runtime,
+    by: env.by,
+    read: () => readJson(req.raw, maxBodyBytes),
+    search: new URL(req.url).searchParams,
+    part: (name) => parts.get(name) ?? "",
+    headers: req.raw.headers,
+    signal: req.raw.signal,
+  });
+}
+
 /** After all routes: a path that is known, with a method that is not. */
 function refuseOtherMethods(app: OpenAPIHono<Env>): void {
   const allowed = new Map<string, string[]>([["/openapi.json", ["GET"]]]);
-  for (const { method, path } of routes) allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
+  for (const { method, path } of routes)
+    allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
   for (const [path, methods] of allowed) {
     const allow = methods.join(", ");
     app.all(patternOf(path), (context) =>
-      problem("method_not_allowed", `\`${context.req.method}\` does nothing here; it takes ${allow}.`, { headers: { allow } }),
+      problem(
+        "method_not_allowed",
+        `\`${context.req.method}\` does nothing here; it takes ${allow}.`,
+        { headers: { allow } },
+      ),
     );
   }
 }
@@ -134,17 +174,35 @@ function healthz(request: Request, runtime: Runtime): Response {
 }
 
 function refuseStranger(header: string | null, isTooMany: boolean): Response {
-  if (isTooMany) return problem("too_many_attempts", "Too many wrong tokens; wait a second.", { headers: { "retry-after": "1" } });
+  if (isTooMany)
+    return problem("too_many_attempts", "Too many wrong tokens; wait a second.", {
+      headers: { "retry-after": "1" },
+    });
   const headers = { "www-authenticate": "Bearer" };
-  if (header === null) return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", { headers });
-  return problem("token_invalid", "This token is not known here; the tokens are in the data folder.", { headers });
+  if (header === null)
+    return problem(
+      "token_missing",
+      "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.",
+      { headers },
+    );
+  return problem(
+    "token_invalid",
+    "This token is not known here; the tokens are in the data folder.",
+    { headers },
+  );
 }
 
 function failed(request: Request, error: unknown, log: HttpDoorOptions["log"]): Response {
   if (request.signal.aborted) return new Response(null, { status: 499 }); // nobody is there to read it
   const traceId = newTraceId();
-  log?.("A request failed inside.", { trace_id: traceId, path: new URL(request.url).pathname, error: messageOf(error) });
-  return problem("internal", "Something went wrong inside; the log has more under this trace id.", { traceId });
+  log?.("A request failed inside.", {
+    trace_id: traceId,
+    path: new URL(request.url).pathname,
+    error: messageOf(error),
+  });
+  return problem("internal", "Something went wrong inside; the log has more under this trace id.", {
+    traceId,
+  });
 }
 
 /** For every answer, whoever made it: nothing is kept by caches, guessed at, run, framed or read by other sites. */
@@ -159,6 +217,7 @@ const securityHeaders: Readonly<Record<string, string>> = {
 function secured(response: Response): Response {
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
-  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
+  for (const name of [...headers.keys()])
+    if (name.startsWith("access-control-")) headers.delete(name);
   return new Response(response.body, { status: response.status, headers });
 }

@@ -4,17 +4,30 @@ import { problemAnswer } from "./answer-schemas.ts";
 import { nothing, type Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
-export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: readonly Route[]): object {
-  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+export function describeRoutes<E extends Env>(
+  app: OpenAPIHono<E>,
+  routes: readonly Route[],
+): object {
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", {
+    type: "http",
+    scheme: "bearer",
+  });
   for (const route of routes) app.openAPIRegistry.registerPath(configOf(route));
   return app.getOpenAPI31Document({
     openapi: "3.1.0",
-    info: { title: "Postern", version: "1", description: "The gate that every tool call of every agent passes." },
+    info: {
+      title: "Postern",
+      version: "1",
+      description: "The gate that every tool call of every agent passes.",
+    },
   });
 }
 
 function configOf(route: Route): RouteConfig {
-  const good = typeof route.answers === "string" ? { [route.answers]: { schema: { type: "string" as const } } } : { "application/json": { schema: route.answers } };
+  const good =
+    typeof route.answers === "string"
+      ? { [route.answers]: { schema: { type: "string" as const } } }
+      : { "application/json": { schema: route.answers } };
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   return {
     method: route.method,
@@ -22,14 +35,24 @@ function configOf(route: Route): RouteConfig {
     summary: route.summary,
     description: route.may === "operator" ? "Needs the operator's token." : "Either token.",
     security: [{ token: [] }],
-    parameters: names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+    parameters: names.map((name) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
     request: {
       ...(route.query instanceof z.ZodObject && { query: route.query }),
-      ...(route.body !== nothing && { body: { content: { "application/json": { schema: route.body } } } }),
+      ...(route.body !== nothing && {
+        body: { content: { "application/json": { schema: route.body } } },
+      }),
     },
     responses: {
       200: { description: "Done.", content: good },
-      default: { description: "Refused: `error.code` says why.", content: { "application/json": { schema: problemAnswer } } },
+      default: {
+        description: "Refused: `error.code` says why.",
+        content: { "application/json": { schema: problemAnswer } },
+      },
     },
   };
 }

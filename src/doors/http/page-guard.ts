@@ -10,7 +10,10 @@ export function refusePage(request: Request, hosts: readonly string[]): Response
   const url = new URL(request.url);
   const host = request.headers.get("host") ?? url.host;
   if (!hosts.includes(host) || new URL(`http://${host}`).host !== url.host) {
-    return problem("host_refused", `This server is not \`${shown(host)}\`; call it by one of: ${hosts.join(", ")}.`);
+    return problem(
+      "host_refused",
+      `This server is not \`${shown(host)}\`; call it by one of: ${hosts.join(", ")}.`,
+    );
   }
   const origin = request.headers.get("origin");
   if (origin !== null && origin !== `${url.protocol}//${host}`) {
@@ -18,7 +21,10 @@ export function refusePage(request: Request, hosts: readonly string[]): Response
   }
   const site = request.headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") {
-    return problem("page_refused", `A page of another site may not call this server (Sec-Fetch-Site: \`${shown(site)}\`).`);
+    return problem(
+      "page_refused",
+      `A page of another site may not call this server (Sec-Fetch-Site: \`${shown(site)}\`).`,
+    );
   }
   return undefined;
 }

@@ -17,7 +17,8 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
   if (type === null) return { refused: wrongType("of no type") };
   const parsed = parseStrict(text.value);
   if ("value" in parsed) return parsed;
-  const details = parsed.position === undefined ? undefined : { details: { position: parsed.position } };
+  const details =
+    parsed.position === undefined ? undefined : { details: { position: parsed.position } };
   return { refused: problem("json_invalid", parsed.problem, details) };
 }
 
@@ -54,11 +55,16 @@ export function isJson(contentType: string | null): boolean {
 }
 
 function wrongType(type: string): Response {
-  return problem("content_type_refused", `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`);
+  return problem(
+    "content_type_refused",
+    `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`,
+  );
 }
 
 function tooLarge(maxBytes: number): Response {
-  return problem("body_too_large", `The body is larger than ${maxBytes} bytes; keep large data as an artifact and name it.`, {
-    headers: { connection: "close" },
-  });
+  // Without `Connection: close`: the server then drains a while, so that a client that is still sending hears the answer.
+  return problem(
+    "body_too_large",
+    `The body is larger than ${maxBytes} bytes; keep large data as an artifact and name it.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
@@ -27,16 +27,29 @@ beforeEach(() => serve(stubRuntime().runtime));
 afterEach(stop);
 
 /** A body sent piece by piece; resolves with what was answered, while the rest may still be on its way. */
-function upload(totalBytes: number, withLength: boolean): Promise<{ status: number; sentBytes: number }> {
+function upload(
+  totalBytes: number,
+  withLength: boolean,
+): Promise<{ status: number; sentBytes: number }> {
   const piece = Buffer.alloc(64 * 1024, "x");
+  const keepAlive = new Agent({ keepAlive: true }); // as curl and fetch do; with `Connection: close` a client may be cut off first
   return new Promise((resolve, reject) => {
     let sentBytes = 0;
-    const headers = { authorization: `Bearer ${house.tokens.agent}`, "content-type": "application/json", ...(withLength && { "content-length": String(totalBytes) }) };
-    const sending = httpRequest(`${listening.url}/v1/calls`, { method: "POST", headers, agent: false }, (response) => {
-      response.resume();
-      sending.destroy();
-      resolve({ status: response.statusCode ?? 0, sentBytes });
-    });
+    const headers = {
+      authorization: `Bearer ${house.tokens.agent}`,
+      "content-type": "application/json",
+      ...(withLength && { "content-length": String(totalBytes) }),
+    };
+    const sending = httpRequest(
+      `${listening.url}/v1/calls`,
+      { method: "POST", headers, agent: keepAlive },
+      (response) => {
+        response.resume();
+        sending.destroy();
+        keepAlive.destroy();
+        resolve({ status: response.statusCode ?? 0, sentBytes });
+      },
+    );
     sending.on("error", reject);
     const send = (): void => {
       while (sentBytes < totalBytes && !sending.destroyed) {
@@ -49,17 +62,23 @@ function upload(totalBytes: number, withLength: boolean): Promise<{ status: numb
   });
 }
 
-it.each([[true], [false]])("refuses a body of 200 MB while it is being sent, in bounded memory (announced: %s)", async (withLength) => {
-  const before = process.memoryUsage().rss;
-  const { status, sentBytes } = await upload(200 * 1024 * 1024, withLength);
-  expect(status).toBe(413);
-  expect(sentBytes).toBeLessThan(100 * 1024 * 1024);
-  expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
-  expect((await agent.health()).status).toBe("ok");
-});
+it.each([[true], [false]])(
+  "refuses a body of 200 MB while it is being sent, in bounded memory (announced: %s)",
+  async (withLength) => {
+    const before = process.memoryUsage().rss;
+    const { status, sentBytes } = await upload(200 * 1024 * 1024, withLength);
+    expect(status).toBe(413);
+    expect(sentBytes).toBeLessThan(100 * 1024 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+    expect((await agent.health()).status).toBe("ok");
+  },
+);
 
 it("takes a body just below the limit", async () => {
-  const outcome = await agent.call({ tool: "echo", arguments: { it: "x".repeat(9 * 1024 * 1024) } });
+  const outcome = await agent.call({
+    tool: "echo",
+    arguments: { it: "x".repeat(9 * 1024 * 1024) },
+  });
   expect(outcome.status).toBe("ok");
 });
 
@@ -96,12 +115,30 @@ it("answers what is not HTTP, and a Host that is none, in its own form", async (
       });
       socket.on("close", () => resolve(heard));
     });
-  expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 .*request_invalid/s);
-  expect(await say("GET /v1/tools HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 4\d\d .*"error"/s);
-  expect(await say("GET /v1/tools HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 400/);
-  expect(await say("GET http://evil.example/v1/tools HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 421/);
-  expect(await say(`GET http://evil.example/v1/tools HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 421/);
-  expect(await say(`GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 4\d\d/);
+  expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(
+    /^HTTP\/1.1 400 .*request_invalid/s,
+  );
+  expect(await say("GET /v1/tools HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toMatch(
+    /^HTTP\/1.1 4\d\d .*"error"/s,
+  );
+  expect(await say("GET /v1/tools HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(
+    /^HTTP\/1.1 400/,
+  );
+  expect(
+    await say(
+      "GET http://evil.example/v1/tools HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+    ),
+  ).toMatch(/^HTTP\/1.1 421/);
+  expect(
+    await say(
+      `GET http://evil.example/v1/tools HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nConnection: close\r\n\r\n`,
+    ),
+  ).toMatch(/^HTTP\/1.1 421/);
+  expect(
+    await say(
+      `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+    ),
+  ).toMatch(/^HTTP\/1.1 4\d\d/);
 });
 
 it("says which port is taken and what to do", async () => {
@@ -109,13 +146,24 @@ it("says which port is taken and what to do", async () => {
 });
 
 it("gives the client outcomes, records and lines as they were sent", async () => {
-  expect(await agent.call({ tool: "echo" })).toMatchObject({ status: "ok", call_id: "call_1", text: "done" });
+  expect(await agent.call({ tool: "echo" })).toMatchObject({
+    status: "ok",
+    call_id: "call_1",
+    text: "done",
+  });
   expect(await operator.approvals({ state: "pending" })).toMatchObject([{ approval_id: "apr_1" }]);
   expect(await operator.decide("apr_1", "approve", "fine")).toMatchObject({ status: "approved" });
-  expect(await operator.controls()).toEqual({ paused: false, autonomy: "A2", off_tools: [], off_servers: [] });
+  expect(await operator.controls()).toEqual({
+    paused: false,
+    autonomy: "A2",
+    off_tools: [],
+    off_servers: [],
+  });
   expect(await operator.pause()).toMatchObject({ paused: true });
   expect(await operator.verifyAudit()).toMatchObject({ intact: true });
-  expect(await Array.fromAsync(operator.exportAudit())).toEqual(["one", "two"]);
+  const lines: string[] = [];
+  for await (const line of operator.exportAudit()) lines.push(line);
+  expect(lines).toEqual(["one", "two"]);
 });
 
 it("throws a problem with its code for what the server does not take, and gives a refused call as an outcome", async () => {
@@ -123,8 +171,13 @@ it("throws a problem with its code for what the server does not take, and gives 
   expect(refused).toBeInstanceOf(ClientProblem);
   expect(refused).toMatchObject({ status: 403, code: "operator_only" });
   await stop();
-  await serve(stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime);
-  expect(await agent.call({ tool: "drop" })).toMatchObject({ status: "denied", refusal: { code: "blocked" } });
+  await serve(
+    stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime,
+  );
+  expect(await agent.call({ tool: "drop" })).toMatchObject({
+    status: "denied",
+    refusal: { code: "blocked" },
+  });
 });
 
 it("throws a problem for a server that is not there", async () => {

@@ -1,6 +1,6 @@
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { problem } from "./answers.ts";
 import type { HttpDoor } from "./http-door.ts";
@@ -26,29 +26,45 @@ export function loopbackHosts(port: number): readonly string[] {
 }
 
 /** @throws RuntimeFault `port_taken`, `listen_failed` */
-export async function listen({ door, host = "127.0.0.1", port }: ListenOptions): Promise<Listening> {
-  const server = createServer(door);
+export async function listen({
+  door,
+  host = "127.0.0.1",
+  port,
+}: ListenOptions): Promise<Listening> {
+  const server = serverOf(door);
   await bound(server, host, port);
   const address = server.address();
   const listeningPort = isAddress(address) ? address.port : port;
   const name = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${name}:${listeningPort}`, port: listeningPort, close: (graceMs = 5_000) => closed(server, graceMs) };
+  return {
+    url: `http://${name}:${listeningPort}`,
+    port: listeningPort,
+    close: (graceMs = 5_000) => closed(server, graceMs),
+  };
 }
 
-function createServer(door: HttpDoor): Server {
-  const server = createAdaptorServer({
-    // The server gives Node's own request and response beside the standard ones.
-    fetch: (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
-    overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
-    serverOptions: {
-      headersTimeout: 10_000,
-      // A caller may hold the line for a person, but not while sending its request.
-      requestTimeout: 60_000,
-      keepAliveTimeout: 5_000,
-      maxHeaderSize: 16_384,
+function serverOf(door: HttpDoor): Server {
+  // The server gives Node's own request beside the standard one.
+  const listener = getRequestListener(
+    (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
+    {
+      overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
+      // The door never throws: what comes here is a request line or a Host that makes no address.
+      errorHandler: () =>
+        problem(
+          "request_invalid",
+          "The request's target and `Host` make no address of this server.",
+        ),
     },
-  }) as Server; // plain HTTP/1.1, because no other `createServer` was given
-  server.maxRequestsPerSocket = 10_000;
+  );
+  // A caller may hold the line for a person as long as it likes, but not while it sends its request.
+  const limits = {
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 5_000,
+    maxHeaderSize: 16_384,
+  };
+  const server = createServer(limits, listener);
   server.on("clientError", refuseGarbage);
   return server;
 }
@@ -56,8 +72,12 @@ function createServer(door: HttpDoor): Server {
 /** What is not HTTP at all gets an answer in the same form, and the line is cut. */
 function refuseGarbage(_: Error, socket: Socket): void {
   if (!socket.writable) return void socket.destroy();
-  const body = JSON.stringify({ error: { code: "request_invalid", message: "This is not an HTTP request." } });
-  socket.end(`HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+  const body = JSON.stringify({
+    error: { code: "request_invalid", message: "This is not an HTTP request." },
+  });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 function bound(server: Server, host: string, port: number): Promise<void> {
@@ -69,9 +89,17 @@ function bound(server: Server, host: string, port: number): Promise<void> {
 
 function listenFault(error: NodeJS.ErrnoException, host: string, port: number): RuntimeFault {
   if (error.code === "EADDRINUSE") {
-    return new RuntimeFault("port_taken", `Port ${port} on ${host} is taken; stop what uses it or choose another with \`--port\`.`, { cause: error });
+    return new RuntimeFault(
+      "port_taken",
+      `Port ${port} on ${host} is taken; stop what uses it or choose another with \`--port\`.`,
+      { cause: error },
+    );
   }
-  return new RuntimeFault("listen_failed", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, { cause: error });
+  return new RuntimeFault(
+    "listen_failed",
+    `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`,
+    { cause: error },
+  );
 }
 
 function closed(server: Server, graceMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import { RuntimeFault } from "../../calls/fault.ts";
 import type { Runtime } from "../../face.ts";
 import type { Action } from "../../tools/tool.ts";
 import type { Who } from "../credentials.ts";
-import { type ToolWire, toolToWire } from "../wire-tools.ts";
+import { healthToWire, type ToolWire, toolToWire } from "../wire-tools.ts";
 import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { name } from "./fields.ts";
@@ -14,7 +14,10 @@ interface ArtifactQuery {
   readonly user?: string | undefined;
 }
 
-const artifactQuery: z.ZodType<ArtifactQuery> = z.strictObject({ agent: name.optional(), user: name.optional() });
+const artifactQuery: z.ZodType<ArtifactQuery> = z.strictObject({
+  agent: name.optional(),
+  user: name.optional(),
+});
 
 export const toolRoutes: readonly Route[] = [
   route({
@@ -24,7 +27,8 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: toolsAnswer,
-    run: ({ runtime, by }) => answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
+    run: ({ runtime, by }) =>
+      answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
   }),
   route({
     method: "get",
@@ -35,14 +39,19 @@ export const toolRoutes: readonly Route[] = [
     answers: toolAnswer,
     run: ({ runtime, by, part }) => {
       const actions = offeredTo(runtime, by).filter(({ tool }) => tool === part("name"));
-      if (actions.length === 0) return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
-      return answer({ tool: part("name"), actions: actions.map((action) => describe(runtime, action)) });
+      if (actions.length === 0)
+        return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
+      return answer({
+        tool: part("name"),
+        actions: actions.map((action) => describe(runtime, action)),
+      });
     },
   }),
   route({
     method: "get",
     path: "/v1/artifacts/{digest}",
-    summary: "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
+    summary:
+      "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
     body: nothing,
     query: artifactQuery,
     answers: "application/octet-stream",
@@ -55,7 +64,7 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: healthAnswer,
-    run: ({ runtime }) => answer(runtime.health()),
+    run: ({ runtime }) => answer(healthToWire(runtime.health())),
   }),
 ];
 
@@ -65,17 +74,31 @@ function offeredTo(runtime: Runtime, by: Who): readonly Action[] {
 }
 
 function describe(runtime: Runtime, action: Action): ToolWire {
-  return toolToWire(action, { unavailable: runtime.tools.unavailable(action) });
+  return toolToWire(action, {
+    health: runtime.tools.get(action.tool)?.health,
+    unavailable: runtime.tools.unavailable(action),
+  });
 }
 
-async function sendArtifact(runtime: Runtime, by: Who, digest: string, query: ArtifactQuery): Promise<Response> {
+async function sendArtifact(
+  runtime: Runtime,
+  by: Who,
+  digest: string,
+  query: ArtifactQuery,
+): Promise<Response> {
   const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
   if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
   if (by.role === "agent" && (query.agent !== undefined || query.user !== undefined)) {
-    return problem("request_invalid", "Only an operator may name whose artifact it is; leave `agent` and `user` out.");
+    return problem(
+      "request_invalid",
+      "Only an operator may name whose artifact it is; leave `agent` and `user` out.",
+    );
   }
   const { tenant } = by.principal;
-  const named = query.agent === undefined ? undefined : { tenant, agent: query.agent, ...(query.user !== undefined && { user: query.user }) };
+  const named =
+    query.agent === undefined
+      ? undefined
+      : { tenant, agent: query.agent, ...(query.user !== undefined && { user: query.user }) };
   try {
     const { meta, bytes } = await runtime.artifacts.open(digest, named ?? by.principal);
     return new Response(Buffer.from(bytes), { headers: artifactHeaders(digest, meta.mediaType) });

@@ -9,28 +9,50 @@ import type { Who } from "../credentials.ts";
  * it: every route answers the same 404 for both.
  */
 export function sees(by: Who, owner: Principal): boolean {
-  return owner.tenant === by.principal.tenant && (by.role === "operator" || owner.agent === by.principal.agent);
+  return (
+    owner.tenant === by.principal.tenant &&
+    (by.role === "operator" || owner.agent === by.principal.agent)
+  );
 }
 
-export async function visibleCall(runtime: Runtime, by: Who, id: string): Promise<CallRecord | undefined> {
+export async function visibleCall(
+  runtime: Runtime,
+  by: Who,
+  id: string,
+): Promise<CallRecord | undefined> {
   const record = await runtime.calls.get(id);
   return record !== undefined && sees(by, record.call.authority.principal) ? record : undefined;
 }
 
-export async function visibleApproval(runtime: Runtime, by: Who, id: string): Promise<ApprovalRecord | undefined> {
+export async function visibleApproval(
+  runtime: Runtime,
+  by: Who,
+  id: string,
+): Promise<ApprovalRecord | undefined> {
   const approval = await runtime.approvals.get(id);
   return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
 }
 
 /** Pages on until the limit is full, because the store knows tenants but not whose token asks. */
-export async function visibleCalls(runtime: Runtime, by: Who, where: CallFilter, limit: number): Promise<readonly CallRecord[]> {
+export async function visibleCalls(
+  runtime: Runtime,
+  by: Who,
+  where: CallFilter,
+  limit: number,
+): Promise<readonly CallRecord[]> {
   const found: CallRecord[] = [];
   let before = where.before;
   for (;;) {
-    const page = await runtime.calls.list({ ...where, tenant: by.principal.tenant, limit, ...(before !== undefined && { before }) });
+    const page = await runtime.calls.list({
+      ...where,
+      tenant: by.principal.tenant,
+      limit,
+      ...(before !== undefined && { before }),
+    });
     found.push(...page.filter((record) => sees(by, record.call.authority.principal)));
     const last = page.at(-1);
-    if (found.length >= limit || page.length < limit || last === undefined) return found.slice(0, limit);
+    if (found.length >= limit || page.length < limit || last === undefined)
+      return found.slice(0, limit);
     before = last.call.number;
   }
 }
@@ -38,8 +60,17 @@ export async function visibleCalls(runtime: Runtime, by: Who, where: CallFilter,
 /** More than anyone waits for; an agent's own are picked from them. */
 const mostApprovals = 10_000;
 
-export async function visibleApprovals(runtime: Runtime, by: Who, where: ApprovalFilter, limit: number): Promise<readonly ApprovalRecord[]> {
+export async function visibleApprovals(
+  runtime: Runtime,
+  by: Who,
+  where: ApprovalFilter,
+  limit: number,
+): Promise<readonly ApprovalRecord[]> {
   const { tenant } = by.principal;
-  const all = await runtime.approvals.list({ ...where, tenant, limit: by.role === "operator" ? limit : mostApprovals });
+  const all = await runtime.approvals.list({
+    ...where,
+    tenant,
+    limit: by.role === "operator" ? limit : mostApprovals,
+  });
   return all.filter((approval) => sees(by, approval.principal)).slice(0, limit);
 }

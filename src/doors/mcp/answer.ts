@@ -7,7 +7,10 @@ export function answerOf(outcome: ToolOutcome, tool: string): CallToolResult {
   const asked = awaited(outcome);
   const structured = asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked);
   return {
-    content: asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked) }],
+    content:
+      asked === undefined
+        ? outcome.content.map(blockOf)
+        : [{ type: "text", text: pendingText(tool, asked) }],
     ...(structured !== undefined && { structuredContent: structured }),
     isError: outcome.status !== "ok",
     _meta: {
@@ -31,7 +34,9 @@ function awaited({ status, approvalId, expiresAt, refusal }: ToolOutcome): Await
   const details = isJsonObject(refusal?.details) ? refusal.details : {};
   const id = approvalId ?? details["approval_id"];
   const until = expiresAt === undefined ? details["expires_at"] : new Date(expiresAt).toISOString();
-  return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
+  return typeof id === "string"
+    ? { id, expiresAt: typeof until === "string" ? until : undefined }
+    : undefined;
 }
 
 function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: Awaited): JsonObject {
@@ -57,7 +62,14 @@ function howTo(id: string): string {
 function structuredOf({ status, refusal, structured, preview }: ToolOutcome): Json | undefined {
   if (refusal !== undefined) {
     const { code, message, retry, details } = refusal;
-    return { status, code, message, retry, ...(details !== undefined && { details }), ...(structured !== undefined && { structured }) };
+    return {
+      status,
+      code,
+      message,
+      retry,
+      ...(details !== undefined && { details }),
+      ...(structured !== undefined && { structured }),
+    };
   }
   return preview === undefined ? structured : { status, preview: preview as unknown as Json }; // a preview is plain JSON
 }
@@ -74,18 +86,38 @@ function blockOf(block: ContentBlock): McpBlock {
       const { uri, mediaType, text, data } = block;
       const described = { uri, ...(mediaType !== undefined && { mimeType: mediaType }) };
       if (text !== undefined) return { type: "resource", resource: { ...described, text } };
-      return data === undefined ? { type: "resource_link", name: uri, ...described } : { type: "resource", resource: { ...described, blob: data } };
+      return data === undefined
+        ? { type: "resource_link", name: uri, ...described }
+        : { type: "resource", resource: { ...described, blob: data } };
     }
     case "link": {
       const { uri, name, mediaType } = block;
-      return { type: "resource_link", uri, name: name ?? uri, ...(mediaType !== undefined && { mimeType: mediaType }) };
+      return {
+        type: "resource_link",
+        uri,
+        name: name ?? uri,
+        ...(mediaType !== undefined && { mimeType: mediaType }),
+      };
     }
   }
 }
 
 /** Bytes that were kept instead of sent are linked: a later call names them as `{"$artifact": digest}`. */
 function mediaOf({ type, mediaType, data, artifact, name }: MediaBlock): McpBlock {
-  if (data === undefined) return { type: "resource_link", uri: `artifact:${artifact ?? ""}`, name: name ?? "artifact", mimeType: mediaType };
+  if (data === undefined)
+    return {
+      type: "resource_link",
+      uri: `artifact:${artifact ?? ""}`,
+      name: name ?? "artifact",
+      mimeType: mediaType,
+    };
   if (type !== "file") return { type, mimeType: mediaType, data };
-  return { type: "resource", resource: { uri: `file:${encodeURIComponent(name ?? "file")}`, mimeType: mediaType, blob: data } };
+  return {
+    type: "resource",
+    resource: {
+      uri: `file:${encodeURIComponent(name ?? "file")}`,
+      mimeType: mediaType,
+      blob: data,
+    },
+  };
 }

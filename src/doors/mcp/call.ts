@@ -1,9 +1,15 @@
-import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
+import type {
+  CallToolRequest,
+  CallToolResult,
+  ProgressToken,
+  ServerContext,
+} from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { answerOf } from "./answer.ts";
+import { withBytes } from "./media.ts";
 import { targetOf } from "./offer.ts";
 import type { Visit } from "./visit.ts";
 import type { Windows } from "./windows.ts";
@@ -20,30 +26,52 @@ export interface CallParts {
 }
 
 /** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
-export async function callTool(request: CallToolRequest, context: ServerContext, visit: Visit, parts: CallParts): Promise<CallToolResult> {
+export async function callTool(
+  request: CallToolRequest,
+  context: ServerContext,
+  visit: Visit,
+  parts: CallParts,
+): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
   const { progressToken, "postern/idempotency-key": key } = context.mcpReq._meta ?? {};
   if (key !== undefined && (typeof key !== "string" || key === "" || key.length > 256)) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "`_meta[\"postern/idempotency-key\"]` must be a text of 1 to 256 characters.");
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      '`_meta["postern/idempotency-key"]` must be a text of 1 to 256 characters.',
+    );
   }
-  const listener = progressToken === undefined ? undefined : new Heartbeat(context, progressToken, parts.clock);
+  const listener =
+    progressToken === undefined ? undefined : new Heartbeat(context, progressToken, parts.clock);
   try {
     const outcome = await parts.windows.use(context.sessionId ?? "", visit.caller, (session) =>
       session.invoke(
         { ...targetOf(parts.runtime, visit, name), arguments: given as JsonObject }, // it was read from JSON
         {
           patience: "wait",
-          approvalWaitMs: listener === undefined ? parts.approvalWaitMs : Math.max(listenerWaitMs, parts.approvalWaitMs),
+          approvalWaitMs:
+            listener === undefined
+              ? parts.approvalWaitMs
+              : Math.max(listenerWaitMs, parts.approvalWaitMs),
           signal: context.mcpReq.signal,
           ...(typeof key === "string" && { idempotencyKey: key }),
           ...(listener !== undefined && { onProgress: (content) => listener.tell(content) }),
         },
       ),
     );
-    const answer = answerOf(outcome, name);
+    const content = await withBytes(
+      outcome.content,
+      parts.runtime.artifacts,
+      visit.caller.principal,
+    );
+    const answer = answerOf({ ...outcome, content }, name);
     // Before 2026-07-28 structured content is an object; anything else is in the text already.
     const isModern = context.mcpReq.envelope !== undefined;
-    if (isModern || answer.structuredContent === undefined || isJsonObject(answer.structuredContent)) return answer;
+    if (
+      isModern ||
+      answer.structuredContent === undefined ||
+      isJsonObject(answer.structuredContent)
+    )
+      return answer;
     const { structuredContent: _, ...plain } = answer;
     return plain;
   } finally {

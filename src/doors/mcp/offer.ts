@@ -2,11 +2,9 @@ import type { Tool } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { Action } from "../../tools/tool.ts";
+import { ownNameOf } from "../../tools/upstream/adapter.ts";
 import { publicName } from "../../tools/upstream/names.ts";
 import type { Visit } from "./visit.ts";
-
-/** The server's own name for a tool of ours, when it has one. */
-export type OwnName = (tool: string) => string | undefined;
 
 /** Where a name leads. Not necessarily to a tool that exists: the gates say that, and count it. */
 export interface Target {
@@ -15,31 +13,43 @@ export interface Target {
 }
 
 /** What this caller may see here, in the order of the names: the same list for the same rights, whatever came first. */
-export function listed(runtime: Runtime, { caller, server }: Visit, ownName: OwnName): Tool[] {
-  const actions = runtime.offered(caller.principal).filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server));
+export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
+  const actions = runtime
+    .offered(caller.principal)
+    .filter(
+      ({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server),
+    );
   return actions
-    .map((action) => describe(action, server === undefined ? openName(action) : localName(action, server, ownName)))
+    .map((action) =>
+      describe(action, server === undefined ? openName(action) : localName(runtime, action)),
+    )
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Names lead by table: an action is found by making its name, never by taking one apart. */
 export function targetOf(runtime: Runtime, { server }: Visit, name: string): Target {
-  const nowhere: Target = { tool: server === undefined ? name : `${server}/${name}`, action: "default" }; // no registered name has a slash
+  const nowhere: Target = {
+    tool: server === undefined ? name : `${server}/${name}`,
+    action: "default",
+  }; // no registered name has a slash
   if (server === undefined) {
     if (runtime.tools.has(name)) return { tool: name, action: "default" };
     const action = runtime.offered().find((offered) => openName(offered) === name);
     return action === undefined ? nowhere : { tool: action.tool, action: action.name };
   }
   const tool = publicName(server, name);
-  return runtime.tools.find(tool, "default")?.facts.server === server ? { tool, action: "default" } : nowhere;
+  return runtime.tools.find(tool, "default")?.facts.server === server
+    ? { tool, action: "default" }
+    : nowhere;
 }
 
 function openName({ tool, name }: Action): string {
   return name === "default" ? tool : publicName(tool, name);
 }
 
-function localName({ tool }: Action, server: string, ownName: OwnName): string {
-  return ownName(tool) ?? (tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool);
+function localName({ tools }: Runtime, { tool }: Action): string {
+  const registered = tools.toolNamed(tool);
+  return (registered && ownNameOf(registered)) ?? tool;
 }
 
 /** Without an output schema: what goes back may be redacted, cut or refused, so nothing is promised about it. */
@@ -50,7 +60,11 @@ function describe(action: Action, name: string): Tool {
     ...(title !== undefined && { title }),
     description,
     inputSchema: schemaOf(inputSchema),
-    annotations: { readOnlyHint: facts.effects === "read", destructiveHint: facts.effects === "destructive", idempotentHint: idempotent },
+    annotations: {
+      readOnlyHint: facts.effects === "read",
+      destructiveHint: facts.effects === "destructive",
+      idempotentHint: idempotent,
+    },
     _meta: { "postern/risk": facts.risk },
   };
 }

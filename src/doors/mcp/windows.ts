@@ -27,7 +27,11 @@ export class Windows {
   }
 
   /** @param client whose budget it is: an MCP session, or "" for all requests of a caller that has none */
-  async use<T>(client: string, caller: McpCaller, call: (session: RuntimeSession) => Promise<T>): Promise<T> {
+  async use<T>(
+    client: string,
+    caller: McpCaller,
+    call: (session: RuntimeSession) => Promise<T>,
+  ): Promise<T> {
     const window = this.#window(`${client}\n${callerKey(caller)}`, caller);
     window.users += 1;
     try {
@@ -48,9 +52,14 @@ export class Windows {
     if (known !== undefined && now <= known.lastCallAt) return known;
     for (const [old, window] of this.#open) if (now > window.lastCallAt) this.#end(old, window);
     const { principal, scopes, autonomy } = caller;
-    const session = this.#runtime.openSession(directLimits, { principal, scopes, ...(autonomy !== undefined && { autonomy }) });
+    const session = this.#runtime.openSession(directLimits, {
+      principal,
+      scopes,
+      ...(autonomy !== undefined && { autonomy }),
+    });
     const { totalTimeoutMs, callTimeoutMs, approvalWaitMs } = session.limits;
-    const lastCallAt = now + totalTimeoutMs - Math.min(totalTimeoutMs / 2, callTimeoutMs + approvalWaitMs);
+    const lastCallAt =
+      now + totalTimeoutMs - Math.min(totalTimeoutMs / 2, callTimeoutMs + approvalWaitMs);
     const window: Window = { session, lastCallAt, users: 0, over: false };
     this.#open.set(key, window);
     return window;

@@ -1,11 +1,217 @@
-import { mkdtempSync } from "node:fs";
+import { closeSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { all, approvalOf, callOf, claimOf, decideOf, holdOf, hourMs, note, recordOf, settleOf, spellPlainly } from "../../../test/contracts/records.ts";
 import { storeContract } from "../../../test/contracts/store-contract.ts";
-import { openSqliteStore } from "./sqlite-store.ts";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import type { ApprovalRecord } from "../../calls/records.ts";
+import type { Spell } from "../store.ts";
+import { openDatabase } from "./open.ts";
+import { openSqliteStore, SqliteStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
 let files = 0;
 
 storeContract("SqliteStore in memory", (options) => openSqliteStore({ ...options, location: ":memory:" }));
 storeContract("SqliteStore in a file", (options) => openSqliteStore({ ...options, location: join(folder, `${files++}.db`) }));
+
+function openAt(name: string, more: { clock?: FakeClock; spell?: Spell; log?: (problem: string) => void } = {}): SqliteStore {
+  return openSqliteStore({ location: join(folder, name), clock: new FakeClock(), spell: spellPlainly, ...more });
+}
+
+describe("SqliteStore over restarts", () => {
+  it("strands what another incarnation attempted, until it is settled as unknown (case 164)", async () => {
+    const clock = new FakeClock();
+    let store = openAt("stranded.db", { clock });
+    const [lost, done] = [recordOf(callOf(store, clock), { match: "m", fence: store.incarnation }), recordOf(callOf(store, clock))];
+    await store.commit(claimOf(lost), "synced");
+    await store.commit(claimOf(done), "synced");
+    await store.commit(settleOf({ ...done, fence: store.incarnation }, "ok"), "synced");
+    await store[Symbol.asyncDispose]();
+
+    store = openAt("stranded.db", { clock });
+    expect(await store.stranded()).toEqual([lost]);
+    expect(store.call({ match: "m" })).toBeUndefined();
+    expect(await store.commit(settleOf(lost, "unknown"), "committed")).toEqual({ won: true });
+    expect(await store.stranded()).toEqual([]);
+    expect(store.call({ match: "m" })).toMatchObject({ state: "unknown" });
+    await store[Symbol.asyncDispose]();
+
+    store = openAt("stranded.db", { clock });
+    expect(await store.stranded()).toEqual([]);
+    expect(store.call({ match: "m" })).toMatchObject({ key: lost.key, state: "unknown" });
+    await store[Symbol.asyncDispose]();
+  });
+
+  it("finds a stranded call that was claimed long after newer ones were done", async () => {
+    const clock = new FakeClock();
+    let store = openAt("watermark.db", { clock });
+    const early = recordOf(callOf(store, clock), { state: "held", match: "early", approvalId: "apr_1" });
+    await store.commit(holdOf(early, approvalOf(early)), "committed");
+    const open = recordOf(callOf(store, clock));
+    for (let i = 0; i < 25_000; i += 1) {
+      if (i === 12_000) await store.commit(claimOf(open, { fresh: true }), "committed");
+      const record = recordOf(callOf(store, clock), { fence: store.incarnation });
+      store.commit(claimOf(record, { fresh: true }), "queued");
+      const settled = store.commit(settleOf(record, "ok"), "committed");
+      if (i % 500 === 0) await settled;
+    }
+    await store.commit(claimOf({ ...early, state: "attempted" }), "committed");
+    await store.commit(note("last"), "synced");
+    await store[Symbol.asyncDispose]();
+    store = openAt("watermark.db", { clock });
+    expect((await store.stranded()).map(({ key }) => key)).toEqual([early.key, open.key]);
+    await store[Symbol.asyncDispose]();
+  });
+
+  it("remembers what a re-send may find: held, suspended, and within its lifetime; not what is over", async () => {
+    const clock = new FakeClock();
+    let store = openAt("live.db", { clock });
+    const hold = async (match: string, aliveUntil: number | undefined): Promise<ApprovalRecord> => {
+      const record = recordOf(callOf(store, clock), { state: "held", match, approvalId: `apr_${match}`, aliveUntil });
+      await store.commit(holdOf(record, approvalOf(record)), "committed");
+      return approvalOf(record);
+    };
+    await hold("endless", undefined);
+    await hold("short", clock.now() + 1_000);
+    await store.commit(decideOf(await hold("withdrawn", clock.now() + hourMs), "withdrawn"), "committed");
+    const done = recordOf(callOf(store, clock), { match: "done", aliveUntil: clock.now() + hourMs, fence: store.incarnation });
+    const script = recordOf(callOf(store, clock), { match: "script", aliveUntil: clock.now() + 1, fence: store.incarnation });
+    for (const record of [done, script]) await store.commit(claimOf(record), "committed");
+    await store.commit(settleOf(done, "ok"), "committed");
+    await store.commit(settleOf(script, "suspended"), "committed");
+    await clock.advance(1_000);
+    const found = (): (string | undefined)[] => ["endless", "short", "withdrawn", "done", "script"].map((match) => store.call({ match })?.state);
+    const expected = ["held", undefined, undefined, "ok", "suspended"];
+    expect(found()).toEqual(expected);
+    await store[Symbol.asyncDispose]();
+    store = openAt("live.db", { clock });
+    expect(found()).toEqual(expected);
+    await clock.advance(hourMs);
+    expect(found()).toEqual(["held", undefined, undefined, undefined, "suspended"]);
+    await store[Symbol.asyncDispose]();
+  });
+
+  it("goes on counting calls and events where the last incarnation ended", async () => {
+    const clock = new FakeClock();
+    const incarnations = new Set<string>();
+    for (let round = 0; round < 3; round += 1) {
+      await using store = openAt("counting.db", { clock });
+      incarnations.add(store.incarnation);
+      expect(store.nextNumber()).toBe(round + 1);
+      const call = { ...callOf(store, clock), number: round + 1 };
+      await store.commit(claimOf(recordOf(call), { fresh: true }), "synced");
+      expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual(Array.from({ length: round + 1 }, (_, i) => i));
+    }
+    expect(incarnations.size).toBe(3);
+  });
+
+  it("writes on close what is still queued", async () => {
+    const store = openAt("queued.db");
+    store.commit(note("queued"), "queued");
+    await store[Symbol.asyncDispose]();
+    const again = openAt("queued.db");
+    expect(await all(again.events({ after: -1 }))).toHaveLength(1);
+    await again[Symbol.asyncDispose]();
+  });
+});
+
+describe("SqliteStore under trouble", () => {
+  it("refuses more than 100,000 waiting writes as overloaded, and takes them again when they are written", async () => {
+    await using store = openAt("overload.db");
+    for (let i = 0; i < 100_000; i += 1) store.commit(note("n"), "queued");
+    await expect(store.commit(note("n"), "queued")).rejects.toMatchObject({ code: "overloaded" });
+    await settled();
+    expect(await store.commit(note("n"), "committed")).toEqual({ won: true });
+  });
+
+  it("refuses the batch of an event that cannot be spelled, and works on (case 198)", async () => {
+    const problems: string[] = [];
+    let speechless = false;
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    const clock = new FakeClock();
+    await using store = openAt("spell.db", { clock, spell, log: (problem) => problems.push(problem) });
+    await store.commit(note("a"), "committed");
+    speechless = true;
+    const record = recordOf(callOf(store, clock), { state: "held", match: "m", approvalId: "apr_1" });
+    await expect(store.commit(holdOf(record, approvalOf(record)), "synced")).rejects.toMatchObject({ code: "store_unwritable" });
+    expect(store.call({ key: record.key })).toBeUndefined();
+    expect(store.call({ match: "m" })).toBeUndefined();
+    expect(store.approval("apr_1")).toBeUndefined();
+    store.commit(note("b"), "queued");
+    await settled();
+    expect(problems.join()).toContain("1 queued writes are lost");
+    speechless = false;
+    expect(await store.commit(holdOf(record, approvalOf(record)), "committed")).toEqual({ won: true });
+    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
+  });
+
+  it("takes a failed batch back to what was written before it", async () => {
+    let speechless = false;
+    const clock = new FakeClock();
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    await using store = openAt("back.db", { clock, spell });
+    const record = recordOf(callOf(store, clock), { state: "held", match: "m", approvalId: "apr_1", aliveUntil: clock.now() + hourMs });
+    await store.commit(holdOf(record, approvalOf(record)), "committed");
+    const running = recordOf(callOf(store, clock), { match: "r", fence: store.incarnation });
+    await store.commit(claimOf(running), "committed");
+    speechless = true;
+    await Promise.allSettled([
+      store.commit(decideOf(approvalOf(record), "withdrawn"), "committed"),
+      store.commit(settleOf(running, "unknown"), "committed"),
+    ]);
+    expect(store.call({ match: "m" })).toEqual(record);
+    expect(store.approval("apr_1")).toMatchObject({ state: "pending" });
+    expect(store.call({ match: "r" })).toBeUndefined();
+    expect(store.call({ key: running.key })).toMatchObject({ state: "attempted" });
+    speechless = false;
+    expect(await store.commit(settleOf(running, "ok"), "committed")).toEqual({ won: true });
+  });
+
+  it("answers a loser only when what it lost against is written; if that fails, nobody has won", async () => {
+    let speechless = true;
+    const clock = new FakeClock();
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    await using store = openAt("losers.db", { clock, spell });
+    const claims = [1, 2].map(() => store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"));
+    expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    speechless = false;
+    expect(await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced")).toEqual({ won: true });
+    expect(await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced")).toMatchObject({ won: false });
+  });
+
+  it("stops for good when the disk did not keep what was written", async () => {
+    const problems: string[] = [];
+    const { database, walFd } = openDatabase(join(folder, "broken.db"), () => {});
+    if (walFd !== undefined) closeSync(walFd);
+    const neverOpen = 1_000_000;
+    const store = new SqliteStore({ database, walFd: neverOpen }, { clock: new FakeClock(), spell: spellPlainly, log: (problem) => problems.push(problem) });
+    await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
+    expect(store.broken).toMatchObject({ code: "store_broken" });
+    for (const durability of ["queued", "committed", "synced"] as const) {
+      await expect(store.commit(note("b"), durability)).rejects.toMatchObject({ code: "store_broken" });
+    }
+    expect(problems.join()).toContain("the store has stopped");
+    await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
+  });
+
+  it("syncs what nobody waits for a tenth of a second later, with one wait", async () => {
+    const clock = new FakeClock();
+    await using store = openAt("lazy.db", { clock });
+    await store.commit(note("a"), "committed");
+    await store.commit(note("b"), "committed");
+    expect(clock.waiting).toBe(1);
+    await clock.advance(100);
+    expect(clock.waiting).toBe(0);
+  });
+});

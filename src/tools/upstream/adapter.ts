@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
-import type { LocalTool } from "../kinds.ts";
+import type { AnyTool, LocalTool } from "../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tool.ts";
 import { contentOf } from "./blocks.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -13,6 +13,13 @@ export type CallUpstream = (
   call: UpstreamCall,
 ) => Promise<UpstreamAnswer>;
 
+const ownNames = new WeakMap<object, string>();
+
+/** What a tool's server calls it; undefined for a tool of our own. */
+export function ownNameOf(tool: AnyTool): string | undefined {
+  return ownNames.get(tool);
+}
+
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
 export function adapt(
   name: string,
@@ -21,11 +28,12 @@ export function adapt(
   call: CallUpstream,
 ): LocalTool {
   const { risk, effects, idempotent, scopes, timeoutMs } = termsOf(tool, config);
-  return {
+  const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
     description: tool.description ?? "",
     input: tool.inputSchema,
+    ...(tool.outputSchema !== undefined && { outputSchema: tool.outputSchema }),
     toolType: "MCP",
     risk,
     effects,
@@ -48,6 +56,8 @@ export function adapt(
       };
     },
   };
+  ownNames.set(adapted, tool.name);
+  return adapted;
 }
 
 /** Bytes that stand for an artifact go as base64 (D13); everything else is JSON already. */

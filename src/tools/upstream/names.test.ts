@@ -20,7 +20,7 @@ it("no two tools of any servers share a name, and every name is one the provider
     fc.string({ maxLength: 80, unit: "binary" }),
     fc.stringMatching(/^[a-z_.]{1,70}$/),
   );
-  fc.assert(
+  void fc.assert(
     fc.property(server, tool, server, tool, (one, first, other, second) => {
       fc.pre(one !== other || first !== second);
       expect(publicName(one, first)).not.toBe(publicName(other, second));

@@ -1,30 +1,47 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
-import { UsageProblem } from "../usage-problem.ts";
 import { parseStrict } from "../../strict-json.ts";
+import { UsageProblem } from "../usage-problem.ts";
 
 /** `--args JSON`, or `key=value` words read as the tool's schema says: text stays text, everything else is JSON. */
-export function argumentsFrom(json: string | undefined, words: readonly string[], schema: Json | undefined): JsonObject {
-  if (json !== undefined && words.length > 0) throw new UsageProblem("Give the arguments once: as `--args JSON` or as `key=value`, not both.");
+export function argumentsFrom(
+  json: string | undefined,
+  words: readonly string[],
+  schema: Json | undefined,
+): JsonObject {
+  if (json !== undefined && words.length > 0)
+    throw new UsageProblem(
+      "Give the arguments once: as `--args JSON` or as `key=value`, not both.",
+    );
   if (json !== undefined) return objectOf(json, "--args");
   const pairs = words.map((word): readonly [string, Json] => {
     const split = word.indexOf("=");
-    if (split < 1) throw new UsageProblem(`\`${word}\` is not an argument. Write \`key=value\`, or everything as \`--args '{"key": "value"}'\`.`);
+    if (split < 1)
+      throw new UsageProblem(
+        `\`${word}\` is not an argument. Write \`key=value\`, or everything as \`--args '{"key": "value"}'\`.`,
+      );
     const name = word.slice(0, split);
-    return [name, valueOf(word.slice(split + 1), at(at(schema, "properties"), name))];
+    return [name, argumentOf(word.slice(split + 1), at(at(schema, "properties"), name))];
   });
   const twice = pairs.find(([name], i) => pairs.findIndex(([other]) => other === name) !== i);
-  if (twice !== undefined) throw new UsageProblem(`\`${twice[0]}\` is given twice. Keep one; a list is written as JSON: \`${twice[0]}='["a","b"]'\`.`);
+  if (twice !== undefined)
+    throw new UsageProblem(
+      `\`${twice[0]}\` is given twice. Keep one; a list is written as JSON: \`${twice[0]}='["a","b"]'\`.`,
+    );
   return Object.fromEntries(pairs);
 }
 
 export function objectOf(text: string, flag: string): JsonObject {
   const parsed = parseStrict(text);
-  if ("problem" in parsed) throw new UsageProblem(`\`${flag}\` is not JSON: ${parsed.problem}. Write an object: \`${flag} '{"key": "value"}'\`.`);
-  if (!isJsonObject(parsed.value)) throw new UsageProblem(`\`${flag}\` must be a JSON object: \`${flag} '{"key": "value"}'\`.`);
+  if ("problem" in parsed)
+    throw new UsageProblem(
+      `\`${flag}\` is not JSON: ${parsed.problem}. Write an object: \`${flag} '{"key": "value"}'\`.`,
+    );
+  if (!isJsonObject(parsed.value))
+    throw new UsageProblem(`\`${flag}\` must be a JSON object: \`${flag} '{"key": "value"}'\`.`);
   return parsed.value;
 }
 
-function valueOf(text: string, schema: Json | undefined): Json {
+function argumentOf(text: string, schema: Json | undefined): Json {
   if (at(schema, "type") === "string") return text;
   const parsed = parseStrict(text);
   return "problem" in parsed ? text : parsed.value; // what is no JSON is text; the tool's schema has the last word
@@ -40,7 +57,11 @@ export function sampleArguments(schema: JsonObject): JsonObject {
 const maxSampleDepth = 8;
 
 function sample(schema: Json | undefined, depth: number): Json {
-  const given = at(schema, "const") ?? at(schema, "default") ?? first(at(schema, "enum")) ?? first(at(schema, "examples"));
+  const given =
+    at(schema, "const") ??
+    at(schema, "default") ??
+    first(at(schema, "enum")) ??
+    first(at(schema, "examples"));
   if (given !== undefined || depth > maxSampleDepth) return given ?? "x";
   const choice = first(at(schema, "anyOf")) ?? first(at(schema, "oneOf"));
   if (choice !== undefined) return sample(choice, depth + 1);
@@ -52,7 +73,10 @@ function sample(schema: Json | undefined, depth: number): Json {
     case "boolean":
       return false;
     case "array":
-      return Array.from({ length: Math.min(maxSampleDepth, Number(at(schema, "minItems") ?? 0)) }, () => sample(at(schema, "items"), depth + 1));
+      return Array.from(
+        { length: Math.min(maxSampleDepth, Number(at(schema, "minItems") ?? 0)) },
+        () => sample(at(schema, "items"), depth + 1),
+      );
     case "object":
       return sampleObject(schema, depth);
     default:
@@ -62,8 +86,12 @@ function sample(schema: Json | undefined, depth: number): Json {
 
 function sampleObject(schema: Json | undefined, depth: number): Json {
   const required = at(schema, "required");
-  const names = Array.isArray(required) ? required.filter((name: Json) => typeof name === "string") : [];
-  return Object.fromEntries(names.map((name) => [name, sample(at(at(schema, "properties"), name), depth + 1)]));
+  const names = Array.isArray(required)
+    ? required.filter((name: Json) => typeof name === "string")
+    : [];
+  return Object.fromEntries(
+    names.map((name) => [name, sample(at(at(schema, "properties"), name), depth + 1)]),
+  );
 }
 
 function at(value: Json | undefined, name: string): Json | undefined {

@@ -1,6 +1,5 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import type { AuditEvent } from "../../../audit/log.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { PosternClient, VerificationWire } from "../../http/client.ts";
@@ -25,16 +24,50 @@ export interface ShowFlags extends GlobalFlags {
 
 const outcomes = ["success", "failure", "suppressed", "info"] as const;
 
+/** The latest events, old to new; with `--after` the ones that follow it. */
 export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode> {
+  const limit = wholeNumber(flags.limit ?? "50", "--limit");
   return withPostern(host, flags, { tools: false }, async (work) => {
-    const found = await work.operator.audit(filterOf(flags, work.now()));
+    const where = filterOf(flags, work.now());
+    const found =
+      flags.after === undefined
+        ? { events: await latest(work.operator, where, limit) }
+        : await work.operator.audit({ ...where, limit });
     if (work.json) printJson(work, found);
-    else work.terminal.out(found.events.length === 0 ? "No events.\n" : eventTable(work, found.events));
+    else
+      work.terminal.out(
+        found.events.length === 0 ? "No events.\n" : eventTable(work, found.events),
+      );
     return exitCodes.ok;
   });
 }
 
-function filterOf({ type, tool, trace, outcome, since, until, after, limit }: ShowFlags, now: number): Parameters<PosternClient["audit"]>[0] {
+type AuditWhere = NonNullable<Parameters<PosternClient["audit"]>[0]>;
+
+/** The log is read from its beginning: what is newest is known at the end. `--since` shortens the way. */
+async function latest(
+  operator: PosternClient,
+  where: AuditWhere,
+  limit: number,
+): Promise<readonly AuditEvent[]> {
+  let kept: readonly AuditEvent[] = [];
+  let after: number | undefined;
+  do {
+    const page = await operator.audit({
+      ...where,
+      limit: 1000,
+      ...(after !== undefined && { after }),
+    });
+    kept = [...kept, ...page.events].slice(-limit);
+    after = page.next_after;
+  } while (after !== undefined);
+  return limit === 0 ? [] : kept;
+}
+
+function filterOf(
+  { type, tool, trace, outcome, since, until, after }: ShowFlags,
+  now: number,
+): AuditWhere {
   return {
     ...(type !== undefined && { type }),
     ...(tool !== undefined && { tool }),
@@ -43,7 +76,6 @@ function filterOf({ type, tool, trace, outcome, since, until, after, limit }: Sh
     ...(since !== undefined && { since: instant(since, "--since", now) }),
     ...(until !== undefined && { until: instant(until, "--until", now) }),
     ...(after !== undefined && { after: wholeNumber(after, "--after") }),
-    ...(limit !== undefined && { limit: wholeNumber(limit, "--limit") }),
   };
 }
 
@@ -56,7 +88,12 @@ function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[
     event.decided_by ?? event.principal?.agent ?? "",
     event.summary,
   ]);
-  return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) => paint("dim", text));
+  return table(
+    ["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"],
+    rows,
+    terminal.columns,
+    (text) => paint("dim", text),
+  );
 }
 
 export interface VerifyFlags extends GlobalFlags {
@@ -65,19 +102,38 @@ export interface VerifyFlags extends GlobalFlags {
 }
 
 /** The running log, or an exported file, which needs no Postern at all. */
-export async function verifyAudit(host: Host, file: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
+export async function verifyAudit(
+  host: Host,
+  file: string | undefined,
+  flags: VerifyFlags,
+): Promise<ExitCode> {
   const against = flags.against === undefined ? undefined : await noteFrom(flags.against);
-  if (file !== undefined) return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
-  if (flags.publicKey !== undefined) throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
-  return withPostern(host, flags, { tools: false }, async (work) => printVerification(host, flags, await work.operator.verifyAudit(against)));
+  if (file !== undefined)
+    return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
+  if (flags.publicKey !== undefined)
+    throw new UsageProblem(
+      "`--public-key` goes with an exported file; Postern's own log is checked with its own key.",
+    );
+  return withPostern(host, flags, { tools: false }, async (work) =>
+    printVerification(host, flags, await work.operator.verifyAudit(against)),
+  );
 }
 
 /** By the verifier that shares no code with the writer. */
-async function verifyFile(file: string, against: string | undefined, keyFile: string | undefined): Promise<VerificationWire> {
-  const { verifyExport } = await import("../../../audit/verify-export.ts");
+async function verifyFile(
+  file: string,
+  against: string | undefined,
+  keyFile: string | undefined,
+): Promise<VerificationWire> {
+  const { verifyExport } = await import("../../../audit/verify.ts");
   const publicKey = keyFile === undefined ? undefined : (await readText(keyFile)).trim();
-  const found = await verifyExport(linesOf(file), { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) });
-  return found.intact ? found : { intact: false, events: found.events, first_broken: found.firstBroken, why: found.why };
+  const found = await verifyExport(linesOf(file), {
+    ...(against !== undefined && { against }),
+    ...(publicKey !== undefined && { publicKey }),
+  });
+  return found.intact
+    ? found
+    : { intact: false, events: found.events, first_broken: found.firstBroken, why: found.why };
 }
 
 /** A signed note itself, or the file it was kept in. */
@@ -89,36 +145,50 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, { cause: error });
+    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, {
+      cause: error,
+    });
   }
 }
 
 async function* linesOf(file: string): AsyncIterable<string> {
   await readable(file);
-  yield* createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Number.POSITIVE_INFINITY });
+  const { readLines } = await import("../../../audit/lines.ts");
+  yield* readLines(createReadStream(file));
 }
 
 async function readable(file: string): Promise<void> {
   try {
     await (await open(file, "r")).close();
   } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, { cause: error });
+    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, {
+      cause: error,
+    });
   }
 }
 
-function printVerification({ terminal }: Host, flags: GlobalFlags, found: VerificationWire): ExitCode {
+function printVerification(
+  { terminal }: Host,
+  flags: GlobalFlags,
+  found: VerificationWire,
+): ExitCode {
   if (flags.json === true) printJson({ terminal }, found);
   else terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
   return found.intact ? exitCodes.ok : exitCodes.failed;
 }
 
 function verificationLine(found: VerificationWire, paint: Paint): string {
-  if (found.intact) return `${found.events} events, log ${paint("green", "intact")}, ${found.checkpoints} checkpoints, head ${found.head}`;
+  if (found.intact)
+    return `${found.events} events, log ${paint("green", "intact")}, ${found.checkpoints} checkpoints, head ${found.head}`;
   return `${paint("red", "BROKEN")} at event ${found.first_broken} of ${found.events}: ${visible(found.why)}`;
 }
 
 /** To a file that is not there yet, or to standard output. */
-export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
+export async function exportAudit(
+  host: Host,
+  file: string | undefined,
+  flags: GlobalFlags,
+): Promise<ExitCode> {
   return withPostern(host, flags, { tools: false }, async ({ operator, terminal, ...work }) => {
     if (file === undefined) {
       for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);
@@ -141,7 +211,11 @@ async function newFile(file: string): Promise<FileHandle> {
   try {
     return await open(file, "wx", 0o600);
   } catch (error) {
-    throw new RuntimeFault("file_unwritable", `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`, { cause: error });
+    throw new RuntimeFault(
+      "file_unwritable",
+      `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`,
+      { cause: error },
+    );
   }
 }
 

@@ -15,7 +15,16 @@ export interface CallsFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const states: readonly CallState[] = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"];
+const states: readonly CallState[] = [
+  "held",
+  "queued",
+  "attempted",
+  "suspended",
+  "ok",
+  "failed",
+  "denied",
+  "unknown",
+];
 
 export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode> {
   const { state, tool, run, limit = "50" } = flags;
@@ -37,17 +46,27 @@ function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): 
   const rows = calls.map((call) => [
     call.call_id,
     call.state,
-    { text: call.risk_level, paint: (text: string) => text.replace(call.risk_level, paintRisk(paint, call.risk_level)) },
+    {
+      text: call.risk_level,
+      paint: (text: string) => text.replace(call.risk_level, paintRisk(paint, call.risk_level)),
+    },
     relative(Date.parse(call.arrived_at), now()),
     took(call),
     call.tool,
     JSON.stringify(call.arguments),
   ]);
-  return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, terminal.columns, (text) => paint("dim", text));
+  return table(
+    ["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"],
+    rows,
+    terminal.columns,
+    (text) => paint("dim", text),
+  );
 }
 
 function took({ started_at, ended_at }: CallWire): string {
-  return started_at === undefined || ended_at === undefined ? "" : duration(Date.parse(ended_at) - Date.parse(started_at));
+  return started_at === undefined || ended_at === undefined
+    ? ""
+    : duration(Date.parse(ended_at) - Date.parse(started_at));
 }
 
 export async function showCall(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
@@ -60,7 +79,8 @@ export async function showCall(host: Host, id: string, flags: GlobalFlags): Prom
 }
 
 function callText({ paint, now }: Work, call: CallWire): string {
-  const line = (label: string, text = ""): string => (text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`);
+  const line = (label: string, text = ""): string =>
+    text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`;
   const { outcome, requested_by: by } = call;
   return [
     `${paint("bold", visible(call.tool))}${call.action === "default" ? "" : ` · ${visible(call.action)}`}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
@@ -73,8 +93,12 @@ function callText({ paint, now }: Work, call: CallWire): string {
     line("arguments", JSON.stringify(call.arguments)),
     line("refusal", outcome?.refusal?.code),
     outcome === undefined || outcome.text === "" ? "" : `  ${paint("dim", "outcome")}\n`,
-    ...(outcome === undefined || outcome.text === "" ? [] : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
-    call.state === "unknown" ? `Settle it: postern calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n` : "",
+    ...(outcome === undefined || outcome.text === ""
+      ? []
+      : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
+    call.state === "unknown"
+      ? `Settle it: postern calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n`
+      : "",
   ].join("");
 }
 
@@ -85,10 +109,16 @@ export interface SettleFlags extends GlobalFlags {
 const settlements = ["succeeded", "failed", "retry"] as const;
 
 /** An operator's word on a call whose outcome is unknown (D20): never a guess of ours, so it needs a reason. */
-export async function settleCall(host: Host, id: string, word: string, flags: SettleFlags): Promise<ExitCode> {
+export async function settleCall(
+  host: Host,
+  id: string,
+  word: string,
+  flags: SettleFlags,
+): Promise<ExitCode> {
   const outcome = oneOf(word, settlements, "settle");
   const { reason } = flags;
-  if (reason === undefined || reason.trim() === "") throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
+  if (reason === undefined || reason.trim() === "")
+    throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
   return withPostern(host, flags, { tools: false }, async (work) => {
     const call = await work.operator.settle(id, outcome, reason);
     if (work.json) printJson(work, call);

@@ -26,14 +26,26 @@ export async function showTool(host: Host, name: string, flags: GlobalFlags): Pr
   });
 }
 
-export async function toolTable(work: Pick<Work, "agent" | "paint" | "terminal">, actions: readonly ToolWire[]): Promise<string> {
+export async function toolTable(
+  work: Pick<Work, "agent" | "paint" | "terminal">,
+  actions: readonly ToolWire[],
+): Promise<string> {
   const { paint, terminal } = work;
-  if (actions.length === 0) return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
-  const rows = await Promise.all(actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)));
-  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) => paint("dim", text));
+  if (actions.length === 0)
+    return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
+  const rows = await Promise.all(
+    actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)),
+  );
+  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) =>
+    paint("dim", text),
+  );
 }
 
-function rowOf({ tool, action, risk, server = "here", description }: ToolWire, now: WhatNow, paint: Paint): readonly (string | Cell)[] {
+function rowOf(
+  { tool, action, risk, server = "here", description }: ToolWire,
+  now: WhatNow,
+  paint: Paint,
+): readonly (string | Cell)[] {
   return [
     `${tool}${action === "default" ? "" : ` · ${action}`}`,
     { text: risk, paint: (text) => text.replace(risk, paintRisk(paint, risk)) },
@@ -48,14 +60,28 @@ interface WhatNow {
   readonly explanation?: ExplanationWire;
 }
 
-const words = { ALLOW: "runs", CONFIRM: "asks", PREVIEW: "previews", BLOCK: "blocked", DENY: "denied" } as const;
+const words = {
+  ALLOW: "runs",
+  CONFIRM: "asks",
+  PREVIEW: "previews",
+  BLOCK: "blocked",
+  DENY: "denied",
+} as const;
 
 /** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
-async function whatNow({ agent }: Pick<Work, "agent">, { tool, action, input_schema, unavailable }: ToolWire): Promise<WhatNow> {
+async function whatNow(
+  { agent }: Pick<Work, "agent">,
+  { tool, action, input_schema, unavailable }: ToolWire,
+): Promise<WhatNow> {
   if (unavailable !== undefined) return { word: "off" };
   try {
-    const explanation = await agent.explain({ tool, action, arguments: sampleArguments(input_schema) });
-    if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
+    const explanation = await agent.explain({
+      tool,
+      action,
+      arguments: sampleArguments(input_schema),
+    });
+    if (explanation.decision !== undefined)
+      return { word: words[explanation.decision.verdict], explanation };
     return { word: "depends", explanation }; // made-up arguments that do not fit say nothing about real ones
   } catch {
     return { word: "?" }; // the list is worth more than one column of it
@@ -65,7 +91,8 @@ async function whatNow({ agent }: Pick<Work, "agent">, { tool, action, input_sch
 async function toolText(work: Work, action: ToolWire): Promise<string> {
   const { paint } = work;
   const now = await whatNow(work, action);
-  const line = (label: string, text: string): string => (text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`);
+  const line = (label: string, text: string): string =>
+    text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`;
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   const title = `${paint("bold", visible(action.tool))}${action.action === "default" ? "" : ` · ${visible(action.action)}`}`;
   return [
@@ -77,6 +104,8 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
     line("effects", action.effects),
     line("scopes", action.scopes.join(", ")),
     `  ${paint("dim", "arguments")}\n`,
-    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map((text) => `    ${text}\n`),
+    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map(
+      (text) => `    ${text}\n`,
+    ),
   ].join("");
 }

@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../test/fakes/clock.ts";
+import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
+import type { Json } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+import { openAuditLog } from "./audit-log.ts";
+import { createSigner } from "./signer.ts";
+
+const signer = createSigner();
+const clock = new FakeClock();
+let store = aLogStore(clock);
+let problems: string[] = [];
+beforeEach(() => {
+  store = aLogStore(clock);
+  problems = [];
+});
+const open = (over: Store = store) =>
+  openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem) });
+
+describe("a log that was tampered with", () => {
+  it.each<[string, (body: { readonly [name: string]: Json }) => Json, RegExp]>([
+    ["its note is another's", (body) => ({ ...body, note: "x" }), /not signed by its key/],
+    ["its edge is none", (body) => ({ ...body, edge: {} }), /not signed by its key/],
+    [
+      "its edge is another",
+      (body) => ({ ...body, edge: { size: 6, roots: ["a".repeat(64), "b".repeat(64)] } }),
+      /was changed/,
+    ],
+    ["it is nothing", () => null, /not signed by its key/],
+  ])(
+    "is told at the start and followed from its first entry when of its last checkpoint %s",
+    async (_, change, problem) => {
+      await noteSome(store, 6);
+      await (await open())[Symbol.asyncDispose]();
+      const get: Store["documents"]["get"] = async (kind, id) => {
+        const document = await store.documents.get(kind, id);
+        return (
+          document && {
+            ...document,
+            body: change(document.body as { readonly [name: string]: Json }),
+          }
+        ); // written by the log above
+      };
+      const documents = { get, list: store.documents.list };
+      await using log = await open(bent(store, { documents }));
+      expect(problems).toEqual([expect.stringMatching(problem)]);
+      await noteSome(store, 1);
+      expect(log.size).toBe(7);
+    },
+  );
+
+  it("is found broken by every later verify, also after it has grown again (case 199)", async () => {
+    await noteSome(store, 6);
+    await (await open())[Symbol.asyncDispose]();
+    const cut = aLogStore(clock);
+    const id = "0000000000000006";
+    const body = (await store.documents.get("checkpoint", id))?.body ?? null;
+    await cut.commit(
+      { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
+      "committed",
+    );
+    await noteSome(cut, 4);
+    await using log = await open(cut);
+    expect(problems).toEqual([
+      expect.stringContaining("was cut off: its last checkpoint signs 6 entries"),
+    ]);
+    expect(await log.verify()).toMatchObject({ intact: false, firstBroken: 4 });
+    await noteSome(cut, 2);
+    expect(await log.verify()).toMatchObject({ intact: false });
+    await noteSome(cut, 5);
+    expect(await log.verify()).toMatchObject({ intact: false });
+  });
+
+  it("is found broken while it runs, though its checkpoints are gone", async () => {
+    const changed = bent(store, {
+      events: changedEvents(store, (entry) => (entry.seq === 1 ? { seq: 1, body: "{}" } : entry)),
+      documents: { get: async () => undefined, list: async () => [] },
+    });
+    await using log = await open(changed);
+    await noteSome(store, 4);
+    expect(await log.verify()).toMatchObject({ intact: false, firstBroken: 0 });
+  });
+});

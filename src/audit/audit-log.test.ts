@@ -1,0 +1,255 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
+import type { Entry, Store } from "../stores/store.ts";
+import { openAuditLog } from "./audit-log.ts";
+import { createSigner } from "./signer.ts";
+import { Tree } from "./tree.ts";
+import { verifyExport, verifyStore } from "./verify.ts";
+
+const signer = createSigner();
+let clock = new FakeClock();
+let store: Store = aLogStore(clock);
+let folder = "";
+let anchorFile = "";
+let problems: string[] = [];
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  store = aLogStore(clock);
+  problems = [];
+  folder = await mkdtemp(join(tmpdir(), "postern-audit-"));
+  anchorFile = join(folder, "audit.anchors");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = (over: Store = store, more: { readonly anchorFile?: string } = {}) =>
+  openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem), ...more });
+const signedSizes = async (): Promise<readonly number[]> =>
+  (await store.documents.list("checkpoint", "")).map(Number);
+describe("a log that follows its store", () => {
+  it("has every committed entry in its tree, and verifies", async () => {
+    await noteSome(store, 3);
+    await using log = await open();
+    expect(log.size).toBe(3);
+    await noteSome(store, 4);
+    const tree = new Tree();
+    for await (const { body } of store.events({ after: -1 })) tree.append(body);
+    expect([log.size, log.head()]).toEqual([7, tree.root()]);
+    expect(await log.verify()).toEqual({
+      intact: true,
+      events: 7,
+      head: tree.root(),
+      checkpoints: 1,
+    });
+  });
+
+  it("signs a second after something new came, and nothing when nothing did", async () => {
+    await using _log = await open();
+    await clock.advance(5000);
+    expect(await signedSizes()).toEqual([]);
+    await noteSome(store, 2);
+    await clock.advance(999);
+    expect(await signedSizes()).toEqual([]);
+    await clock.advance(1);
+    expect(await signedSizes()).toEqual([2]);
+    await clock.advance(60_000);
+    expect(await signedSizes()).toEqual([2]);
+    expect(clock.waiting).toBe(0);
+    await noteSome(store, 1);
+    await clock.advance(1000);
+    expect(await signedSizes()).toEqual([2, 3]);
+  });
+
+  it("signs at once when a thousand entries came", async () => {
+    await using _log = await open();
+    await noteSome(store, 999);
+    await settled();
+    expect(await signedSizes()).toEqual([]);
+    await noteSome(store, 1);
+    await settled();
+    expect(await signedSizes()).toEqual([1000]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  it("signs what is left when it is closed, and leaves no timer", async () => {
+    const log = await open();
+    await noteSome(store, 5);
+    await log[Symbol.asyncDispose]();
+    expect(await signedSizes()).toEqual([5]);
+    expect(clock.waiting).toBe(0);
+    await noteSome(store, 5);
+    expect(log.size).toBe(5);
+  });
+
+  it("goes on from its last checkpoint after a restart", async () => {
+    await noteSome(store, 10);
+    await (await open())[Symbol.asyncDispose]();
+    await noteSome(store, 3); // committed, never signed: as if the process had died
+    const asked: number[] = [];
+    const watched = bent(store, {
+      events: (where) => {
+        asked.push(where.after);
+        return store.events(where);
+      },
+    });
+    await using log = await open(watched);
+    expect(log.size).toBe(13);
+    expect(Math.min(...asked)).toBe(8); // the last signed one, and what follows it
+    expect(await log.verify()).toMatchObject({ intact: true, events: 13, checkpoints: 2 });
+    expect(problems).toEqual([]);
+  });
+
+  it("misses nothing that is committed while it opens, and reads what it was not told of", async () => {
+    await noteSome(store, 4);
+    let told: ((entries: readonly Entry[]) => void) | undefined;
+    const silent = bent(store, {
+      follow: (listener) => {
+        told = listener;
+        return { [Symbol.dispose]: () => undefined };
+      },
+    });
+    await using log = await open(silent);
+    await noteSome(store, 3);
+    expect(log.size).toBe(4);
+    const [last] = await entriesAfter(5);
+    told?.(last === undefined ? [] : [last]);
+    await settled();
+    expect(log.size).toBe(7);
+    expect(await log.verify()).toMatchObject({ intact: true });
+  });
+
+  it("says that an entry is missing, and signs nothing beyond it", async () => {
+    await noteSome(store, 5);
+    const holed = bent(store, {
+      events: changedEvents(store, (entry) => (entry.seq === 3 ? undefined : entry)),
+    });
+    await using log = await open(holed);
+    expect(log.size).toBe(3);
+    await noteSome(store, 1);
+    await settled();
+    expect(problems).toEqual(["The audit log has no entry 3; nothing after it can be signed."]);
+    expect(log.size).toBe(3);
+  });
+});
+
+async function entriesAfter(after: number): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of store.events({ after })) entries.push(entry);
+  return entries;
+}
+
+describe("a checkpoint", () => {
+  it("is the same note as long as nothing new came, and proves later that nothing was cut off", async () => {
+    await using log = await open();
+    await noteSome(store, 8);
+    const kept = await log.checkpoint();
+    expect(await log.checkpoint()).toBe(kept);
+    await noteSome(store, 8);
+    expect(await log.verify(kept)).toMatchObject({ intact: true, events: 16 });
+    const cut = bent(store, { events: ({ after }) => store.events({ after, limit: 5 - after }) });
+    expect(
+      await verifyStore(
+        { events: cut.events, documents: { get: async () => undefined, list: async () => [] } },
+        signer.publicKey,
+        { against: kept },
+      ),
+    ).toMatchObject({ intact: false, firstBroken: 6 });
+  });
+
+  it("of an empty log can be had and is not kept", async () => {
+    await using log = await open();
+    expect((await log.checkpoint()).split("\n")[1]).toBe("0");
+    expect(await signedSizes()).toEqual([]);
+    expect(await log.verify()).toMatchObject({ intact: true, events: 0 });
+  });
+
+  it("that cannot be written is told, tried again after a second, and does not stop the log", async () => {
+    let full = true;
+    const small = bent(store, {
+      commit: (write, durability) =>
+        full && write.write === "document"
+          ? Promise.reject(new Error("disk full"))
+          : store.commit(write, durability),
+    });
+    await using log = await open(small);
+    await noteSome(store, 2);
+    await clock.advance(1000);
+    expect(problems).toEqual(["A checkpoint of the audit log could not be written: disk full"]);
+    await expect(log.checkpoint()).rejects.toThrow("disk full");
+    expect(await log.verify()).toMatchObject({ intact: true, events: 2, checkpoints: 0 });
+    full = false;
+    await clock.advance(1000);
+    expect(await signedSizes()).toEqual([2]);
+  });
+});
+
+describe("the anchor file", () => {
+  it("keeps each checkpoint outside the store, readable by its owner only", async () => {
+    await using log = await open(store, { anchorFile });
+    await noteSome(store, 2);
+    await clock.advance(1000);
+    await noteSome(store, 2);
+    const last = await log.checkpoint();
+    const lines = (await readFile(anchorFile, "utf8")).split("\n");
+    expect(lines).toHaveLength(3);
+    expect(JSON.parse(lines[1] ?? "")).toBe(last);
+    expect((await stat(anchorFile)).mode & 0o777).toBe(0o600);
+  });
+
+  it("shows that table and checkpoints were cut off together", async () => {
+    await noteSome(store, 9);
+    await (await open(store, { anchorFile }))[Symbol.asyncDispose]();
+    store = aLogStore(clock);
+    await noteSome(store, 4);
+    await using log = await open(store, { anchorFile });
+    expect(problems).toEqual([expect.stringContaining("signs 9 entries, but only 4 are left")]);
+    expect(await log.verify()).toMatchObject({
+      intact: false,
+      why: expect.stringContaining("cut off"),
+    });
+  });
+
+  it("goes on after half a line", async () => {
+    await writeFile(anchorFile, '"postern/half');
+    await using log = await open(store, { anchorFile });
+    await noteSome(store, 1);
+    await log.checkpoint();
+    await appendFile(anchorFile, '"torn again');
+    expect(await log.verify()).toMatchObject({ intact: true });
+    expect((await readFile(anchorFile, "utf8")).split("\n")).toHaveLength(3);
+  });
+
+  it("that cannot be written is told and stops nothing", async () => {
+    await using log = await open(store, { anchorFile: join(folder, "missing", "anchors") });
+    await noteSome(store, 1);
+    expect(await log.checkpoint()).toContain("postern/");
+    expect(problems).toEqual([
+      expect.stringContaining("The anchor file could not be written: ENOENT"),
+    ]);
+  });
+});
+
+describe("an export", () => {
+  it("is verified from the file alone, and ends where it was signed", async () => {
+    await using log = await open();
+    await noteSome(store, 3);
+    await clock.advance(1000);
+    await noteSome(store, 3);
+    const lines: string[] = [];
+    for await (const line of log.export()) {
+      if (lines.length === 1) await noteSome(store, 2);
+      lines.push(line);
+    }
+    expect(lines.filter((line) => line.startsWith("{"))).toHaveLength(6);
+    expect(lines.filter((line) => line.startsWith("#"))).toHaveLength(4);
+    expect(await verifyExport(lines, { publicKey: signer.publicKey })).toMatchObject({
+      intact: true,
+      events: 6,
+      checkpoints: 2,
+    });
+  });
+});

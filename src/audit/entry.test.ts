@@ -1,0 +1,232 @@
+import { describe, expect, it } from "vitest";
+import { aCall } from "../../test/fakes/call.ts";
+import type { ToolCall } from "../calls/call.ts";
+import { type DurableEvent, endWords, type Weighing } from "../calls/event.ts";
+import { type Json, sha256 } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import { spellWith } from "./entry.ts";
+
+const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
+const weighing: Weighing = {
+  verdict: "CONFIRM",
+  risk: "high",
+  reasons: [
+    { rule: "matrix", says: "CONFIRM" },
+    { rule: "mail", says: "RAISE", where: "postern.yaml:7" },
+  ],
+  policyVersion: "p1",
+};
+const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome => ({
+  status: "ok",
+  callId: "call_1",
+  content: [{ type: "text", text }],
+  text,
+  ...more,
+});
+const spell = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
+const read = (event: DurableEvent): Record<string, Json> =>
+  JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
+const ended = (
+  as: keyof typeof endWords,
+  more: Partial<Extract<DurableEvent, { moment: "ended" }>> = {},
+): DurableEvent => ({
+  moment: "ended",
+  at,
+  call: aCall(),
+  as,
+  outcome: outcomeOf("done"),
+  latencyMs: 1.23456,
+  weighing,
+  ...more,
+});
+
+describe("an event as it is kept", () => {
+  it("has a trace id, tenant, principal and policy version (case 200)", () => {
+    const call = aCall();
+    const events: readonly DurableEvent[] = [
+      { moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 60_000 },
+      { moment: "attempted", at, call, key: call.id, weighing },
+      ...(Object.keys(endWords) as (keyof typeof endWords)[]).map((as) => ended(as)), // the table's own keys
+    ];
+    for (const event of events) {
+      expect(read(event)).toMatchObject({
+        trace_id: call.authority.traceId,
+        tenant: "acme",
+        principal: { agent: "writer" },
+        policy_version: "p1",
+        risk_level: "high",
+        timestamp: "2026-11-20T12:30:15.042Z",
+      });
+    }
+  });
+
+  it("names what was asked of a person, and until when", () => {
+    const call = aCall();
+    expect(
+      read({ moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 958 }),
+    ).toEqual({
+      action: "default",
+      data: { expires_at: "2026-11-20T12:30:16.000Z" },
+      outcome: "info",
+      policy_version: "p1",
+      principal: { agent: "writer" },
+      reasons: weighing.reasons,
+      refs: { approval: "apr_1", run: "run_1", tool_call: call.id },
+      request_hash: call.digest,
+      risk_level: "high",
+      stage: "gate",
+      summary: "echo needs a person",
+      tenant: "acme",
+      timestamp: "2026-11-20T12:30:15.042Z",
+      tool_name: "echo",
+      trace_id: call.authority.traceId,
+      type: "gate.required",
+      verdict: "CONFIRM",
+    });
+  });
+
+  it.each([
+    ["approved", "success"],
+    ["modified", "success"],
+    ["denied", "info"],
+    ["skipped", "info"],
+    ["expired", "info"],
+    ["withdrawn", "info"],
+  ] as const)(
+    "says gate.%s with outcome %s, at stage gate, and who decided (C30)",
+    (as, outcome) => {
+      const body = read({
+        moment: "decided",
+        at,
+        call: aCall(),
+        approvalId: "apr_1",
+        as,
+        by: "ann",
+        reason: "why",
+        risk: "high",
+      });
+      expect(body).toMatchObject({
+        type: `gate.${as}`,
+        outcome,
+        stage: "gate",
+        decided_by: "ann",
+        reason: "why",
+        risk_level: "high",
+      });
+    },
+  );
+
+  it("names the code of a refusal and the gate it came from", () => {
+    expect(read(ended("refused", { code: "scope_missing" }))).toMatchObject({
+      type: "tool_call.refused",
+      code: "scope_missing",
+      stage: "verdict",
+      outcome: "info",
+      verdict: "CONFIRM",
+    });
+    expect(read(ended("refused", { code: "tool_unknown" }))).toMatchObject({
+      stage: "lookup",
+      summary: "echo refused: tool_unknown",
+    });
+    expect(read(ended("blocked", { code: "blocked" }))).toMatchObject({
+      type: "gate.blocked",
+      stage: "gate",
+    });
+  });
+
+  it("holds of a result its hash and of an answer its time, never arguments or text", () => {
+    const call = { ...aCall(), arguments: { to: "argument-text" }, text: '{"to":"argument-text"}' };
+    const text = spell(ended("succeeded", { call, outcome: outcomeOf("result-text") }));
+    expect(text).not.toMatch(/argument-text|result-text/);
+    expect(JSON.parse(text)).toMatchObject({
+      latency_ms: 1.235,
+      response_hash: sha256("result-text"),
+    });
+  });
+
+  it("hashes structured content and other blocks beside the text", () => {
+    const image = { type: "image", mediaType: "image/png", data: "AA==" } as const;
+    const hashes = [
+      {},
+      { structured: { a: 1 } },
+      { content: [image] },
+      { content: [image], structured: { a: 1 } },
+    ].map((more) => read(ended("succeeded", { outcome: outcomeOf("t", more) }))["response_hash"]);
+    expect(new Set(hashes).size).toBe(4);
+    expect(hashes[1]).toBe(sha256('{"structured":{"a":1},"text":"t"}'));
+    expect(
+      read(ended("succeeded", { outcome: outcomeOf("t", { structured: "\ud800" }) }))[
+        "response_hash"
+      ],
+    ).toHaveLength(64);
+  });
+
+  it("masks known secrets in everything a person, a tool or a caller wrote", () => {
+    const secret = "hunter2-hunter2";
+    const call: ToolCall = { ...aCall({ tool: secret, runId: secret }), action: secret };
+    const events: readonly DurableEvent[] = [
+      {
+        moment: "decided",
+        at,
+        call,
+        approvalId: "apr_1",
+        as: "denied",
+        by: secret,
+        reason: `no ${secret}`,
+        risk: "high",
+      },
+      {
+        moment: "attempted",
+        at,
+        call,
+        key: call.id,
+        weighing: { ...weighing, reasons: [{ rule: secret, says: "ALLOW", where: secret }] },
+      },
+      ended("succeeded", { call }),
+      ended("settled", { by: secret }),
+      {
+        moment: "noted",
+        at,
+        type: `mcp.${secret}`,
+        summary: secret,
+        traceId: "t",
+        by: secret,
+        outcome: "info",
+        data: { [secret]: [{ deep: secret }] },
+      },
+    ];
+    for (const event of events) expect(spell(event)).not.toContain(secret);
+  });
+
+  it("keeps a note under its own type, with the tenant `default` when it has none", () => {
+    const note: DurableEvent = {
+      moment: "noted",
+      at,
+      type: "operator.action.pause",
+      summary: "paused",
+      traceId: "t1",
+      by: "ann",
+      outcome: "success",
+      data: { before: { b: 1, a: 2 } },
+    };
+    expect(spell(note)).toBe(
+      '{"data":{"before":{"a":2,"b":1}},"decided_by":"ann","outcome":"success","refs":{},"stage":"operator","summary":"paused","tenant":"default","timestamp":"2026-11-20T12:30:15.042Z","trace_id":"t1","type":"operator.action.pause"}',
+    );
+  });
+
+  it("spells also what is no proper text, and data that is too deep", () => {
+    let data: Json = "bottom";
+    for (let i = 0; i < 200; i += 1) data = [data];
+    const body = read({
+      moment: "noted",
+      at,
+      type: "x",
+      summary: "half \ud83d",
+      traceId: "t",
+      outcome: "info",
+      data,
+    });
+    expect(body["summary"]).toBe("half \ufffd");
+    expect(JSON.stringify(body["data"])).toContain("[too deep]");
+  });
+});

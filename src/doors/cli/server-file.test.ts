@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { readServerFile, removeServerFile, writeServerFile } from "./server-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "postern-server-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, "server.json");
+const mine = { port: 7420, pid: process.pid, url: "http://127.0.0.1:7420" };
+
+it("says where a running Postern is, to its owner alone, and leaves nothing behind", () => {
+  writeServerFile(folder, mine);
+  expect(readServerFile(folder)).toEqual(mine);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(["server.json"]);
+  removeServerFile(folder);
+  expect(readServerFile(folder)).toBeUndefined();
+});
+
+it("does not believe the file of a process that is gone", () => {
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  writeServerFile(folder, { ...mine, pid });
+  expect(readServerFile(folder)).toBeUndefined();
+});
+
+it("does not remove its successor's file", () => {
+  writeServerFile(folder, { ...mine, pid: process.ppid });
+  removeServerFile(folder);
+  expect(readServerFile(folder)?.pid).toBe(process.ppid);
+});
+
+it.each(["", "{", "[]", '{"port":1}', JSON.stringify({ ...mine, url: "http://evil.example:7420" }), JSON.stringify({ ...mine, url: "http://127.0.0.1:1@evil.example" })])(
+  "takes the tokens nowhere that %j says",
+  (text) => {
+    writeFileSync(file, text);
+    expect(readServerFile(folder)).toBeUndefined();
+  },
+);

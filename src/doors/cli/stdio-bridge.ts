@@ -1,0 +1,61 @@
+import { type JSONRPCMessage, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { readToken } from "../credentials.ts";
+import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+
+/**
+ * MCP over this process's pipes for a Postern that runs already: each message goes there as it is, as the agent, and
+ * each answer comes back as it is. Ends when the client closes its pipe.
+ */
+export async function bridgeStdio(
+  url: string,
+  dataFolder: string,
+  pipes: Pipes = { input: process.stdin, output: process.stdout },
+): Promise<ExitCode> {
+  const token = await readToken(dataFolder, "agent");
+  if (token === undefined)
+    throw new RuntimeFault(
+      "token_missing",
+      `There is no agent.token in ${dataFolder}, though Postern runs at ${url}. Restart it.`,
+    );
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  const there = new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit });
+  const here = new LineTransport(pipes);
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  here.onclose = resolve;
+  here.onmessage = (message) => void forward(message, there, here);
+  there.onmessage = (message) => {
+    const version = negotiatedVersion(message);
+    if (version !== undefined) there.setProtocolVersion(version);
+    void here.send(message);
+  };
+  await there.start();
+  await here.start();
+  await ended;
+  await there.terminateSession().catch(() => undefined); // it may have gone before us; its own idle limit ends the session then
+  await there.close();
+  return exitCodes.ok;
+}
+
+/** A request that could not be carried gets an answer all the same: a client must not wait for ever. */
+async function forward(
+  message: JSONRPCMessage,
+  there: StreamableHTTPClientTransport,
+  here: LineTransport,
+): Promise<void> {
+  try {
+    await there.send(message);
+  } catch (error) {
+    if (!("id" in message) || !("method" in message)) return; // nobody waits for an answer to a notification
+    const text = `Postern did not take the message: ${messageOf(error)}`;
+    await here.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_603, message: text } });
+  }
+}
+
+/** What `initialize` settled on: every later request of 2025-11-25 repeats it in a header. */
+function negotiatedVersion(message: JSONRPCMessage): string | undefined {
+  if (!("result" in message)) return undefined;
+  const version: unknown = message.result["protocolVersion"];
+  return typeof version === "string" ? version : undefined;
+}

@@ -1,0 +1,187 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHttpHandler,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { type Clock, SystemClock } from "../../calls/clock.ts";
+import type { Runtime } from "../../face.ts";
+import { type CallParts, callTool } from "./call.ts";
+import { LineTransport, type Pipes } from "./line-transport.ts";
+import { listed } from "./offer.ts";
+import { McpSessions, rpcProblem } from "./sessions.ts";
+import type { McpCaller, Visit } from "./visit.ts";
+import { Windows } from "./windows.ts";
+
+export interface McpDoorOptions {
+  readonly runtime: Runtime;
+  readonly name?: string;
+  readonly version?: string;
+  /** How long a call that needs a person is held before its client is told to come back. Default 20 s: clients give up after 60. */
+  readonly approvalWaitMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface McpDoor extends AsyncDisposable {
+  /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. Limits on size, host and origin are the HTTP door's. */
+  handle(
+    request: Request,
+    caller: McpCaller,
+    path?: { readonly server?: string },
+  ): Promise<Response>;
+  /** Serves one client over pipes (default: this process's own) until it closes them. */
+  serveStdio(caller: McpCaller, pipes?: Pipes): Promise<void>;
+  close(): Promise<void>;
+}
+
+const instructions =
+  "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
+
+/** Tools over MCP, revisions 2025-11-25 and 2026-07-28, for any number of clients. */
+export function createMcpDoor(options: McpDoorOptions): McpDoor {
+  return new Doorway(options);
+}
+
+class Doorway implements McpDoor {
+  readonly #identity: { readonly name: string; readonly version: string };
+  readonly #parts: CallParts;
+  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #modern: McpHttpHandler;
+  readonly #sessions: McpSessions;
+  readonly #piped = new Set<Server>();
+  readonly #closing: (() => void | Promise<void>)[] = [];
+
+  constructor({
+    runtime,
+    name = "postern",
+    version = "0",
+    approvalWaitMs = 20_000,
+    clock = new SystemClock(),
+  }: McpDoorOptions) {
+    this.#identity = { name, version };
+    this.#parts = { runtime, windows: new Windows(runtime, clock), clock, approvalWaitMs };
+    const visitOf = ({ http }: ServerContext): Visit | undefined =>
+      http?.req === undefined ? undefined : this.#visits.get(http.req);
+    this.#modern = createMcpHandler(() => this.#makeServer(visitOf), { legacy: "reject" });
+    this.#sessions = new McpSessions(clock, () => this.#makeServer(visitOf));
+    const changed = soon(() => this.#toolsChanged());
+    const watching = runtime.watch((event) => {
+      if (event.moment === "noted" && event.type.startsWith("operator.action.")) changed();
+    });
+    this.#closing.push(runtime.tools.follow(changed), () => watching[Symbol.dispose]());
+  }
+
+  async handle(
+    request: Request,
+    caller: McpCaller,
+    path: { readonly server?: string } = {},
+  ): Promise<Response> {
+    const visit: Visit = { caller, server: path.server };
+    this.#visits.set(request, visit);
+    if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
+    const body = await bodyOf(request);
+    if (body instanceof Response) return body;
+    if (await isLegacyRequest(request, body.json))
+      return this.#sessions.handle(request, body.json, visit);
+    return this.#modern.fetch(request, { parsedBody: body.json });
+  }
+
+  async serveStdio(
+    caller: McpCaller,
+    pipes: Pipes = { input: process.stdin, output: process.stdout },
+  ): Promise<void> {
+    const visit: Visit = { caller, server: undefined };
+    const transport = new LineTransport(pipes);
+    const serving = serveStdio(() => this.#pipedServer(visit), { transport });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+    this.#closing.push(() => serving.close());
+    await ended;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([
+      this.#modern.close(),
+      this.#sessions.close(),
+      ...this.#closing.splice(0).map((end) => end()),
+    ]);
+    await this.#parts.windows.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** @param visitOf who sends this request, and where */
+  #makeServer(visitOf: (context: ServerContext) => Visit | undefined): Server {
+    const server = new Server(this.#identity, {
+      capabilities: { tools: { listChanged: true } },
+      instructions,
+      // Nothing is ever elicited; the default would build a code generator for every request.
+      jsonSchemaValidator: {
+        getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not used" }),
+      },
+    });
+    server.setRequestHandler("tools/list", (_request, context) => ({
+      tools: listed(this.#parts.runtime, known(visitOf(context))),
+    }));
+    server.setRequestHandler("tools/call", (request, context) =>
+      callTool(request, context, known(visitOf(context)), this.#parts),
+    );
+    return server;
+  }
+
+  #pipedServer(visit: Visit): Server {
+    const server = this.#makeServer(() => visit);
+    this.#piped.add(server);
+    server.onclose = () => void this.#piped.delete(server);
+    return server;
+  }
+
+  #toolsChanged(): void {
+    this.#modern.notify.toolsChanged();
+    this.#sessions.toolsChanged();
+    for (const server of this.#piped) server.sendToolListChanged().catch(ignored);
+  }
+}
+
+async function bodyOf(request: Request): Promise<{ readonly json: unknown } | Response> {
+  try {
+    const json: unknown = JSON.parse(await request.text());
+    return Array.isArray(json)
+      ? rpcProblem(
+          400,
+          -32_600,
+          "Batches are not part of the protocol; send one message a request.",
+        )
+      : { json };
+  } catch {
+    return rpcProblem(400, -32_700, "The body is not JSON."); // what the client sent is all there is to say
+  }
+}
+
+/** Many changes of one moment are told as one. */
+function soon(then: () => void): () => void {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    setImmediate(() => {
+      waits = false;
+      then();
+    });
+  };
+}
+
+function known(visit: Visit | undefined): Visit {
+  if (visit === undefined) throw new Error("A request without a caller."); // a bug: the client reads an internal error
+  return visit;
+}
+
+function ignored(): void {}

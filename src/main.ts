@@ -1,0 +1,287 @@
+/** The command's entry: configuration → runtime → doors. Everything heavy is imported when a command needs it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Approver } from "./approvals/approver.ts";
+import { SystemClock } from "./calls/clock.ts";
+import { messageOf, RuntimeFault } from "./calls/fault.ts";
+import { ConfigProblems } from "./config/problem.ts";
+import type { Settings } from "./config/settings.ts";
+import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
+import type {
+  GlobalFlags,
+  Host,
+  Inside,
+  InsideNeeds,
+  Inspected,
+  StartFlags,
+} from "./doors/cli/host.ts";
+import { type Log, silentLog } from "./doors/cli/log.ts";
+import { createProgram } from "./doors/cli/program.ts";
+import { processTerminal } from "./doors/cli/terminal.ts";
+import { UsageProblem } from "./doors/cli/usage-problem.ts";
+import { ClientProblem } from "./doors/http/client.ts";
+import type { HttpDoor } from "./doors/http/http-door.ts";
+import type { Listening } from "./doors/http/serve.ts";
+import type { McpDoor } from "./doors/mcp/mcp-door.ts";
+import type { Runtime } from "./face.ts";
+
+const terminal = processTerminal();
+const clock = new SystemClock();
+const version = versionOf(
+  JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")),
+);
+/** What calls in flight get before they are aborted. */
+const drainMs = 10_000;
+
+const host: Host = { terminal, clock, dataFolder, wantedPort, startInside, start, inspect };
+
+process.exitCode = await run(process.argv.slice(2));
+
+async function run(words: readonly string[]): Promise<ExitCode> {
+  try {
+    return await createProgram(host, version).run(words);
+  } catch (error) {
+    const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some(
+      (kind) => error instanceof kind,
+    );
+    const isVerbose = words.includes("--verbose");
+    terminal.aside(
+      `${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`,
+    );
+    if (!expected && !isVerbose)
+      terminal.aside("This should not happen; `--verbose` shows where it did.\n");
+    const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
+    return isTyping ? exitCodes.usage : exitCodes.failed;
+  }
+}
+
+async function settingsFor(flags: StartFlags): Promise<Settings> {
+  const { loadConfig } = await import("./config/load.ts");
+  return loadConfig({ flags, environment: process.env, folder: process.cwd() });
+}
+
+async function dataFolder(flags: GlobalFlags): Promise<string> {
+  const { resolve } = await import("node:path");
+  const { loadOverrides } = await import("./config/load.ts");
+  const { data } = loadOverrides({ flags, environment: process.env });
+  return data === undefined ? (await settingsFor(flags)).dataFolder : resolve(data);
+}
+
+function wantedPort({ port }: GlobalFlags): number | undefined {
+  const said = port ?? process.env["POSTERN_PORT"];
+  return said === undefined || said === "" || !/^\d{1,5}$/.test(said) ? undefined : Number(said);
+}
+
+async function inspect(flags: GlobalFlags): Promise<Inspected> {
+  const { codeNearby } = await import("./config/find-file.ts");
+  const settings = await settingsFor(flags);
+  return {
+    ...settings,
+    codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
+  };
+}
+
+/** A runtime with its doors, not yet listening. */
+interface Wired {
+  readonly runtime: Runtime;
+  readonly door: HttpDoor;
+  readonly mcp: McpDoor;
+  /** Set once the port is known. */
+  hosts: readonly string[];
+  close(): Promise<void>;
+}
+
+async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<Wired> {
+  const [{ createRuntime }, { openCredentials }, { createHttpDoor }, { createMcpDoor }] =
+    await Promise.all([
+      import("./runtime.ts"),
+      import("./doors/credentials.ts"),
+      import("./doors/http/http-door.ts"),
+      import("./doors/mcp/mcp-door.ts"),
+    ]);
+  const credentials = await openCredentials(settings.dataFolder, {
+    agentScopes: settings.agentScopes,
+  });
+  for (const notice of credentials.notices) log.problem(notice);
+  const runtime = await createRuntime({
+    ...(needs.tools ? await toolsOf(settings) : {}),
+    store: `sqlite:${join(settings.dataFolder, "postern.db")}`,
+    folder: settings.dataFolder,
+    policy: settings.policy,
+    autonomy: settings.autonomy,
+    limits: settings.limits,
+    approvals: approvalsOf(settings, needs.approver),
+    ...(settings.hooks !== undefined && { hooks: settings.hooks }),
+    ...(settings.secrets !== undefined && { secrets: settings.secrets }),
+    clock,
+    log: (problem) => log.problem(problem),
+  });
+  const mcp = createMcpDoor({ runtime, name: "postern", version });
+  const door = createHttpDoor({
+    runtime,
+    credentials,
+    hosts: () => wired.hosts,
+    clock,
+    mcp: (request, by, path) => mcp.handle(request, by, path),
+    log: (message, fields) => log.problem(`${message} ${JSON.stringify(fields)}`),
+  });
+  const close = async (): Promise<void> => {
+    await runtime.close(drainMs);
+    await mcp.close();
+  };
+  const wired: Wired = { runtime, door, mcp, hosts: [], close };
+  return wired;
+}
+
+async function toolsOf(
+  settings: Settings,
+): Promise<{ readonly tools: Settings["tools"]; readonly servers: Settings["servers"] }> {
+  const { loadToolModules } = await import("./config/tool-modules.ts");
+  const modules = await loadToolModules(settings.toolModules, settings.file ?? "");
+  return { tools: [...settings.tools, ...modules], servers: settings.servers };
+}
+
+function approvalsOf(
+  { approvals }: Settings,
+  approver: Approver | undefined,
+): Settings["approvals"] & { readonly approver?: Approver } {
+  return approver === undefined ? approvals : { ...approvals, approver };
+}
+
+/** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
+async function startInside(flags: GlobalFlags, needs: InsideNeeds): Promise<Inside> {
+  const wired = await wire(await settingsFor(flags), needs, {
+    ...silentLog,
+    problem: (message) => terminal.aside(`postern: ${message}\n`),
+  });
+  wired.hosts = ["postern.inside"];
+  return {
+    url: "http://postern.inside",
+    send: (request) => wired.door.fetch(request),
+    close: () => wired.close(),
+  };
+}
+
+async function start(flags: StartFlags): Promise<ExitCode> {
+  const settings = await settingsFor(flags);
+  if (settings.file === undefined) {
+    const { noConfiguration } = await import("./config/find-file.ts");
+    throw noConfiguration(process.cwd());
+  }
+  const { readServerFile } = await import("./doors/cli/server-file.ts");
+  const running = readServerFile(settings.dataFolder);
+  if (running !== undefined && flags.stdio === true) {
+    const { bridgeStdio } = await import("./doors/cli/stdio-bridge.ts");
+    return bridgeStdio(running.url, settings.dataFolder);
+  }
+  if (running !== undefined) {
+    throw new RuntimeFault(
+      "already_running",
+      `Postern runs already on ${settings.dataFolder}: ${running.url} (process ${running.pid}). Stop that one, or name another folder with \`--data\`.`,
+    );
+  }
+  const { openLog } = await import("./doors/cli/log.ts");
+  const log = await openLog(settings.logLevel, terminal);
+  const wired = await wire(settings, { tools: true }, log);
+  try {
+    const listening = await listenFor(wired, settings, flags.stdio === true);
+    await announce(wired, listening, settings, flags);
+    return await serve(wired, listening, settings, flags.stdio === true);
+  } catch (error) {
+    await wired.close();
+    throw error;
+  }
+}
+
+/** An MCP client that starts Postern does not care for the port: when it is taken, a free one will do. */
+async function listenFor(
+  wired: Wired,
+  { listen: { host: address, port } }: Settings,
+  anyPort: boolean,
+): Promise<Listening> {
+  const { listen, loopbackHosts } = await import("./doors/http/serve.ts");
+  const on = (wanted: number): Promise<Listening> =>
+    listen({ door: wired.door, host: address, port: wanted });
+  const listening = await on(port).catch((error: unknown) => {
+    if (anyPort && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
+    throw error;
+  });
+  wired.hosts = loopbackHosts(listening.port);
+  return listening;
+}
+
+async function announce(
+  { runtime }: Wired,
+  { url, port }: Listening,
+  { file, dataFolder: folder }: Settings,
+  flags: StartFlags,
+): Promise<void> {
+  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] = await Promise.all([
+    import("./doors/cli/server-file.ts"),
+    import("./doors/cli/banner.ts"),
+    import("./doors/credentials.ts"),
+    import("./doors/http/client.ts"),
+  ]);
+  writeServerFile(folder, { port, pid: process.pid, url });
+  const health = runtime.health();
+  if (flags.json === true && flags.stdio !== true)
+    return terminal.out(
+      `${JSON.stringify({ url, port, pid: process.pid, data: folder, ...health })}\n`,
+    );
+  const agent = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
+  const text = await banner(
+    {
+      version,
+      url,
+      file,
+      dataFolder: folder,
+      autonomy: runtime.controls.state.autonomy,
+      health,
+      agent,
+      command: commandName(flags),
+    },
+    terminal,
+  );
+  if (flags.stdio === true)
+    terminal.aside(text); // standard output belongs to the protocol
+  else terminal.out(text);
+}
+
+/** Until a signal comes, or the client of standard input goes. The first drains; a second one does not wait. */
+async function serve(
+  wired: Wired,
+  listening: Listening,
+  { dataFolder: folder, agentScopes: scopes }: Settings,
+  stdio: boolean,
+): Promise<ExitCode> {
+  const { removeServerFile } = await import("./doors/cli/server-file.ts");
+  const stopped = Promise.withResolvers<void>();
+  const stop = (): void => {
+    process.once("SIGINT", abort).once("SIGTERM", abort);
+    stopped.resolve();
+  };
+  const abort = (): void => {
+    removeServerFile(folder);
+    terminal.aside("Aborted; what was in flight is `unknown` until it is settled.\n");
+    process.exit(exitCodes.failed);
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  if (stdio)
+    void wired.mcp
+      .serveStdio({ principal: { tenant: "default", agent: "local-agent", via: "stdio" }, scopes })
+      .then(stop, stop);
+  await stopped.promise;
+  removeServerFile(folder);
+  terminal.aside(
+    `Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`,
+  );
+  await wired.close();
+  await listening.close(1_000);
+  return exitCodes.ok;
+}
+
+function versionOf(manifest: unknown): string {
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "0.0.0";
+}

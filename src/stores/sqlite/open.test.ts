@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { all, note, spellPlainly } from "../../../test/contracts/records.ts";
+import { FakeClock } from "../../../test/fakes/clock.ts";
+import { checkSqlite } from "./open.ts";
+import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "postern-open-"));
+const at = (name: string): string => join(folder, name);
+const open = (location: string): SqliteStore => openSqliteStore({ location, clock: new FakeClock(), spell: spellPlainly });
+
+/** Opens the store in a process of its own, says `open` or the fault's code, and stays. */
+function elsewhere(location: string): ChildProcess {
+  const source = JSON.stringify(new URL("sqlite-store.ts", import.meta.url).href);
+  const script = `
+    const { openSqliteStore } = await import(${source});
+    try {
+      const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock: { now: Date.now, monotonic: () => performance.now(), in: () => () => {} }, spell: () => "{}" });
+      await store.commit({ write: "note", event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", outcome: "info" } }, "synced");
+      console.log("open");
+      setInterval(() => store.nextNumber(), 1000);
+    } catch (error) {
+      console.log(error.code);
+    }`;
+  return spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+async function firstWord(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("it has no output");
+  const [chunk] = await once(child.stdout, "data");
+  return String(chunk).trim();
+}
+
+describe("openDatabase", () => {
+  it("refuses a file that another process has open, and opens it when that one was killed", async () => {
+    const other = elsewhere(at("locked.db"));
+    expect(await firstWord(other)).toBe("open");
+    expect(() => open(at("locked.db"))).toThrow(expect.objectContaining({ code: "store_locked", message: expect.stringContaining(at("locked.db")) }));
+    const gone = once(other, "exit");
+    other.kill("SIGKILL");
+    await gone;
+    await using store = open(at("locked.db"));
+    expect(await all(store.events({ after: -1 }))).toHaveLength(1);
+    const third = elsewhere(at("locked.db"));
+    expect(await firstWord(third)).toBe("store_locked");
+  });
+
+  it("refuses a second store on the same file in the same process, and leaves the first its lock", async () => {
+    await using store = open(at("twice.db"));
+    for (let i = 0; i < 3; i += 1) expect(() => open(at("twice.db"))).toThrow(expect.objectContaining({ code: "store_locked" }));
+    expect(await firstWord(elsewhere(at("twice.db")))).toBe("store_locked");
+    expect(await store.commit(note("still mine"), "synced")).toEqual({ won: true });
+  });
+
+  it("refuses what is not a database, and a database of something else, and changes neither", () => {
+    writeFileSync(at("text.db"), "not a database, but long enough to be taken for one".repeat(100));
+    expect(() => open(at("text.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
+    const foreign = new DatabaseSync(at("foreign.db"));
+    foreign.exec("create table song (title text)");
+    foreign.close();
+    expect(() => open(at("foreign.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
+    const again = new DatabaseSync(at("foreign.db"));
+    expect(again.prepare("select name from sqlite_schema").all()).toEqual([{ name: "song" }]);
+    expect(again.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "delete" });
+    again.close();
+  });
+
+  it("refuses a store of a newer schema and names both versions", async () => {
+    await open(at("newer.db"))[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at("newer.db"));
+    database.exec("update meta set value = 99 where name = 'schema'");
+    database.close();
+    expect(() => open(at("newer.db"))).toThrow(expect.objectContaining({ code: "store_newer", message: expect.stringMatching(/version 99.* knows 1/) }));
+  });
+
+  it("refuses an SQLite that could lose pages, naming both versions, and takes newer ones", () => {
+    for (const version of ["3.51.2", "3.9.99", "2.99.99", "0"]) {
+      expect(() => checkSqlite(version)).toThrow(expect.objectContaining({ code: "sqlite_too_old", message: expect.stringContaining(`${version}; Postern needs 3.51.3`) }));
+    }
+    for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"]) expect(() => checkSqlite(version)).not.toThrow();
+  });
+
+  it("says where it could not open", () => {
+    expect(() => open(folder)).toThrow(expect.objectContaining({ code: "store_unopenable", message: expect.stringContaining(folder) }));
+  });
+
+  it("makes missing folders, and keeps what it writes for its owner", async () => {
+    await using store = open(at("deep/er/a.db"));
+    await store.commit(note("secret"), "synced");
+    for (const file of ["deep/er/a.db", "deep/er/a.db-wal"]) expect(statSync(at(file)).mode & 0o077).toBe(0);
+    expect(statSync(at("deep/er")).mode & 0o077).toBe(0);
+  });
+
+  it("leaves one file behind when it is closed, and nothing in memory is shared", async () => {
+    await open(at("closed.db"))[Symbol.asyncDispose]();
+    expect(() => statSync(at("closed.db-wal"))).toThrow("ENOENT");
+    await using one = open(":memory:");
+    await using other = open(":memory:");
+    await one.commit(note("mine"), "synced");
+    expect(await all(other.events({ after: -1 }))).toEqual([]);
+  });
+});

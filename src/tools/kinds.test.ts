@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import { isHostedTool, isLocalTool, isProviderDefinedTool, kindOf } from "./kinds.ts";
+
+const named = { name: "t", description: "d" };
+
+it("a local tool is neither hosted nor provider-defined (case 1)", () => {
+  const tool = { ...named, execute: () => "x" };
+  expect([isLocalTool(tool), isHostedTool(tool), isProviderDefinedTool(tool)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+it("an object with provider specs and no handleCall is hosted (case 2)", () => {
+  for (const specs of [{ providerSpecs: { openai: {} } }, { provider_specs: { openai: {} } }]) {
+    const tool = { ...named, ...specs };
+    expect([isHostedTool(tool), isProviderDefinedTool(tool), isLocalTool(tool)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  }
+});
+
+it("an object with provider specs, handleCall and callTypes is provider-defined (case 3)", () => {
+  const ours = { ...named, providerSpecs: {}, handleCall: () => "x", callTypes: ["computer_call"] };
+  const theirs = {
+    ...named,
+    provider_specs: {},
+    handle_call: () => "x",
+    call_types: ["computer_call"],
+  };
+  for (const tool of [ours, theirs]) {
+    expect([isProviderDefinedTool(tool), isHostedTool(tool), isLocalTool(tool)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  }
+});
+
+it("kinds are not told apart by one attribute: the members must have the right types", () => {
+  const hosted = { ...named, providerSpecs: {} };
+  for (const broken of [
+    ...[null, undefined, 1, "tool", [], () => "x", {}],
+    ...[
+      { ...hosted, name: "" },
+      { ...hosted, name: 1 },
+      { ...hosted, description: undefined },
+      { ...hosted, providerSpecs: [] },
+    ],
+    ...[
+      { ...hosted, handleCall: () => "x" },
+      { ...hosted, handleCall: () => "x", callTypes: [""] },
+    ],
+    ...[{ ...named }, { ...named, execute: "x" }],
+  ]) {
+    expect(kindOf(broken), JSON.stringify(broken)).toBeUndefined();
+  }
+});

@@ -1,0 +1,91 @@
+import type { Risk } from "../calls/call.ts";
+import type { JsonObject } from "../calls/json.ts";
+import { toolCallRequest } from "./exchange.ts";
+import { type CompileOptions, definitionOf, factsOf, overrideOf } from "./facts.ts";
+import { type HostedTool, isRecord, type ProviderDefinedTool, providerSpecsOf } from "./kinds.ts";
+import { Members } from "./members.ts";
+import { checkedName } from "./names.ts";
+import { readSchema } from "./preflight.ts";
+import type { Action, ToolAnswer, ToolContext } from "./tool.ts";
+
+/** Nothing runs here: the provider runs it and its result arrives in a later turn (case 13). */
+export function hostedAction(tool: HostedTool, options: CompileOptions): Action {
+  return Object.freeze({
+    ...declared(tool, options, { risk: "safe", effects: "read" }),
+    kind: "hosted" as const,
+    notFromChain: `\`${tool.name}\` is provider-hosted: it cannot be called from a chain.`,
+    execute: () => undefined,
+  });
+}
+
+/**
+ * `handleCall` runs, and `execute` is never looked for (case 12). Whether it answers with a result or with its
+ * provider's own item is for `toRawResult` to see (C12). A provider's tool drives a computer or a shell: `high`.
+ */
+export function providerDefinedAction(tool: ProviderDefinedTool, options: CompileOptions): Action {
+  return Object.freeze({
+    ...declared(tool, options, { risk: "high", effects: "write" }),
+    kind: "provider_defined" as const,
+    notFromChain: `\`${tool.name}\` is provider-defined: it cannot be called from a chain.`,
+    execute: (given: unknown, context: ToolContext) => {
+      const call = toolCallRequest({
+        name: tool.name,
+        arguments: isRecord(given) ? (given as JsonObject) : {}, // a call's arguments are JSON
+        callId: context.callId,
+      });
+      const answer =
+        tool.handleCall === undefined
+          ? tool.handle_call?.(call, context)
+          : tool.handleCall(call, context);
+      return answer as ToolAnswer; // toRawResult takes whatever it is
+    },
+  });
+}
+
+/** A risk nobody stated is the kind's own, and marked as such. */
+function declared(
+  tool: ProviderDefinedTool,
+  options: CompileOptions,
+  kind: { readonly risk: Risk; readonly effects: "read" | "write" },
+): Omit<Action, "kind" | "notFromChain" | "execute"> {
+  const members = new Members(checkedName(tool.name, "tool"));
+  const said = overrideOf(options, "default");
+  const assumed = said.risk === undefined && tool.risk === undefined;
+  const over = assumed ? { riskSource: "default" as const, ...said } : said;
+  const { name, description, risk = kind.risk } = tool;
+  const facts = factsOf({
+    tool: { name, description, risk, effects: kind.effects },
+    name: "default",
+    spec: {},
+    over,
+    members,
+  });
+  const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
+  const specs = readSchema(providerSpecsOf(tool), name);
+  return {
+    ...{
+      tool: name,
+      name: "default",
+      description,
+      inputSchema: anyArguments,
+      toolType: "FUNCTION",
+      facts,
+      idempotent,
+    },
+    definition: definitionOf(facts, { idempotent, description, inputSchema: specs }),
+    timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs),
+    approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs),
+    requireIdempotencyKey: members.flag("requireIdempotencyKey", over.requireIdempotencyKey),
+    ...{
+      suspends: false,
+      detached: false,
+      previewBinds: false,
+      deferLoading: false,
+      concurrencySafe: false,
+    },
+    parse: (given) => ({ input: given }), // a model made them after its provider's own schema, which is not told
+    ...{ classifyRisk: undefined, preview: undefined, reconcile: undefined },
+  };
+}
+
+const anyArguments: JsonObject = Object.freeze({ type: "object" });

@@ -1,0 +1,52 @@
+import type { Risk } from "../calls/call.ts";
+import { higherRisk, parseRisk } from "../calls/risk.ts";
+import type { CompileOptions } from "./facts.ts";
+import type { AnyTool } from "./kinds.ts";
+import type { Action, ToolHealth } from "./tool.ts";
+
+export interface RegisterOptions extends CompileOptions {
+  /** Take the place of a tool of this name; otherwise a second one is refused (D12). */
+  readonly replace?: boolean | undefined;
+  /** Who asks for secrets. Default: the server, else the tool. */
+  readonly connectorId?: string | undefined;
+  /** A reference into the configuration, never a credential. */
+  readonly configRef?: string | undefined;
+}
+
+/** SPEC 4.5. A registered tool as it can be shown and dumped: data, and no credential in it. */
+export interface RegisteredTool {
+  readonly toolName: string;
+  readonly connectorId: string;
+  /** Its actions. */
+  readonly capabilities: readonly string[];
+  readonly scopes: readonly string[];
+  readonly riskDefault: Risk;
+  readonly riskMap: Readonly<Record<string, Risk>>;
+  readonly supportsPreview: boolean;
+  readonly providerType: "native" | "mcp";
+  readonly health: ToolHealth;
+  readonly configRef?: string;
+}
+
+export function registeredTool(
+  tool: AnyTool,
+  actions: readonly Action[],
+  options: RegisterOptions,
+  health: ToolHealth,
+): RegisteredTool {
+  const highest = actions.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
+  return Object.freeze({
+    toolName: tool.name,
+    connectorId: options.connectorId ?? options.server ?? tool.name,
+    capabilities: Object.freeze(actions.map(({ name }) => name)),
+    scopes: Object.freeze([...new Set(actions.flatMap(({ facts }) => facts.scopes))]),
+    riskDefault: parseRisk(options.risk ?? tool.risk) ?? highest,
+    riskMap: Object.freeze(
+      Object.fromEntries(actions.map(({ name, facts }) => [name, facts.risk])),
+    ),
+    supportsPreview: actions.some(({ preview }) => preview !== undefined),
+    providerType: options.server === undefined ? "native" : "mcp",
+    health,
+    ...(options.configRef !== undefined && { configRef: options.configRef }),
+  });
+}

@@ -1,0 +1,191 @@
+import { expect, it, vi } from "vitest";
+import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { type LazySignal, type Ran, runForeign } from "./run-foreign.ts";
+
+const clock = (): FakeClock => new FakeClock();
+
+it("a body that answers at once is answered at once: no promise, no timer, no listener", () => {
+  const time = clock();
+  const { signal } = new AbortController();
+  const listen = vi.spyOn(signal, "addEventListener");
+  expect(runForeign(() => "x", { clock: time, limitMs: 5, signal })).toEqual({
+    ran: "returned",
+    value: "x",
+  });
+  expect([time.waiting, listen.mock.calls]).toEqual([0, []]);
+});
+
+it("an async body that has nothing to wait for arms nothing either", async () => {
+  const time = clock();
+  const arm = vi.spyOn(time, "in");
+  expect(await runForeign(async () => "x", { clock: time, limitMs: 5 })).toEqual({
+    ran: "returned",
+    value: "x",
+  });
+  await settled();
+  expect(arm).not.toHaveBeenCalled();
+});
+
+it("a tool that never resolves is timed out, and told by its signal (case 48)", async () => {
+  const time = clock();
+  let signal: AbortSignal | undefined;
+  const ran = runForeign(
+    (lazy) => {
+      signal = lazy.signal;
+      return new Promise(() => undefined);
+    },
+    { clock: time, limitMs: 50 },
+  );
+  await time.advance(49);
+  expect(signal?.aborted).toBe(false);
+  await time.advance(1);
+  expect(await ran).toEqual({ ran: "timed_out" });
+  expect([signal?.aborted, (signal?.reason as Error).name, time.waiting]).toEqual([
+    true,
+    "TimeoutError",
+    0,
+  ]);
+});
+
+it("a deadline that is or gets past counts as cancelled (case 51)", async () => {
+  const time = clock();
+  const body = vi.fn(() => new Promise(() => undefined));
+  expect(runForeign(body, { clock: time, deadline: 0 })).toEqual({ ran: "cancelled" });
+  expect(body).not.toHaveBeenCalled();
+  const ran = runForeign(body, { clock: time, deadline: 20, limitMs: 50 });
+  await time.advance(20);
+  expect(await ran).toEqual({ ran: "cancelled" });
+});
+
+it("a tool that runs when its caller cancels gets an abort signal with the caller's reason (case 52)", async () => {
+  const time = clock();
+  const caller = new AbortController();
+  let seen: LazySignal | undefined;
+  const ran = runForeign(
+    (lazy) => {
+      seen = lazy;
+      return new Promise(() => undefined);
+    },
+    { clock: time, limitMs: 50, signal: caller.signal },
+  );
+  await settled();
+  caller.abort("enough");
+  expect(await ran).toEqual({ ran: "cancelled" });
+  expect([seen?.signal.aborted, seen?.signal.reason, time.waiting]).toEqual([true, "enough", 0]);
+  expect(() => seen?.check()).toThrow("enough");
+});
+
+it("what is cancelled before it began does not begin", () => {
+  const body = vi.fn();
+  expect(runForeign(body, { clock: clock(), signal: AbortSignal.abort() })).toEqual({
+    ran: "cancelled",
+  });
+  expect(body).not.toHaveBeenCalled();
+});
+
+it("a cancellation in the same turn is not lost", async () => {
+  const caller = new AbortController();
+  const ran = runForeign(() => new Promise(() => undefined), {
+    clock: clock(),
+    signal: caller.signal,
+  });
+  caller.abort();
+  expect(await ran).toEqual({ ran: "cancelled" });
+});
+
+it("whatever is thrown is caught: errors, null, undefined, rejections (case 47)", async () => {
+  const error = new Error("no");
+  const fail = (thrown: unknown) => () => {
+    throw thrown;
+  };
+  expect(runForeign(fail(error), { clock: clock() })).toEqual({ ran: "threw", error });
+  expect(runForeign(fail(null), { clock: clock() })).toEqual({ ran: "threw", error: null });
+  expect(await runForeign(() => Promise.reject(undefined), { clock: clock() })).toEqual({
+    ran: "threw",
+    error: undefined,
+  });
+});
+
+it("thenables that settle twice, throw in `then` or pretend to be promises are survived", async () => {
+  const run = (answer: unknown): Promise<Ran<unknown>> =>
+    Promise.resolve(runForeign(() => answer, { clock: clock() }));
+  const twice = {
+    then: (yes: (value: unknown) => void, no: (error: unknown) => void) => {
+      yes(1);
+      yes(2);
+      no(3);
+      throw new Error("4");
+    },
+  };
+  expect(await run(twice)).toEqual({ ran: "returned", value: 1 });
+  const error = new Error("getter");
+  expect(
+    await run({
+      get then(): never {
+        throw error;
+      },
+    }),
+  ).toEqual({ ran: "threw", error });
+  expect(
+    await run({
+      then: () => {
+        throw error;
+      },
+    }),
+  ).toEqual({ ran: "threw", error });
+  let reads = 0;
+  const once = {
+    get then(): unknown {
+      reads += 1;
+      if (reads > 1) throw error;
+      return () => undefined;
+    },
+  };
+  expect(await run(once)).toEqual({ ran: "threw", error });
+  expect(await run(Object.create(Promise.prototype))).toMatchObject({ ran: "threw" });
+  const lying = Object.assign(Promise.resolve(1), {
+    then: () => {
+      throw error;
+    },
+  });
+  expect(await run(lying)).toEqual({ ran: "threw", error });
+  expect(await run({ then: "not a function" })).toEqual({
+    ran: "returned",
+    value: { then: "not a function" },
+  });
+});
+
+it("an answer that comes after the end is only told to onLate", async () => {
+  const time = clock();
+  const late: Ran<string>[] = [];
+  let answer: ((value: string) => void) | undefined;
+  const body = (): Promise<string> =>
+    new Promise((resolve) => {
+      answer = resolve;
+    });
+  const ran = runForeign(body, { clock: time, limitMs: 5, onLate: (end) => late.push(end) });
+  await time.advance(5);
+  expect(await ran).toEqual({ ran: "timed_out" });
+  answer?.("too late");
+  await settled();
+  expect(late).toEqual([{ ran: "returned", value: "too late" }]);
+});
+
+it("nothing stays armed after the body has answered", async () => {
+  const time = clock();
+  const caller = new AbortController();
+  const forget = vi.spyOn(caller.signal, "removeEventListener");
+  let lazySignal: LazySignal | undefined;
+  const ran = runForeign(
+    async (lazy) => {
+      lazySignal = lazy;
+      await settled();
+      return 1;
+    },
+    { clock: time, limitMs: 5, signal: caller.signal },
+  );
+  await settled(2);
+  expect(time.waiting).toBe(1);
+  expect(await ran).toEqual({ ran: "returned", value: 1 });
+  expect([time.waiting, forget.mock.calls.length, lazySignal?.aborted]).toEqual([0, 1, false]);
+});

@@ -1,0 +1,48 @@
+import { spellWith } from "../../src/audit/entry.ts";
+import type { Clock } from "../../src/calls/clock.ts";
+import { MapStore } from "../../src/stores/map-store.ts";
+import type { Entry, Store } from "../../src/stores/store.ts";
+
+/** A store of nothing but a log. */
+export function aLogStore(clock: Clock): Store {
+  return new MapStore({ clock, spell: spellWith((text) => text) });
+}
+
+/** Commits so many events that say nothing. */
+export async function noteSome(store: Store, count: number): Promise<void> {
+  const event = {
+    moment: "noted",
+    at: 0,
+    type: "test.note",
+    summary: "",
+    traceId: "t",
+    outcome: "info",
+  } as const;
+  const writes = Array.from({ length: count }, (_, i) =>
+    store.commit({ write: "note", event: { ...event, summary: `note ${i}` } }, "committed"),
+  );
+  await Promise.all(writes);
+}
+
+/** The same store, of which some answers are others. */
+export function bent(store: Store, bend: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(name in bend ? bend : target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** Events of a store, each as somebody changed it; undefined: it was taken out. */
+export function changedEvents(
+  store: Store,
+  change: (entry: Entry) => Entry | undefined,
+): Store["events"] {
+  return async function* (where) {
+    for await (const entry of store.events(where)) {
+      const changed = change(entry);
+      if (changed !== undefined) yield changed;
+    }
+  };
+}
