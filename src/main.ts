@@ -50,7 +50,8 @@ async function run(words: readonly string[]): Promise<ExitCode> {
     );
     if (!expected && !isVerbose)
       terminal.aside("This should not happen; `--verbose` shows where it did.\n");
-    const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
+    const isTyping =
+      error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
     return isTyping ? exitCodes.usage : exitCodes.failed;
   }
 }
@@ -216,12 +217,13 @@ async function announce(
   { file, dataFolder: folder }: Settings,
   flags: StartFlags,
 ): Promise<void> {
-  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] = await Promise.all([
-    import("./doors/cli/server-file.ts"),
-    import("./doors/cli/banner.ts"),
-    import("./doors/credentials.ts"),
-    import("./doors/http/client.ts"),
-  ]);
+  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] =
+    await Promise.all([
+      import("./doors/cli/server-file.ts"),
+      import("./doors/cli/banner.ts"),
+      import("./doors/credentials.ts"),
+      import("./doors/http/client.ts"),
+    ]);
   writeServerFile(folder, { port, pid: process.pid, url });
   const health = runtime.health();
   if (flags.json === true && flags.stdio !== true)

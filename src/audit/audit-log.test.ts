@@ -122,6 +122,27 @@ describe("a log that follows its store", () => {
     expect(await log.verify()).toMatchObject({ intact: true });
   });
 
+  it("reads again what it was told of only in part while it read", async () => {
+    await noteSome(store, 4);
+    let tell: (() => Promise<void>) | undefined;
+    const late = bent(store, {
+      follow: (listener) => {
+        tell = async () => {
+          tell = undefined;
+          await noteSome(store, 2);
+          listener(await entriesAfter(4));
+        };
+        return { [Symbol.dispose]: () => undefined };
+      },
+      events: async function* (where) {
+        yield* await entriesAfter(where.after);
+        await tell?.();
+      },
+    });
+    await using log = await open(late);
+    expect(log.size).toBe(6);
+  });
+
   it("says that an entry is missing, and signs nothing beyond it", async () => {
     await noteSome(store, 5);
     const holed = bent(store, {

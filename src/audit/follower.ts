@@ -45,7 +45,7 @@ export class Follower implements Disposable {
   #take(entries: readonly Entry[]): void {
     for (const { seq, body } of entries) {
       if (seq > this.#told) this.#told = seq;
-      if (seq === this.#tree.size && !this.#reading) this.#tree.append(body);
+      if (seq === this.#tree.size) this.#tree.append(body);
     }
     if (this.#told >= this.#tree.size && !this.#reading && !this.#stuck) {
       this.#read().then(this.#grown, (error: unknown) =>

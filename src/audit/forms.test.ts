@@ -164,7 +164,7 @@ describe("an ordinary call's events, spelled from fragments", () => {
           moment: "ended",
           as: i & 8 ? "failed" : "succeeded",
           outcome: { status: "ok", callId: call.id, content: [], text: "t" },
-          latencyMs: i / 7,
+          latencyMs: i / 8,
           ...(i & 32 && { code: "tool_failed" as const }),
           ...shared,
         },

@@ -55,5 +55,5 @@ function isSignature(line: string, signed: Buffer, by: VerifierKey): boolean {
 /** Node reads base64 past any mistake; here one spelling has one meaning. */
 function strictBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
-  return bytes;
+  return bytes.toString("base64") === text ? bytes : undefined;
 }

@@ -41,6 +41,16 @@ describe("a signed checkpoint", () => {
     }
   });
 
+  it("of another log is none of this one, though the same key signed it", () => {
+    const signer = createSigner();
+    const other = { ...signer, origin: "postern/other" };
+    const renamed = signCheckpoint(other, 7, root).replace(
+      "— postern/other ",
+      `— ${signer.origin} `,
+    );
+    expect(openCheckpoint(renamed, trustedKey(signer.publicKey))).toBeUndefined();
+  });
+
   it("may carry signatures of others", () => {
     const signer = createSigner();
     const note = signCheckpoint(signer, 7, root);

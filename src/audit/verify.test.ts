@@ -91,6 +91,17 @@ describe("the verifier of a store", () => {
     );
   });
 
+  it("reads a growing log as far as it was told, or as far as anybody signed", async () => {
+    const unsigned = new OpenLog(whole.entries, new Map());
+    expect(await check(unsigned, { upTo: 60 })).toMatchObject({ intact: true, events: 60 });
+    expect(await check(unsigned, { upTo: 60, against: noteAt(whole, 90) })).toMatchObject({
+      intact: true,
+      events: 90,
+    });
+    const signed = new OpenLog(whole.entries, new Map([...whole.notes].slice(0, 3)));
+    expect(await check(signed, { upTo: 60 })).toMatchObject({ intact: true, events: 75 });
+  });
+
   it("finds every changed, deleted, swapped, inserted and cut off entry", async () => {
     /** What stands at a place and after it, instead; `first` is the first entry that is then another. */
     const tampers: readonly (readonly [

@@ -43,8 +43,8 @@ export async function verifyStore(
   const foreign = await claimAll(recount, key, options);
   if (foreign !== undefined) return foreign;
   const ids = await store.documents.list("checkpoint", "");
-  const odd = ids.findIndex((id, i) => !/^[0-9]{16}$/.test(id) || id <= (ids[i - 1] ?? ""));
-  if (odd >= 0) return recount.broken(`The checkpoint \`${ids[odd]}\` is not in its place.`);
+  const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
+  if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
   const until = Math.max(
     options.upTo ?? Number.POSITIVE_INFINITY,
     Number(ids.at(-1) ?? 0),

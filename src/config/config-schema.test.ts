@@ -8,12 +8,16 @@ import { loadToolModules } from "./tool-modules.ts";
 const root = join(import.meta.dirname, "../..");
 
 it("publishes the schema that is enforced: `npm run schema` was not forgotten", () => {
-  const published: unknown = JSON.parse(readFileSync(join(root, "schema/postern.schema.json"), "utf8"));
+  const published: unknown = JSON.parse(
+    readFileSync(join(root, "schema/postern.schema.json"), "utf8"),
+  );
   expect(published).toEqual(JSON.parse(JSON.stringify(jsonSchema())));
 });
 
 it("the sample configuration is right, and names the published schema", async () => {
-  expect(readFileSync(join(root, "postern.yaml"), "utf8").split("\n")[0]).toBe("# yaml-language-server: $schema=./schema/postern.schema.json");
+  expect(readFileSync(join(root, "postern.yaml"), "utf8").split("\n")[0]).toBe(
+    "# yaml-language-server: $schema=./schema/postern.schema.json",
+  );
   const settings = await loadConfig({ flags: {}, environment: {}, folder: root });
   expect(Object.keys(settings.servers)).toEqual(["everything", "files"]);
   const tools = await loadToolModules(settings.toolModules, "postern.yaml");
@@ -21,6 +25,10 @@ it("the sample configuration is right, and names the published schema", async ()
 });
 
 it("says which module cannot be loaded, or exports no tool", async () => {
-  await expect(loadToolModules([join(root, "nope.ts")], "postern.yaml")).rejects.toThrow(/postern\.yaml tools\.modules\[0\]: `.*nope\.ts` cannot be loaded/);
-  await expect(loadToolModules([join(root, "src/calls/risk.ts")], "postern.yaml")).rejects.toThrow(/exports no tool/);
+  await expect(loadToolModules([join(root, "nope.ts")], "postern.yaml")).rejects.toThrow(
+    /postern\.yaml tools\.modules\[0\]: `.*nope\.ts` cannot be loaded/,
+  );
+  await expect(loadToolModules([join(root, "src/calls/risk.ts")], "postern.yaml")).rejects.toThrow(
+    /exports no tool/,
+  );
 });

@@ -19,8 +19,14 @@ export interface Written {
 }
 
 /** What a schema has against a configuration, as sentences with the place, the value and what to write instead. */
-export function schemaProblems(issues: readonly Issue[], written: Written, above: KeyPath = []): readonly ConfigProblem[] {
-  return issues.flatMap((issue) => problemsOf(issue, [...above, ...issue.path.map(stepOf)], written));
+export function schemaProblems(
+  issues: readonly Issue[],
+  written: Written,
+  above: KeyPath = [],
+): readonly ConfigProblem[] {
+  return issues.flatMap((issue) =>
+    problemsOf(issue, [...above, ...issue.path.map(stepOf)], written),
+  );
 }
 
 function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly ConfigProblem[] {
@@ -39,11 +45,20 @@ function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly Con
       const branch = likeliest(issue.errors);
       if (branch !== undefined) return schemaProblems(branch, written, path);
       const message = `${shown(value, path)} fits none of what may stand here.`;
-      return [{ ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." }];
+      return [
+        { ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." },
+      ];
     }
     case "invalid_key":
     case "invalid_element":
-      return [{ ...locate(path, "key"), key, message: `\`${String(path.at(-1))}\` cannot be a name here.`, fix: fixOf(issue.issues[0]) }];
+      return [
+        {
+          ...locate(path, "key"),
+          key,
+          message: `\`${String(path.at(-1))}\` cannot be a name here.`,
+          fix: fixOf(issue.issues[0]),
+        },
+      ];
     default:
       return [{ ...locate(path, "value"), key, ...said(issue, shown(value, path), path) }];
   }
@@ -62,7 +77,10 @@ function keyOf(path: KeyPath, { shape, spell }: Written): string {
   return keyText(steps);
 }
 
-function unknownKey(name: string, known: readonly string[]): { readonly message: string; readonly fix: string } {
+function unknownKey(
+  name: string,
+  known: readonly string[],
+): { readonly message: string; readonly fix: string } {
   const message = `\`${name}\` is not a known key.`;
   const meant = nearest(name, known);
   if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
@@ -91,7 +109,11 @@ function said(
         fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.`,
       };
     case "invalid_value": {
-      if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${issue.values.map((option) => `\`${String(option)}\``).join(", ")}.` };
+      if (value === "nothing")
+        return {
+          message: "It is missing.",
+          fix: `Add it: one of ${issue.values.map((option) => `\`${String(option)}\``).join(", ")}.`,
+        };
       const options = issue.values.map(String);
       const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
       const list = options.map((option) => `\`${option}\``).join(", ");

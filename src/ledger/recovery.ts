@@ -17,7 +17,7 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
     const outcome = outcomeOf(call.id, refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."));
     const unknown: CallRecord = { ...record, state: "unknown", outcome, endedAt: at, retryable: false };
     const event = { moment: "ended", at, call, as: "unknown", outcome, latencyMs: Math.max(0, at - (startedAt ?? at)), code: "outcome_unknown", by: "recovery" } as const;
-    const { won } = await store.commit({ write: "settle", record: unknown, by: "recovery", event }, "synced");
+    const { won } = await store.commit({ write: "settle", record: unknown, event }, "synced");
     if (won) recovered.push(unknown);
   }
   return recovered;

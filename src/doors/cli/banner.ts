@@ -99,6 +99,9 @@ function quoted(word: string): string {
 /** As it works for the next command too: after `npm start` there is no `postern` on the path, and flags find this one again. */
 export function commandName({ config, data }: Pick<GlobalFlags, "config" | "data">): string {
   const name = process.env["npm_lifecycle_event"] === undefined ? "postern" : "npx postern";
-  const again = [...(config === undefined ? [] : ["--config", quoted(config)]), ...(data === undefined ? [] : ["--data", quoted(data)])];
+  const again = [
+    ...(config === undefined ? [] : ["--config", quoted(config)]),
+    ...(data === undefined ? [] : ["--data", quoted(data)]),
+  ];
   return [name, ...again].join(" ");
 }

@@ -31,10 +31,14 @@ it("does not remove its successor's file", () => {
   expect(readServerFile(folder)?.pid).toBe(process.ppid);
 });
 
-it.each(["", "{", "[]", '{"port":1}', JSON.stringify({ ...mine, url: "http://evil.example:7420" }), JSON.stringify({ ...mine, url: "http://127.0.0.1:1@evil.example" })])(
-  "takes the tokens nowhere that %j says",
-  (text) => {
-    writeFileSync(file, text);
-    expect(readServerFile(folder)).toBeUndefined();
-  },
-);
+it.each([
+  "",
+  "{",
+  "[]",
+  '{"port":1}',
+  JSON.stringify({ ...mine, url: "http://evil.example:7420" }),
+  JSON.stringify({ ...mine, url: "http://127.0.0.1:1@evil.example" }),
+])("takes the tokens nowhere that %j says", (text) => {
+  writeFileSync(file, text);
+  expect(readServerFile(folder)).toBeUndefined();
+});

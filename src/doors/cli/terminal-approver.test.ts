@@ -63,7 +63,16 @@ it("shows tool, risk, rule and place, arguments, preview, who asks and what sile
   const answer = approver.ask(request, never);
   await settled();
   const card = shown();
-  for (const part of ["send_mail\\u{202e}", "risk high", "matrix A2×high → CONFIRM (postern.yaml:12)", "two␛[2J", "+new", "local-agent", "60 min; after that the call is denied", "[y/N]"]) {
+  for (const part of [
+    "send_mail\\u{202e}",
+    "risk high",
+    "matrix A2×high → CONFIRM (postern.yaml:12)",
+    "two␛[2J",
+    "+new",
+    "local-agent",
+    "60 min; after that the call is denied",
+    "[y/N]",
+  ]) {
     expect(card).toContain(part);
   }
   expect(card).not.toContain("\u001b");

@@ -44,8 +44,8 @@ function askOne(
   return new Promise((resolve) => {
     const end = (answer: Answer): void => {
       signal.removeEventListener("abort", withdrawn);
+      resolve(answer); // before the close, which is an answer of its own
       lines.close();
-      resolve(answer);
     };
     const withdrawn = (): void => {
       output.write("\n  (answered elsewhere, or nobody waits any more)\n");

@@ -33,50 +33,49 @@ export async function callTool(
   parts: CallParts,
 ): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
-  const { progressToken, "postern/idempotency-key": key } = context.mcpReq._meta ?? {};
-  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > 256)) {
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      '`_meta["postern/idempotency-key"]` must be a text of 1 to 256 characters.',
-    );
-  }
+  const { runtime, windows, clock, approvalWaitMs } = parts;
+  const { _meta: meta, signal } = context.mcpReq;
+  const idempotencyKey = keyOf(meta?.["postern/idempotency-key"]);
   const listener =
-    progressToken === undefined ? undefined : new Heartbeat(context, progressToken, parts.clock);
+    meta?.progressToken === undefined
+      ? undefined
+      : new Heartbeat(context, meta.progressToken, clock);
+  const how = {
+    patience: "wait",
+    signal,
+    approvalWaitMs:
+      listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(listener !== undefined && { onProgress: (content: string) => listener.tell(content) }),
+  } as const;
   try {
-    const outcome = await parts.windows.use(context.sessionId ?? "", visit.caller, (session) =>
-      session.invoke(
-        { ...targetOf(parts.runtime, visit, name), arguments: given as JsonObject }, // it was read from JSON
-        {
-          patience: "wait",
-          approvalWaitMs:
-            listener === undefined
-              ? parts.approvalWaitMs
-              : Math.max(listenerWaitMs, parts.approvalWaitMs),
-          signal: context.mcpReq.signal,
-          ...(typeof key === "string" && { idempotencyKey: key }),
-          ...(listener !== undefined && { onProgress: (content) => listener.tell(content) }),
-        },
-      ),
-    );
-    const content = await withBytes(
-      outcome.content,
-      parts.runtime.artifacts,
-      visit.caller.principal,
-    );
-    const answer = answerOf({ ...outcome, content }, name);
-    // Before 2026-07-28 structured content is an object; anything else is in the text already.
-    const isModern = context.mcpReq.envelope !== undefined;
-    if (
-      isModern ||
-      answer.structuredContent === undefined ||
-      isJsonObject(answer.structuredContent)
-    )
-      return answer;
-    const { structuredContent: _, ...plain } = answer;
-    return plain;
+    return await windows.use(context.sessionId ?? "", visit.caller, async (session) => {
+      const outcome = await session.invoke(
+        { ...targetOf(runtime, visit, name), arguments: given as JsonObject },
+        how,
+      ); // it was read from JSON
+      const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
+      return fitted(answerOf({ ...outcome, content }, name), context);
+    });
   } finally {
     listener?.end();
   }
+}
+
+/** The caller's own key of this call (SPEC 9.2). */
+function keyOf(given: unknown): string | undefined {
+  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= 256))
+    return given;
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    '`_meta["postern/idempotency-key"]` must be a text of 1 to 256 characters.',
+  );
+}
+
+/** Before 2026-07-28 structured content is an object; anything else is in the text already. */
+function fitted(answer: CallToolResult, { mcpReq: { envelope } }: ServerContext): CallToolResult {
+  const { structuredContent, ...plain } = answer;
+  return envelope === undefined && !isJsonObject(structuredContent) ? plain : answer;
 }
 
 /** Progress as it comes, and a sign of life where none comes: clients count the time since the last one. */

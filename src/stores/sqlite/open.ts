@@ -56,7 +56,7 @@ function openFile(path: string, log: (problem: string) => void): OpenDatabase {
     createPrivately(path);
     database = new DatabaseSync(path);
     database.exec(
-      "pragma temp_store=memory",
+      "pragma locking_mode=exclusive; pragma temp_store=memory; pragma synchronous=full",
     );
     checkOwner(database, path);
     const mode = database.prepare("pragma journal_mode=wal").get();

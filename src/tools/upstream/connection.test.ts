@@ -140,7 +140,9 @@ it("a server that crashes as soon as it is up is not restarted in a tight loop",
   await connection.start();
   for (let crash = 0; crash < 5; crash += 1) {
     server.events?.onClose("crash");
-    await clock.advance(500 * 2 ** crash);
+    await clock.advance(500 * 2 ** crash - 1);
+    expect(server.opened).toHaveLength(crash + 1);
+    await clock.advance(1);
     expect(server.opened).toHaveLength(crash + 2);
   }
   await clock.advance(31_000);

@@ -2,10 +2,19 @@ import { expect, it } from "vitest";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom, sampleArguments } from "./arguments.ts";
 
-const schema = { type: "object", properties: { path: { type: "string" }, count: { type: "integer" }, tags: { type: "array" } } };
+const schema = {
+  type: "object",
+  properties: { path: { type: "string" }, count: { type: "integer" }, tags: { type: "array" } },
+};
 
 it("reads key=value as the tool's schema says", () => {
-  expect(argumentsFrom(undefined, ["path=123", "count=4", 'tags=["a"]', "free=true", "note=a=b", "empty="], schema)).toEqual({
+  expect(
+    argumentsFrom(
+      undefined,
+      ["path=123", "count=4", 'tags=["a"]', "free=true", "note=a=b", "empty="],
+      schema,
+    ),
+  ).toEqual({
     path: "123",
     count: 4,
     tags: ["a"],
@@ -39,11 +48,23 @@ it("makes up arguments that fit, to ask what would be decided", () => {
         b: { type: "integer", minimum: 5 },
         c: { enum: ["x", "y"] },
         d: { type: "array", minItems: 1, items: { type: "boolean" } },
-        e: { type: "object", required: ["n"], properties: { n: { type: ["null", "number"], exclusiveMinimum: 0 } } },
+        e: {
+          type: "object",
+          required: ["n"],
+          properties: { n: { type: ["null", "number"], exclusiveMinimum: 0 } },
+        },
         f: { anyOf: [{ const: 7 }, {}] },
       },
     }),
-  ).toEqual({ a: "xxx", b: 5, c: "x", d: [false], e: { n: expect.anything() }, f: 7, missing: "x" });
+  ).toEqual({
+    a: "xxx",
+    b: 5,
+    c: "x",
+    d: [false],
+    e: { n: expect.anything() },
+    f: 7,
+    missing: "x",
+  });
   const endless: Record<string, unknown> = { type: "object", required: ["again"] };
   endless["properties"] = { again: endless };
   expect(() => sampleArguments(endless as never)).not.toThrow();

@@ -1,0 +1,92 @@
+/**
+ * One life of the crash test: opens the store that earlier lives left behind, checks what must hold, then makes calls
+ * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exit 3: something that must hold does not, said on stderr.
+ */
+import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { spellWith } from "../../src/audit/entry.ts";
+import { createRuntime, defineTool, SystemClock, type Runtime } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { killer, PointStore } from "./points.ts";
+
+const [folder = ".", life = "0", point = "none", nth = "1"] = process.argv.slice(2);
+const effectsFile = join(folder, "effects");
+const acknowledgedFile = join(folder, "acknowledged");
+const at = killer(point, Number(nth));
+const context = { principal: { tenant: "default", agent: "crash" } } as const;
+
+/** The world outside: what was really done, on the disk before the tool answers. */
+function record(file: string, line: string): void {
+  const handle = openSync(file, "a");
+  writeSync(handle, `${line}\n`);
+  fdatasyncSync(handle);
+  closeSync(handle);
+}
+
+function lines(file: string): readonly string[] {
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : [];
+}
+
+const pay = defineTool({
+  name: "pay", description: "Pays once.", risk: "high", effects: "write", idempotent: false,
+  input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
+  async execute(given) {
+    at("execute.before");
+    record(effectsFile, String((given as { bill: string }).bill)); // the schema says so
+    at("execute.after");
+    return "paid";
+  },
+});
+
+const clock = new SystemClock();
+const store = new PointStore(await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) }), at);
+const runtime = await createRuntime({ store, clock, tools: [pay], autonomy: Number(life) % 2 === 0 ? "A4" : "A2", folder, approvals: { patience: "suspend" } });
+await check(runtime);
+await sendAgain(runtime);
+for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);
+
+/** What must hold after every restart, before anything new is done. */
+async function check(house: Runtime): Promise<void> {
+  const paid = lines(effectsFile);
+  const twice = paid.filter((bill, i) => paid.indexOf(bill) !== i);
+  if (twice.length > 0) fail(`paid twice: ${twice.join(", ")}`);
+  for (const entry of lines(acknowledgedFile)) {
+    const [key = "", bill = ""] = entry.split(" ");
+    const call = await house.calls.get(key);
+    if (call?.state !== "ok") fail(`the acknowledged call ${key} of bill ${bill} is ${call?.state ?? "lost"}`);
+    if (!paid.includes(bill)) fail(`bill ${bill} was acknowledged and not paid`);
+  }
+  const open = await house.calls.list({ state: "attempted", limit: 10 });
+  if (open.length > 0) fail(`still attempted after recovery: ${open.map(({ key }) => key).join(", ")}`);
+  const audit = await house.audit.verify();
+  if (!audit.intact) fail(`the log is broken at ${audit.firstBroken}: ${audit.why}`);
+}
+
+/** Whoever sends the same call again gets what it ended with, or hears that it is unknown: never a second payment. */
+async function sendAgain(house: Runtime): Promise<void> {
+  for (const call of await house.calls.list({ tool: "pay", limit: 20 })) {
+    if (call.state === "held") continue;
+    const outcome = await house.invoke({ tool: "pay", arguments: call.call.arguments }, { ...context, idempotencyKey: call.call.idempotencyKey ?? "none" });
+    if (call.state === "unknown" && outcome.refusal?.code !== "outcome_unknown") fail(`an unknown call was answered with ${outcome.status}`);
+    if (call.state === "ok" && outcome.replayed !== true) fail(`a finished call was not replayed but ${outcome.status}`);
+  }
+}
+
+async function one(house: Runtime, bill: string): Promise<void> {
+  const request = { tool: "pay", arguments: { bill } };
+  const per = { ...context, idempotencyKey: bill };
+  let outcome = await house.invoke(request, per);
+  if (outcome.approvalId !== undefined) {
+    await house.approvals.decide(outcome.approvalId, { decision: "approved", by: { user: "boss" } });
+    outcome = await house.invoke(request, per);
+  }
+  if (outcome.status !== "ok") fail(`bill ${bill} ended as ${outcome.refusal?.code ?? outcome.status}`);
+  const [{ key } = { key: "" }] = await house.calls.list({ tool: "pay", limit: 1 });
+  record(acknowledgedFile, `${key} ${bill}`);
+  at("acknowledged");
+}
+
+function fail(why: string): never {
+  console.error(why);
+  process.exit(3);
+}

@@ -1,0 +1,87 @@
+import type { ApprovalRecord, CallRecord, Write } from "../../src/calls/records.ts";
+import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Store } from "../../src/stores/store.ts";
+
+/** Where a process can be killed, in the order in which one approved call meets them. */
+export const points = [
+  "hold.before", "hold.after",
+  "decide.before", "decide.after",
+  "claim.before", "claim.after",
+  "execute.before", "execute.after",
+  "settle.before", "settle.after",
+  "acknowledged",
+] as const;
+export type Point = (typeof points)[number];
+
+/** A real SIGKILL, the `nth` time the process comes by. */
+export function killer(point: string, nth: number): (at: Point) => void {
+  let met = 0;
+  return (at) => {
+    if (at !== point) return;
+    met += 1;
+    if (met === nth) process.kill(process.pid, "SIGKILL");
+  };
+}
+
+/** A store that tells when a write is about to be made and when it was made; everything else is the real one's. */
+export class PointStore implements Store {
+  readonly #store: Store;
+  readonly #at: (point: Point) => void;
+
+  constructor(store: Store, at: (point: Point) => void) {
+    this.#store = store;
+    this.#at = at;
+  }
+
+  get incarnation(): string {
+    return this.#store.incarnation;
+  }
+  get documents(): Documents {
+    return this.#store.documents;
+  }
+  get broken(): Error | undefined {
+    return this.#store.broken;
+  }
+  nextNumber(): number {
+    return this.#store.nextNumber();
+  }
+
+  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+    const name = write.write;
+    if (name === "note" || name === "document") return this.#store.commit(write, durability);
+    this.#at(`${name}.before`);
+    const committed = this.#store.commit(write, durability);
+    if (!(committed instanceof Promise)) {
+      this.#at(`${name}.after`);
+      return committed;
+    }
+    return committed.then((late) => {
+      this.#at(`${name}.after`);
+      return late;
+    });
+  }
+
+  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined> {
+    return this.#store.call(by);
+  }
+  approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined> {
+    return this.#store.approval(id);
+  }
+  calls(where: CallFilter): Promise<readonly CallRecord[]> {
+    return this.#store.calls(where);
+  }
+  approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+    return this.#store.approvals(where);
+  }
+  stranded(): Promise<readonly CallRecord[]> {
+    return this.#store.stranded();
+  }
+  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {
+    return this.#store.events(where);
+  }
+  follow(listener: (entries: readonly Entry[]) => void): Disposable {
+    return this.#store.follow(listener);
+  }
+  [Symbol.asyncDispose](): Promise<void> | PromiseLike<void> {
+    return this.#store[Symbol.asyncDispose]();
+  }
+}

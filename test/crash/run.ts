@@ -1,0 +1,67 @@
+/** `npm run crash [-- --kills N] [--json]`: real processes, real SIGKILL at every named point, an outside ledger of effects. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { points } from "./points.ts";
+
+const { values } = parseArgs({ options: { kills: { type: "string", default: "200" }, json: { type: "boolean" } } });
+const wanted = Number(values.kills);
+const child = fileURLToPath(new URL("./child.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "postern-crash-"));
+const killedAt = new Map<string, number>();
+const problems: string[] = [];
+const began = performance.now();
+
+for (let life = 0; life < wanted && problems.length === 0; life += 1) {
+  const point = [...points, "anywhere"][life % (points.length + 1)] ?? "anywhere";
+  const nth = 1 + (Math.floor(life / (points.length + 1)) % 5);
+  // Every second life runs without approvals and so never comes by where a person is asked.
+  const reachable = life % 2 === 1 || !/^(hold|decide)/.test(point) ? point : "claim.after";
+  const ended = await live(life, reachable, nth);
+  if (ended === "killed") killedAt.set(reachable, (killedAt.get(reachable) ?? 0) + 1);
+  else problems.push(`life ${life} (${reachable}, time ${nth}): ${ended}`);
+}
+
+const last = await live(wanted, "anywhere", 1);
+if (last !== "killed") problems.push(`the last life: ${last}`);
+const effects = linesOf("effects");
+const acknowledged = linesOf("acknowledged");
+const result = {
+  kills: [...killedAt.values()].reduce((sum, count) => sum + count, 0),
+  byPoint: Object.fromEntries(killedAt),
+  effects: effects.length,
+  effectsTwice: effects.length - new Set(effects).size,
+  acknowledged: acknowledged.length,
+  problems,
+  seconds: Math.round((performance.now() - began) / 1000),
+};
+if (values.json === true) console.log(JSON.stringify(result, null, 2));
+else {
+  console.log(`${result.kills} kills in ${result.seconds} s, at: ${[...killedAt].map(([point, count]) => `${point} ${count}`).join(", ")}`);
+  console.log(`${result.effects} effects, ${result.effectsTwice} of them twice; ${result.acknowledged} acknowledged outcomes, ${problems.length === 0 ? "none lost, nothing left open, every log intact" : ""}`);
+  for (const problem of problems) console.log(`PROBLEM ${problem}`);
+}
+if (problems.length === 0) rmSync(folder, { recursive: true });
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function linesOf(name: string): readonly string[] {
+  const file = join(folder, name);
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : [];
+}
+
+/** One process, until it is killed. `anywhere`: by us, after a while; else by itself at its point. */
+function live(life: number, point: string, nth: number): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const running = spawn(process.execPath, [child, folder, String(life), point, String(nth)], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const latest = setTimeout(() => running.kill("SIGKILL"), point === "anywhere" ? 400 + ((life * 7919) % 600) : 20_000);
+  running.on("exit", (code, signal) => {
+    clearTimeout(latest);
+    resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);
+  });
+  return promise;
+}
