@@ -89,7 +89,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       for (const { event } of entries) if (event !== undefined) stream.announce(event);
     }));
     const controls = await openControls({ store, clock, ...(options.autonomy !== undefined && { autonomy: options.autonomy }), log });
-    const tools = new Registry({ clock, switches: () => controls.state });
+    const tools = closing.use(new Registry({ clock, switches: () => controls.state }));
     const artifacts: ArtifactStore = folder === undefined ? memoryArtifacts() : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock });
     const book = closing.use(new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, log }));
     await book.watchOpen();
@@ -110,6 +110,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const patience = options.approvals?.patience ?? (approver === undefined ? "deny" : "wait");
     const running = new RunningRuntime({ parts, controls, store, audit, tools, stream, limits, patience, approver, separateUser, closing });
     register(options.tools ?? [], tools);
+    await tools.ready(); // a schema that cannot be used is said now, not at the first call
     if (options.servers !== undefined) running.serve(await connect(options.servers, running, parts));
     return running;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { aLogStore } from "../../test/fakes/log-store.ts";
+import { aLogStore, noteSome } from "../../test/fakes/log-store.ts";
 import type { ToolCall } from "../calls/call.ts";
 import type { DurableEvent, Weighing } from "../calls/event.ts";
 import { queryEvents } from "./query.ts";
@@ -130,6 +130,20 @@ describe("a query of the log", () => {
     ]) {
       expect(await numbers(where), JSON.stringify(where)).toEqual([]);
     }
+  });
+
+  it("lets calls pass while it reads a long log", async () => {
+    await noteSome(store, 1000);
+    let turns = 0;
+    let reading = true;
+    const turn = (): void => {
+      turns += 1;
+      if (reading) setImmediate(turn);
+    };
+    setImmediate(turn);
+    expect(await numbers({ type: "none" })).toEqual([]);
+    reading = false;
+    expect(turns).toBeGreaterThanOrEqual(3);
   });
 
   it("keeps to a time and to a page, old to new", async () => {

@@ -1,5 +1,6 @@
 import type { Store } from "../stores/store.ts";
 import type { AuditEvent, AuditFilter } from "./log.ts";
+import { unhurried } from "./unhurried.ts";
 
 const defaultLimit = 200;
 
@@ -17,7 +18,7 @@ export async function queryEvents(
   const found: AuditEvent[] = [];
   if (limit <= 0) return found;
   const needles = needlesOf(where);
-  for await (const { seq, body } of store.events({ after })) {
+  for await (const { seq, body } of unhurried(store.events({ after }))) {
     if (!needles.every((needle) => body.includes(needle))) continue;
     const event = eventOf(keyId, seq, body);
     if (!matches(event, where)) continue;

@@ -9,6 +9,7 @@ import { ExportReader } from "./export-reader.ts";
 import type { Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
 import { type Broken, Recount } from "./recount.ts";
+import { unhurried } from "./unhurried.ts";
 
 export interface VerifyOptions {
   /** Signed notes from outside the database. */
@@ -51,7 +52,7 @@ export async function verifyStore(
     recount.claimed,
   );
   let next = 0;
-  for await (const { seq, body } of store.events({ after: -1 })) {
+  for await (const { seq, body } of unhurried(store.events({ after: -1 }))) {
     if (recount.size === until) break;
     const wrong = place(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;

@@ -100,6 +100,18 @@ export function storeContract(name: string, open: OpenStore): void {
         expect(await store.call({ key: "constructor" })).toBeUndefined();
       });
 
+      it("keeps a call's id and its key apart: a key that is another call's id is a call of its own", async () => {
+        const keyed = await attempted({ key: "chosen" });
+        const other = recordOf(callOf(store, clock), { key: keyed.call.id, fence: store.incarnation });
+        expect(await store.call({ key: keyed.call.id })).toEqual(keyed); // as long as no call has that key
+        expect(await commit(claimOf(other))).toEqual(wins);
+        expect(await store.call({ key: keyed.call.id })).toEqual(other);
+        await commit(settleOf(other, "ok"));
+        expect(await store.call({ key: keyed.call.id })).toMatchObject({ state: "ok", call: other.call });
+        expect(await store.call({ key: "chosen" })).toEqual(keyed);
+        expect(await commit(claimOf(recordOf(callOf(store, clock), { key: other.key })))).toMatchObject({ won: false, call: { state: "ok" } });
+      });
+
       it("replays what ended: a second claim of the key loses and gets the outcome (case 156)", async () => {
         const record = await attempted({ key: "once" });
         await commit(settleOf(record, "ok"));

@@ -4,7 +4,7 @@ import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { all, note, spellPlainly } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { checkSqlite } from "./open.ts";
@@ -13,6 +13,11 @@ import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 const folder = mkdtempSync(join(tmpdir(), "postern-open-"));
 const at = (name: string): string => join(folder, name);
 const open = (location: string): SqliteStore => openSqliteStore({ location, clock: new FakeClock(), spell: spellPlainly });
+
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
 
 /** Opens the store in a process of its own, says `open` or the fault's code, and stays. */
 function elsewhere(location: string): ChildProcess {
@@ -27,7 +32,9 @@ function elsewhere(location: string): ChildProcess {
     } catch (error) {
       console.log(error.code);
     }`;
-  return spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  return child;
 }
 
 async function firstWord(child: ChildProcess): Promise<string> {

@@ -44,24 +44,26 @@ describe("SqliteStore over restarts", () => {
     await store[Symbol.asyncDispose]();
   });
 
-  it("finds a stranded call that was claimed long after newer ones were done", async () => {
+  it.each([
+    ["is still running", false],
+    ["was held all the while and claimed at the end", true],
+  ])("finds a stranded call after 25,000 newer ones were done, when it %s", async (_, isHeld) => {
     const clock = new FakeClock();
-    let store = openAt("watermark.db", { clock });
-    const early = recordOf(callOf(store, clock), { state: "held", match: "early", approvalId: "apr_1" });
-    await store.commit(holdOf(early, approvalOf(early)), "committed");
-    const open = recordOf(callOf(store, clock));
+    const name = `watermark-${isHeld}.db`;
+    let store = openAt(name, { clock });
+    const early = recordOf(callOf(store, clock), { match: "early", approvalId: "apr_1" });
+    if (isHeld) await store.commit(holdOf({ ...early, state: "held" }, approvalOf(early)), "committed");
+    else await store.commit(claimOf(early), "committed");
     for (let i = 0; i < 25_000; i += 1) {
-      if (i === 12_000) await store.commit(claimOf(open, { fresh: true }), "committed");
       const record = recordOf(callOf(store, clock), { fence: store.incarnation });
       store.commit(claimOf(record, { fresh: true }), "queued");
       const settled = store.commit(settleOf(record, "ok"), "committed");
       if (i % 500 === 0) await settled;
     }
-    await store.commit(claimOf({ ...early, state: "attempted" }), "committed");
-    await store.commit(note("last"), "synced");
+    if (isHeld) await store.commit(claimOf(early), "committed");
     await store[Symbol.asyncDispose]();
-    store = openAt("watermark.db", { clock });
-    expect((await store.stranded()).map(({ key }) => key)).toEqual([early.key, open.key]);
+    store = openAt(name, { clock });
+    expect((await store.stranded()).map(({ key }) => key)).toEqual([early.key]);
     await store[Symbol.asyncDispose]();
   });
 
@@ -148,6 +150,28 @@ describe("SqliteStore under trouble", () => {
     speechless = false;
     expect(await store.commit(holdOf(record, approvalOf(record)), "committed")).toEqual({ won: true });
     expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
+  });
+
+  it("rolls back a batch that the database refuses half-way, and works on", async () => {
+    const clock = new FakeClock();
+    await using store = openAt("half.db", { clock });
+    const first = recordOf(callOf(store, clock), { fence: store.incarnation });
+    await store.commit(claimOf(first), "committed");
+    const fine = recordOf(callOf(store, clock), { key: "fine" });
+    const impossible = recordOf({ ...callOf(store, clock), number: first.call.number });
+    const answers = await Promise.allSettled([fine, impossible].map((record) => store.commit(claimOf(record, { fresh: true }), "synced")));
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(store.call({ key: "fine" })).toBeUndefined();
+    expect(await store.commit(settleOf(first, "ok"), "synced")).toEqual({ won: true });
+    expect(await all(store.events({ after: -1 }))).toHaveLength(2);
+  });
+
+  it("writes all who wait at the same time in one transaction", async () => {
+    await using store = openAt("batch.db");
+    const batches: number[] = [];
+    using _ = store.follow((entries) => batches.push(entries.length));
+    await Promise.all(Array.from({ length: 200 }, (_, i) => store.commit(note("n"), i % 2 === 0 ? "synced" : "committed")));
+    expect(batches).toEqual([200]);
   });
 
   it("takes a failed batch back to what was written before it", async () => {

@@ -66,8 +66,9 @@ export class Tables {
 
   /** By its key alone: a row whose first arrival had this id, but which has another key, is not it. */
   callByKey(key: string): CallRecord | undefined {
-    const row = this.#rowOfId(key) ?? this.#rowOf(this.#callByKey, key);
-    return row !== undefined && (row.key ?? row.id) === key ? recordOf(row) : undefined;
+    const own = this.#rowOfId(key);
+    const row = own?.key === null ? own : this.#rowOf(this.#callByKey, key);
+    return row && recordOf(row);
   }
 
   /** The key of the call whose first arrival had this id. */
