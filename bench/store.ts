@@ -34,30 +34,80 @@ function newRecord(store: Store, key?: string): CallRecord {
   const id = ids.make(clock.now(), number);
   const arrivedAt = clock.now();
   const call: ToolCall = {
-    id, number, tool: "echo", action: "default", arguments: args, text, digest, authority, arrivedAt,
-    parentId: undefined, idempotencyKey: undefined, resumes: undefined,
+    id,
+    number,
+    tool: "echo",
+    action: "default",
+    arguments: args,
+    text,
+    digest,
+    authority,
+    arrivedAt,
+    parentId: undefined,
+    idempotencyKey: undefined,
+    resumes: undefined,
   };
   return {
-    key: key ?? id, match: undefined, call, state: "attempted", risk: "safe", definition: digest, idempotent: true, fence: store.incarnation,
-    approvalId: undefined, aliveUntil: undefined, startedAt: arrivedAt, endedAt: undefined, outcome: undefined, retryable: false, image: undefined,
+    key: key ?? id,
+    match: undefined,
+    call,
+    state: "attempted",
+    risk: "safe",
+    definition: digest,
+    idempotent: true,
+    fence: store.incarnation,
+    approvalId: undefined,
+    aliveUntil: undefined,
+    startedAt: arrivedAt,
+    endedAt: undefined,
+    outcome: undefined,
+    retryable: false,
+    image: undefined,
   };
 }
 
 async function safeCall(store: Store): Promise<void> {
   const record = newRecord(store);
-  const event: DurableEvent = { moment: "noted", at: 0, type: "t", summary: "s", traceId: "", outcome: "info" };
-  store.commit({ write: "claim", record, fresh: true, event }, "queued");
-  const outcome = { status: "ok", callId: record.call.id, content: [{ type: "text", text: "done" }], text: "done" } as const;
-  await store.commit({ write: "settle", record: { ...record, state: "ok", endedAt: clock.now(), outcome }, event }, "committed");
+  const event: DurableEvent = {
+    moment: "noted",
+    at: 0,
+    type: "t",
+    summary: "s",
+    traceId: "",
+    outcome: "info",
+  };
+  void store.commit({ write: "claim", record, fresh: true, event }, "queued"); // decided at once; the settle below hears a failed write
+  const outcome = {
+    status: "ok",
+    callId: record.call.id,
+    content: [{ type: "text", text: "done" }],
+    text: "done",
+  } as const;
+  await store.commit(
+    { write: "settle", record: { ...record, state: "ok", endedAt: clock.now(), outcome }, event },
+    "committed",
+  );
 }
 
 async function durableClaim(store: Store): Promise<void> {
-  const event: DurableEvent = { moment: "noted", at: 0, type: "t", summary: "s", traceId: "", outcome: "info" };
+  const event: DurableEvent = {
+    moment: "noted",
+    at: 0,
+    type: "t",
+    summary: "s",
+    traceId: "",
+    outcome: "info",
+  };
   await store.commit({ write: "claim", record: newRecord(store), fresh: true, event }, "synced");
 }
 
 /** Microseconds a call, best of the rounds. */
-async function timed(calls: number, inFlight: number, work: () => Promise<void>, rounds = 7): Promise<number> {
+async function timed(
+  calls: number,
+  inFlight: number,
+  work: () => Promise<void>,
+  rounds = 7,
+): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();
@@ -81,7 +131,11 @@ async function median(times: number, work: () => Promise<void>): Promise<number>
 }
 
 function say(name: string, us: number): void {
-  console.log(`${name.padEnd(52)} ${us.toFixed(2).padStart(9)} µs ${Math.round(1e6 / us).toLocaleString("en").padStart(10)} /s`);
+  console.log(
+    `${name.padEnd(52)} ${us.toFixed(2).padStart(9)} µs ${Math.round(1e6 / us)
+      .toLocaleString("en")
+      .padStart(10)} /s`,
+  );
 }
 
 const stores: [string, () => Store][] = [
@@ -97,7 +151,9 @@ for (const [name, open] of stores) {
 {
   await using store = openSqliteStore({ ...options, location: join(folder, "durable.db") });
   const plain = new DatabaseSync(join(folder, "plain.db"));
-  plain.exec("pragma locking_mode=exclusive; pragma journal_mode=wal; pragma synchronous=normal; create table t (a integer primary key, b text)");
+  plain.exec(
+    "pragma locking_mode=exclusive; pragma journal_mode=wal; pragma synchronous=normal; create table t (a integer primary key, b text)",
+  );
   const insert = plain.prepare("insert into t (b) values (?)");
   const fd = openSync(join(folder, "plain.db-wal"), "r+");
   const sync = promisify(fdatasync);

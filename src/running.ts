@@ -141,7 +141,7 @@ export class RunningRuntime implements Runtime {
 
   health(): Health {
     const { broken } = this.#options.store;
-    const servers = this.#servers?.status() ?? [];
+    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem }) => ({ name, status, ...(problem !== undefined && { problem }) }));
     return { status: broken === undefined ? "ok" : "broken", ...(broken !== undefined && { problem: broken.message }), tools: this.tools.names().length, servers };
   }
 

@@ -18,6 +18,14 @@ export interface DecisionRequest {
   readonly reason?: string;
 }
 
+export const decisions: readonly DecisionRequest["decision"][] = ["approved", "denied", "skipped", "modified"];
+
+/** Whether it is one of the four, and brings arguments exactly when it must: what anybody sent is not believed to be. */
+export function isWellFormed(said: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined): boolean {
+  const { decision, arguments: edited } = said ?? {};
+  return decisions.some((one) => one === decision) && (decision === "modified") === (edited !== undefined);
+}
+
 /** Problems of a decision, each with its HTTP number. */
 export const decisionProblems = {
   approval_unknown: 404,

@@ -72,5 +72,5 @@ function noteOf(line: string): string | undefined {
 }
 
 function isAbsent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return (error as NodeJS.ErrnoException).code === "ENOENT"; // only the system fails in these two
 }

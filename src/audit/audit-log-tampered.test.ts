@@ -71,6 +71,19 @@ describe("a log that was tampered with", () => {
     expect(await log.verify()).toMatchObject({ intact: false });
   });
 
+  it("is followed from its first entry when its last one has another number", async () => {
+    await noteSome(store, 6);
+    await (await open())[Symbol.asyncDispose]();
+    const events = changedEvents(store, (entry) =>
+      entry.seq === 5 ? { ...entry, seq: 6 } : entry,
+    );
+    await using log = await open(bent(store, { events }));
+    expect(problems).toEqual([expect.stringContaining("was cut off")]);
+    expect(log.size).toBe(5);
+    await using unheard = await openAuditLog({ store: bent(store, { events }), clock, signer });
+    expect(unheard.size).toBe(5);
+  });
+
   it("is found broken while it runs, though its checkpoints are gone", async () => {
     const changed = bent(store, {
       events: changedEvents(store, (entry) => (entry.seq === 1 ? { seq: 1, body: "{}" } : entry)),

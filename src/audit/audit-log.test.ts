@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -208,6 +208,19 @@ describe("a checkpoint", () => {
   });
 });
 
+describe("a store that is broken for good", () => {
+  it("gets no further tries, and whoever opened the log need not listen", async () => {
+    const broken = new Error("disk gone");
+    const dead = bent(store, { broken, commit: () => Promise.reject(broken) });
+    const log = await openAuditLog({ store: dead, clock, signer });
+    await noteSome(store, 1);
+    await clock.advance(1000);
+    expect(clock.waiting).toBe(0);
+    await log[Symbol.asyncDispose]();
+    expect(await signedSizes()).toEqual([]);
+  });
+});
+
 describe("the anchor file", () => {
   it("keeps each checkpoint outside the store, readable by its owner only", async () => {
     await using log = await open(store, { anchorFile });
@@ -242,6 +255,29 @@ describe("the anchor file", () => {
     await appendFile(anchorFile, '"torn again');
     expect(await log.verify()).toMatchObject({ intact: true });
     expect((await readFile(anchorFile, "utf8")).split("\n")).toHaveLength(3);
+  });
+
+  it("is nothing when it is empty, and what is no note in it says nothing", async () => {
+    await writeFile(anchorFile, "");
+    await using log = await open(store, { anchorFile });
+    await noteSome(store, 1);
+    await log.checkpoint();
+    expect((await readFile(anchorFile, "utf8")).startsWith('"postern/')).toBe(true);
+    await appendFile(anchorFile, "7\n");
+    expect(await log.verify()).toMatchObject({ intact: true });
+    await appendFile(anchorFile, '"no note"\n');
+    expect(await log.verify()).toMatchObject({ intact: false });
+    await (await open(store, { anchorFile }))[Symbol.asyncDispose]();
+    expect(problems).toEqual([]);
+  });
+
+  it("that cannot be read is told", async () => {
+    await expect(open(store, { anchorFile: folder })).rejects.toMatchObject({ code: "EISDIR" });
+    await using log = await open(store, { anchorFile });
+    await mkdir(anchorFile);
+    await noteSome(store, 1);
+    await log.checkpoint();
+    expect(problems).toEqual([expect.stringContaining("could not be written: EISDIR")]);
   });
 
   it("that cannot be written is told and stops nothing", async () => {

@@ -44,7 +44,7 @@ export class Follower implements Disposable {
   /** The hot path: a hash for the entry, and one for a node of the tree. */
   #take(entries: readonly Entry[]): void {
     for (const { seq, body } of entries) {
-      if (seq > this.#told) this.#told = seq;
+      this.#told = Math.max(this.#told, seq);
       if (seq === this.#tree.size) this.#tree.append(body);
     }
     if (this.#told >= this.#tree.size && !this.#reading && !this.#stuck) {

@@ -98,7 +98,7 @@ export class Forms {
         ? end.refsRun
         : end.refs + leadingRefs(call, call.resumes, approvalId) + form.run;
     const us = Math.round(latencyMs * 1000);
-    const latency = Math.floor(us / 1000) + (thousandths[us % 1000] ?? "");
+    const latency = `${Math.floor(us / 1000)}${thousandths[us % 1000]}`;
     const hash = responseHash(outcome);
     return `${end.latency}${latency}${refs}${call.id}"},"response_hash":"${hash}${end.hash}${this.#timestamps.spell(at)}${end.time}`;
   }

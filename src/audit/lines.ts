@@ -11,9 +11,10 @@ export async function* readLines(
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = "";
   for await (const chunk of bytes) {
-    const lines = (rest + decode(decoder, chunk)).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
+    const text = rest + decode(decoder, chunk);
+    const end = text.lastIndexOf("\n");
+    if (end >= 0) yield* text.slice(0, end).split("\n");
+    rest = text.slice(end + 1);
   }
   rest += decode(decoder);
   if (rest !== "") yield rest;

@@ -124,6 +124,23 @@ describe("our own proofs", () => {
     }
   });
 
+  it("show that a part is in the whole, wherever it begins", () => {
+    const rootOver = (start: number, end: number): string => {
+      const tree = new Tree();
+      for (const body of bodies.slice(start, end)) tree.append(body);
+      return tree.root();
+    };
+    const root = rootOver(0, 8);
+    const first = rootOver(0, 4);
+    const tail = { start: 4, end: 8, size: 8, endRoot: rootOver(4, 8), root, path: [first] };
+    const middle = { ...tail, end: 6, endRoot: rootOver(4, 6), path: [rootOver(6, 8), first] };
+    expect([verifyPart(tail), verifyPart(middle)]).toEqual([true, true]);
+    expect(verifyPart({ ...tail, path: [root] })).toBe(false);
+    expect(verifyPart({ ...tail, start: 3 })).toBe(false);
+    expect(verifyPart({ ...tail, start: 9 })).toBe(false);
+    expect(verifyPart({ ...tail, start: -4 })).toBe(false);
+  });
+
   it("refuse places that do not exist", () => {
     expect(() => inclusionPath(leaves, 40)).toThrow("Entry 40 is not in a tree of 40.");
     expect(() => inclusionPath(leaves, 0.5)).toThrow(RangeError);

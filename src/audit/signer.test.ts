@@ -1,5 +1,5 @@
 import { generateKeyPairSync, verify } from "node:crypto";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -103,6 +103,11 @@ describe("a log's key", () => {
     await chmod(join(folder, "audit.key"), 0o644);
     await loadSigner(folder);
     expect((await stat(join(folder, "audit.key"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("that cannot be read is told as the system tells it", async () => {
+    await mkdir(join(folder, "audit.key"));
+    await expect(loadSigner(folder)).rejects.toMatchObject({ code: "EISDIR" });
   });
 
   it("is never replaced silently", async () => {

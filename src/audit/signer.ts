@@ -50,9 +50,9 @@ export async function loadSigner(folder: string): Promise<Signer> {
       `\`${path}\` is missing, and \`${publicPath}\` belongs to it. Put the key back; only to begin a new log, move both and the store away.`,
     );
   }
-  const signer = signerOf(readKey(kept ?? (await makeKey(path)), path));
-  if (known === undefined) await writeNew(publicPath, `${signer.publicKey}\n`, 0o644);
-  else if (known.trim() !== signer.publicKey) {
+  const signer = signerOf(readKey(kept ?? (await writeNew(path, newKey(), 0o600)), path));
+  const published = known ?? (await writeNew(publicPath, `${signer.publicKey}\n`, 0o644));
+  if (published.trim() !== signer.publicKey) {
     throw new RuntimeFault(
       "audit_key_foreign",
       `\`${publicPath}\` is not the public key of \`${path}\`. Put the pair back that belongs together.`,
@@ -85,15 +85,13 @@ function readKey(pem: string, path: string): KeyObject {
   }
 }
 
-async function makeKey(path: string): Promise<string> {
+function newKey(): string {
   const { privateKey } = generateKeyPairSync("ed25519");
-  const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
-  await writeNew(path, pem, 0o600);
-  return await readFile(path, "utf8"); // another process may have been first
+  return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
 }
 
-/** Whole or not at all, also after a power cut, and never over a file that is there. */
-async function writeNew(path: string, text: string, mode: number): Promise<void> {
+/** Whole or not at all, also after a power cut, and never over a file that is there: gives what the file holds then. */
+async function writeNew(path: string, text: string, mode: number): Promise<string> {
   const temporary = `${path}.${randomUUID()}`;
   const file = await open(temporary, "wx", mode);
   try {
@@ -102,24 +100,16 @@ async function writeNew(path: string, text: string, mode: number): Promise<void>
   } finally {
     await file.close();
   }
-  try {
-    await link(temporary, path);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  } finally {
-    await rm(temporary);
-  }
+  await link(temporary, path).catch(() => undefined); // another process was first; otherwise reading it fails
+  await rm(temporary);
+  return await readFile(path, "utf8");
 }
 
 async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined; // only the system fails here
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

@@ -15,6 +15,6 @@ export class Timestamps {
       this.#prefix = new Date(second * 1000).toISOString().slice(0, -4);
       this.#second = second;
     }
-    return this.#prefix + (thousandths[Math.floor(at) - second * 1000] ?? "000Z");
+    return `${this.#prefix}${thousandths[Math.floor(at) - second * 1000]}`;
   }
 }

@@ -48,7 +48,7 @@ export class Tree {
     let root = hash("sha256", `\0${body}`, "binary");
     let level = 0;
     for (let rest = this.#size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
-      root = this.#join(this.#edge[level] ?? "", root);
+      root = this.#join(this.#subtree(level), root);
       level += 1;
     }
     this.#edge[level] = root;
@@ -75,9 +75,13 @@ export class Tree {
   #subtrees(): string[] {
     const found: string[] = [];
     for (let rest = this.#size, level = 0; rest > 0; rest = Math.floor(rest / 2), level += 1) {
-      if (rest % 2 === 1) found.push(this.#edge[level] ?? "");
+      if (rest % 2 === 1) found.push(this.#subtree(level));
     }
     return found;
+  }
+
+  #subtree(level: number): string {
+    return this.#edge[level] as string; // asked only where that bit of the size is set
   }
 
   #join(left: string, right: string): string {

@@ -128,6 +128,24 @@ describe("the verifier of an exported file", () => {
     });
   });
 
+  it("takes no checkpoint that is spelled otherwise, and no foreign note", async () => {
+    const lines = linesOf();
+    const at = lines.length - 2;
+    for (const line of ["#checkpoint 7", "#checkpoint {", `${lines[at]} `]) {
+      expect(await verifyExport(lines.with(at, line))).toMatchObject({
+        intact: false,
+        firstBroken: 10,
+      });
+    }
+    expect(await verifyBytes(bytes, { against: "foreign" })).toMatchObject({ intact: false });
+  });
+
+  it("misses a checkpoint that the store has lost, which an earlier or later one makes good", async () => {
+    const lost = { ...log, documents: { ...log.documents, get: async () => undefined } };
+    const lines = exportLines(lost, signer.publicKey, await noteAt(log, 12));
+    expect(await verifyExport(lines)).toMatchObject({ intact: true, events: 12, checkpoints: 1 });
+  });
+
   it("reads lines as they were cut, whatever the chunks", async () => {
     const chunks = Array.from(bytes, (byte) => Uint8Array.of(byte));
     expect(await all(readLines(chunks))).toEqual(linesOf());

@@ -203,6 +203,9 @@ describe("the verifier of a store", () => {
     const emptied = whole.copy();
     emptied.notes.set(checkpointId(50), { note: 7 });
     expect(await check(emptied)).toMatchObject({ intact: false, firstBroken: 25 });
+    const gone = whole.copy();
+    gone.notes.set(checkpointId(50), null);
+    expect(await check(gone)).toMatchObject({ intact: false, firstBroken: 25 });
     const renamed = whole.copy();
     renamed.notes.set("50", whole.notes.get(checkpointId(50)) ?? null);
     expect(await check(renamed)).toMatchObject({

@@ -56,8 +56,8 @@ export async function verifyStore(
     if (recount.size === until) break;
     const wrong = place(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;
-    while (next < ids.length && Number(ids[next]) <= recount.size) {
-      const unsigned = await checkOne(store, key, recount, ids[next] ?? "");
+    for (let id = ids[next]; id !== undefined && Number(id) <= recount.size; id = ids[next]) {
+      const unsigned = await checkOne(store, key, recount, id);
       if (unsigned !== undefined) return unsigned;
       next += 1;
     }

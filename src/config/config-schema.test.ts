@@ -19,7 +19,7 @@ it("the sample configuration is right, and names the published schema", async ()
     "# yaml-language-server: $schema=./schema/postern.schema.json",
   );
   const settings = await loadConfig({ flags: {}, environment: {}, folder: root });
-  expect(Object.keys(settings.servers)).toEqual(["everything", "files"]);
+  expect(Object.keys(settings.servers)).toEqual(["everything", "filesystem"]);
   const tools = await loadToolModules(settings.toolModules, "postern.yaml");
   expect(tools.map(({ name }) => name)).toEqual(["clock_now", "note_append"]);
 });

@@ -11,7 +11,6 @@ import {
   type YAMLError,
 } from "yaml";
 import type { ConfigProblem, KeyPath } from "./problem.ts";
-import { keyText } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */
 export interface Source {
@@ -159,9 +158,4 @@ function offsetOf(node: unknown): number | undefined {
   return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)
     ? node.range?.[0]
     : undefined;
-}
-
-/** For reasons of policy rules: `postern.yaml:12`. */
-export function whereIs(source: Source, path: KeyPath): string {
-  return `${source.file}:${source.place(path).line} ${keyText(path)}`;
 }

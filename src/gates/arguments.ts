@@ -2,6 +2,7 @@ import { type Ending, refuse } from "../calls/ending.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import { issueText } from "../tools/issues.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
 import type { FoundCall, ValidCall } from "./stages.ts";
 
@@ -52,9 +53,8 @@ function isWithin(issue: Issue, reference: Reference): boolean {
 }
 
 function sentence(tool: string, issues: readonly Issue[]): string {
-  const said = issues.slice(0, 5).map(({ path, message }) => (path.length === 0 ? message : `\`${path.join(".")}\`: ${message}`));
   const more = issues.length > 5 ? ` and ${issues.length - 5} more` : "";
-  return `The arguments do not fit \`${tool}\`; it was not run. ${said.join("; ")}${more}`;
+  return `The arguments do not fit \`${tool}\`; it was not run. ${issues.slice(0, 5).map(issueText).join("; ")}${more}`;
 }
 
 /** Depth is bounded where the text was made (`maxDepth`). */

@@ -7,7 +7,11 @@ import { MapStore } from "./map-store.ts";
 storeContract("MapStore", (options) => new MapStore(options));
 
 it("keeps no log when it is told not to, and still tells its followers", async () => {
-  await using store = new MapStore({ clock: new FakeClock(), spell: spellPlainly, keepEvents: false });
+  await using store = new MapStore({
+    clock: new FakeClock(),
+    spell: spellPlainly,
+    keepEvents: false,
+  });
   let told = 0;
   using _ = store.follow((entries) => {
     told += entries.length;
@@ -23,6 +27,14 @@ it("makes nothing true whose event cannot be spelled", async () => {
   };
   await using store = new MapStore({ clock: new FakeClock(), spell });
   const write = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
-  await expect(store.commit({ ...write, event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", outcome: "info" } }, "queued")).rejects.toMatchObject({ code: "store_unwritable" });
+  await expect(
+    store.commit(
+      {
+        ...write,
+        event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", outcome: "info" },
+      },
+      "queued",
+    ),
+  ).rejects.toMatchObject({ code: "store_unwritable" });
   expect(await store.documents.get("k", "i")).toBeUndefined();
 });

@@ -6,6 +6,7 @@
  * same call are only told of in events.
  */
 
+import type { ToolCall } from "../calls/call.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
 
@@ -83,7 +84,7 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   return {
     won: true,
     before,
-    call: before === undefined ? record : { ...record, call: before.call },
+    call: { ...record, call: before?.call ?? plain(record.call) },
     approval,
   };
 }
@@ -200,7 +201,7 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 
 function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
   if (before !== undefined) return { ...kept(record, before), fence };
-  return record.fence === fence ? record : { ...record, fence };
+  return { ...record, call: plain(record.call), fence };
 }
 
 /** What the first arrival said stays true of the call. */
@@ -211,5 +212,23 @@ function kept(record: CallRecord, before: CallRecord): CallRecord {
     match: before.match ?? record.match,
     approvalId: before.approvalId ?? record.approvalId,
     aliveUntil: before.aliveUntil ?? record.aliveUntil,
+  };
+}
+
+/** A call in flight carries what the gates learned of it, the tool itself included; a row is data, and must not keep that alive. */
+function plain(call: ToolCall): ToolCall {
+  return {
+    id: call.id,
+    number: call.number,
+    tool: call.tool,
+    action: call.action,
+    arguments: call.arguments,
+    text: call.text,
+    digest: call.digest,
+    authority: call.authority,
+    arrivedAt: call.arrivedAt,
+    parentId: call.parentId,
+    idempotencyKey: call.idempotencyKey,
+    resumes: call.resumes,
   };
 }

@@ -87,7 +87,11 @@ export function eventOf(type: string, at = 0): DurableEvent {
   return { moment: "noted", at, type, summary: type, traceId: "0".repeat(32), outcome: "info" };
 }
 
-export function outcomeOf(call: ToolCall, status: ToolOutcome["status"] = "ok", text = "sent"): ToolOutcome {
+export function outcomeOf(
+  call: ToolCall,
+  status: ToolOutcome["status"] = "ok",
+  text = "sent",
+): ToolOutcome {
   return { status, callId: call.id, content: [{ type: "text", text }], text };
 }
 
@@ -95,12 +99,31 @@ export const note = (type: string): Write => ({ write: "note", event: eventOf(ty
 export function claimOf(record: CallRecord, more: { fresh?: boolean; use?: string } = {}): Write {
   return { write: "claim", record, fresh: false, ...more, event: eventOf("attempted") };
 }
-export function settleOf(record: CallRecord, state: CallRecord["state"], more: Partial<CallRecord> = {}, by?: string): Write {
+export function settleOf(
+  record: CallRecord,
+  state: CallRecord["state"],
+  more: Partial<CallRecord> = {},
+  by?: string,
+): Write {
   const settled = { ...record, state, outcome: outcomeOf(record.call), ...more };
-  return { write: "settle", record: settled, ...(by !== undefined && { by }), event: eventOf(`settled ${state}`) };
+  return {
+    write: "settle",
+    record: settled,
+    ...(by !== undefined && { by }),
+    event: eventOf(`settled ${state}`),
+  };
 }
-export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?: ToolOutcome): Write {
-  return { write: "decide", approval: { ...approval, state }, ...(denied && { denied }), event: eventOf(`decided ${state}`) };
+export function decideOf(
+  approval: ApprovalRecord,
+  state: ApprovalState,
+  denied?: ToolOutcome,
+): Write {
+  return {
+    write: "decide",
+    approval: { ...approval, state },
+    ...(denied && { denied }),
+    event: eventOf(`decided ${state}`),
+  };
 }
 export function holdOf(record: CallRecord, approval: ApprovalRecord): Write {
   return { write: "hold", record, approval, event: eventOf("held") };

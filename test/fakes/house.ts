@@ -1,5 +1,11 @@
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
 import type { JsonObject } from "../../src/calls/json.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Runtime,
+  type RuntimeOptions,
+  type ToolContext,
+} from "../../src/index.ts";
 import { FakeClock } from "./clock.ts";
 
 export interface House extends AsyncDisposable {
@@ -9,34 +15,77 @@ export interface House extends AsyncDisposable {
   readonly ran: JsonObject[];
 }
 
-const text = { type: "object", properties: { to: { type: "string" }, slow: { type: "boolean" } }, required: ["to"] } as const;
+const text = {
+  type: "object",
+  properties: { to: { type: "string" }, slow: { type: "boolean" } },
+  required: ["to"],
+} as const;
 
 /** A safe `echo`, a `mail` of risk high that is not idempotent, a `drop` of risk critical; all write down that they ran. */
-export async function house(options: RuntimeOptions = {}, more: readonly Parameters<typeof defineTool>[0][] = []): Promise<House> {
+export async function house(
+  options: RuntimeOptions = {},
+  more: readonly Parameters<typeof defineTool>[0][] = [],
+): Promise<House> {
   const ran: JsonObject[] = [];
   const clock = new FakeClock();
   const execute = async (given: unknown, context: ToolContext): Promise<string> => {
     const args = given as JsonObject; // the schema says so
-    if (args["slow"] === true) await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
+    if (args["slow"] === true)
+      await new Promise<void>((resolve) =>
+        context.signal.addEventListener("abort", () => resolve()),
+      );
     ran.push(args);
     return `to ${String(args["to"])}`;
   };
   const tools = [
-    defineTool({ name: "echo", description: "Says it back.", risk: "safe", effects: "read", idempotent: true, input: text, execute }),
-    defineTool({ name: "mail", description: "Sends a mail.", risk: "high", effects: "write", idempotent: false, input: text, execute }),
-    defineTool({ name: "drop", description: "Drops a table.", risk: "critical", effects: "write", idempotent: false, input: text, execute }),
+    defineTool({
+      name: "echo",
+      description: "Says it back.",
+      risk: "safe",
+      effects: "read",
+      idempotent: true,
+      input: text,
+      execute,
+    }),
+    defineTool({
+      name: "mail",
+      description: "Sends a mail.",
+      risk: "high",
+      effects: "write",
+      idempotent: false,
+      input: text,
+      execute,
+    }),
+    defineTool({
+      name: "drop",
+      description: "Drops a table.",
+      risk: "critical",
+      effects: "write",
+      idempotent: false,
+      input: text,
+      execute,
+    }),
     ...more.map((tool) => defineTool(tool)),
   ];
-  const runtime = await createRuntime({ clock, tools, approvals: { patience: "suspend" }, ...options });
+  const runtime = await createRuntime({
+    clock,
+    tools,
+    approvals: { patience: "suspend" },
+    ...options,
+  });
   return { runtime, clock, ran, [Symbol.asyncDispose]: () => runtime.close() };
 }
 
 export const boss = { user: "boss", via: "token:operator" } as const;
-export const asker = { principal: { tenant: "default", agent: "a", user: "asker", via: "token:agent" } } as const;
+export const asker = {
+  principal: { tenant: "default", agent: "a", user: "asker", via: "token:agent" },
+} as const;
 
 /** The types of the audit events of one trace, or of all. */
 export async function eventTypes(runtime: Runtime, traceId?: string): Promise<readonly string[]> {
-  const events = await runtime.audit.query({ limit: 10_000, ...(traceId !== undefined && { traceId }) });
+  const events = await runtime.audit.query({
+    limit: 10_000,
+    ...(traceId !== undefined && { traceId }),
+  });
   return events.map(({ type }) => type);
 }
-

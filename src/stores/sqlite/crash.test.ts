@@ -33,7 +33,9 @@ const script = `
 
 /** @returns what was acknowledged before the kill */
 async function killedAfter(lines: number): Promise<string[]> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const closed = once(child, "close");
   let said = "";
   let count = 0;
@@ -54,7 +56,9 @@ it(`loses nothing acknowledged and keeps nothing half in ${rounds} kills at any 
     expect(statSync(`${location}-wal`).size).toBeGreaterThanOrEqual(8 * 1024 * 1024);
 
     const opened = openDatabase(location, () => {});
-    expect(opened.database.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+    expect(opened.database.prepare("pragma integrity_check").get()).toEqual({
+      integrity_check: "ok",
+    });
     await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly });
     const rows = new Map((await store.calls({})).map((row) => [row.call.number, row]));
     const entries = await all(store.events({ after: -1 }));
@@ -67,7 +71,12 @@ it(`loses nothing acknowledged and keeps nothing half in ${rounds} kills at any 
     }
     expect(rows.size).toBe([...told].filter((type) => type.startsWith("c ")).length);
     const stranded = await store.stranded();
-    expect(stranded.map(({ call }) => call.number)).toEqual([...rows.values()].filter(({ state }) => state === "attempted").map(({ call }) => call.number).reverse());
+    expect(stranded.map(({ call }) => call.number)).toEqual(
+      [...rows.values()]
+        .filter(({ state }) => state === "attempted")
+        .map(({ call }) => call.number)
+        .reverse(),
+    );
     for (const record of stranded) await store.commit(settleOf(record, "unknown"), "committed");
   }
   expect(acknowledged.length).toBeGreaterThan(rounds * 20);

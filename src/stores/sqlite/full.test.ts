@@ -2,7 +2,16 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { all, approvalOf, callOf, claimOf, holdOf, recordOf, settleOf, spellPlainly } from "../../../test/contracts/records.ts";
+import {
+  all,
+  approvalOf,
+  callOf,
+  claimOf,
+  holdOf,
+  recordOf,
+  settleOf,
+  spellPlainly,
+} from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import type { CallRecord } from "../../calls/records.ts";
 import { openDatabase } from "./open.ts";
@@ -12,18 +21,27 @@ const folder = mkdtempSync(join(tmpdir(), "postern-full-"));
 const clock = new FakeClock();
 
 /** One after another: a held call, a claimed one, and its end. @returns the keys of what was acknowledged, and of what was refused */
-async function write(store: SqliteStore, times: number): Promise<{ kept: Map<string, CallRecord["state"]>; refused: CallRecord[] }> {
+async function write(
+  store: SqliteStore,
+  times: number,
+): Promise<{ kept: Map<string, CallRecord["state"]>; refused: CallRecord[] }> {
   const kept = new Map<string, CallRecord["state"]>();
   const refused: CallRecord[] = [];
   for (let i = 0; i < times; i += 1) {
-    const held = recordOf(callOf(store, clock, { arguments: { text: "x".repeat(1500) } }), { state: "held", match: `m${i}`, approvalId: `apr_${i}` });
+    const held = recordOf(callOf(store, clock, { arguments: { text: "x".repeat(1500) } }), {
+      state: "held",
+      match: `m${i}`,
+      approvalId: `apr_${i}`,
+    });
     const claimed = recordOf(callOf(store, clock), { fence: store.incarnation });
     for (const [record, writes] of [
       [held, [holdOf(held, approvalOf(held))]],
       [claimed, [claimOf(claimed), settleOf(claimed, "ok")]],
     ] as const) {
       for (const each of writes) {
-        const committed = await Promise.resolve(store.commit(each, "synced")).catch(({ code }) => code);
+        const committed = await Promise.resolve(store.commit(each, "synced")).catch(
+          ({ code }) => code,
+        );
         if (committed === "store_unwritable") refused.push(record);
         else if (committed.won) kept.set(record.key, each.write === "settle" ? "ok" : record.state);
       }
@@ -36,7 +54,9 @@ it("loses nothing acknowledged and leaves no trace of what was refused, wherever
   let fullRounds = 0;
   for (let room = 0; ; room += 1) {
     const opened = openDatabase(join(folder, `${room}.db`), () => {});
-    const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
+    const pages = Number(
+      Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0],
+    );
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
     await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
     const { kept, refused } = await write(store, 6);
@@ -47,12 +67,16 @@ it("loses nothing acknowledged and leaves no trace of what was refused, wherever
       expect(store.approval(approvalId)).toBeUndefined();
     }
     const settled = [...kept.values()].filter((state) => state === "ok").length;
-    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual(Array.from({ length: kept.size + settled }, (_, i) => i));
+    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual(
+      Array.from({ length: kept.size + settled }, (_, i) => i),
+    );
     if (refused.length === 0) break;
     fullRounds += 1;
     opened.database.exec("pragma max_page_count = 4294967294");
     expect((await write(store, 2)).refused).toEqual([]);
-    expect(opened.database.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+    expect(opened.database.prepare("pragma integrity_check").get()).toEqual({
+      integrity_check: "ok",
+    });
   }
   expect(fullRounds).toBeGreaterThan(5);
 }, 60_000);

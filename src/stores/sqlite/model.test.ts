@@ -1,9 +1,21 @@
-import fc from "fast-check";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { all, approvalOf, callOf, claimOf, decideOf, holdOf, note, outcomeOf, recordOf, settleOf, spellPlainly } from "../../../test/contracts/records.ts";
+import {
+  all,
+  approvalOf,
+  callOf,
+  claimOf,
+  decideOf,
+  holdOf,
+  note,
+  outcomeOf,
+  recordOf,
+  settleOf,
+  spellPlainly,
+} from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import type { Write } from "../../calls/records.ts";
 import { MapStore } from "../map-store.ts";
@@ -24,43 +36,132 @@ const durability = fc.constantFrom<Durability>("queued", "committed", "synced");
 
 /** What to do, without what only a store knows: ids, times and its incarnation. */
 const step = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("hold" as const), durability, key, match: fc.constantFrom(...matches), lifetimeMs, approvalId }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("decide" as const), durability, approvalId, as: fc.constantFrom("approved", "denied", "skipped", "expired", "withdrawn", "used"), ends: fc.boolean() }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant("claim" as const), durability, key, match: fc.constantFrom(...matches), lifetimeMs, idempotent: fc.boolean(), use: fc.option(approvalId, { nil: undefined }) }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant("settle" as const), durability, nth: fc.nat(20), state: fc.constantFrom("ok", "failed", "unknown", "suspended"), retryable: fc.boolean(), by: fc.constantFrom(undefined, undefined, "operator"), stranger: fc.constantFrom(false, false, false, true) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("document" as const), durability, id: fc.constantFrom("d0", "d1"), expectedVersion: fc.nat(3), body: fc.jsonValue() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("hold" as const),
+      durability,
+      key,
+      match: fc.constantFrom(...matches),
+      lifetimeMs,
+      approvalId,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("decide" as const),
+      durability,
+      approvalId,
+      as: fc.constantFrom("approved", "denied", "skipped", "expired", "withdrawn", "used"),
+      ends: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("claim" as const),
+      durability,
+      key,
+      match: fc.constantFrom(...matches),
+      lifetimeMs,
+      idempotent: fc.boolean(),
+      use: fc.option(approvalId, { nil: undefined }),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("settle" as const),
+      durability,
+      nth: fc.nat(20),
+      state: fc.constantFrom("ok", "failed", "unknown", "suspended"),
+      retryable: fc.boolean(),
+      by: fc.constantFrom(undefined, undefined, "operator"),
+      stranger: fc.constantFrom(false, false, false, true),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("document" as const),
+      durability,
+      id: fc.constantFrom("d0", "d1"),
+      expectedVersion: fc.nat(3),
+      body: fc.jsonValue(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("note" as const), durability }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("advance" as const), ms: fc.constantFrom(1, 10, 500) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("advance" as const), ms: fc.constantFrom(1, 10, 500) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("wait" as const) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): Write {
+function writeOf(
+  step: Exclude<Step, { do: "advance" | "wait" }>,
+  store: Store,
+  clock: FakeClock,
+): Write {
   switch (step.do) {
     case "hold": {
       const call = callOf(store, clock);
       const aliveUntil = step.lifetimeMs === undefined ? undefined : clock.now() + step.lifetimeMs;
-      const record = recordOf(call, { key: step.key ?? call.id, match: step.match, state: "held", approvalId: step.approvalId, aliveUntil });
+      const record = recordOf(call, {
+        key: step.key ?? call.id,
+        match: step.match,
+        state: "held",
+        approvalId: step.approvalId,
+        aliveUntil,
+      });
       return holdOf(record, approvalOf(record));
     }
     case "decide": {
       const approval = approvalOf(recordOf(callOf(store, clock), { approvalId: step.approvalId }));
-      return decideOf(approval, step.as, step.ends ? outcomeOf(callOf(store, clock), "denied") : undefined);
+      return decideOf(
+        approval,
+        step.as,
+        step.ends ? outcomeOf(callOf(store, clock), "denied") : undefined,
+      );
     }
     case "claim": {
       const call = callOf(store, clock);
       const aliveUntil = step.lifetimeMs === undefined ? undefined : clock.now() + step.lifetimeMs;
-      const record = recordOf(call, { key: step.key ?? call.id, match: step.match, aliveUntil, idempotent: step.idempotent });
-      return claimOf(record, { fresh: step.key === undefined, ...(step.use !== undefined && { use: step.use }) });
+      const record = recordOf(call, {
+        key: step.key ?? call.id,
+        match: step.match,
+        aliveUntil,
+        idempotent: step.idempotent,
+      });
+      return claimOf(record, {
+        fresh: step.key === undefined,
+        ...(step.use !== undefined && { use: step.use }),
+      });
     }
     case "settle": {
       const call = callOf(store, clock);
-      const settledKey = [keys[0], keys[1], ...known.get(store) ?? []][step.nth] ?? call.id;
-      const record = recordOf(call, { key: settledKey, fence: step.stranger ? "stranger" : store.incarnation });
-      return settleOf(record, step.state, { retryable: step.retryable, endedAt: clock.now() }, step.by);
+      const settledKey = [keys[0], keys[1], ...(known.get(store) ?? [])][step.nth] ?? call.id;
+      const record = recordOf(call, {
+        key: settledKey,
+        fence: step.stranger ? "stranger" : store.incarnation,
+      });
+      return settleOf(
+        record,
+        step.state,
+        { retryable: step.retryable, endedAt: clock.now() },
+        step.by,
+      );
     }
     case "document":
-      return { write: "document", kind: "kind", id: step.id, body: JSON.parse(JSON.stringify(step.body)), expectedVersion: step.expectedVersion };
+      return {
+        write: "document",
+        kind: "kind",
+        id: step.id,
+        body: JSON.parse(JSON.stringify(step.body)),
+        expectedVersion: step.expectedVersion,
+      };
     case "note":
       return note("noted");
   }
@@ -79,7 +180,11 @@ async function play(steps: readonly Step[], store: Store, clock: FakeClock): Pro
     else if (step.do === "wait") await Promise.all(answers);
     else {
       const write = writeOf(step, store, clock);
-      if ((write.write === "hold" || write.write === "claim") && write.record.key === write.record.call.id) keysHere.push(write.record.key);
+      if (
+        (write.write === "hold" || write.write === "claim") &&
+        write.record.key === write.record.call.id
+      )
+        keysHere.push(write.record.key);
       answers.push(store.commit(write, step.durability));
       seen.push(await Promise.all(matches.map((match) => match && store.call({ match }))));
     }
@@ -90,7 +195,13 @@ async function play(steps: readonly Step[], store: Store, clock: FakeClock): Pro
 async function everything(store: Store): Promise<unknown[]> {
   const documents = ["d0", "d1"].map((id) => store.documents.get("kind", id));
   const live = matches.map((match) => match && store.call({ match }));
-  return [await store.calls({}), await store.approvals({}), await Promise.all(documents), await Promise.all(live), await all(store.events({ after: -1 }))];
+  return [
+    await store.calls({}),
+    await store.approvals({}),
+    await Promise.all(documents),
+    await Promise.all(live),
+    await all(store.events({ after: -1 })),
+  ];
 }
 
 /** Incarnations and the random middle of ids differ between two stores; nothing else may. */
@@ -98,19 +209,27 @@ function alike(value: unknown, store: Store): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll(store.incarnation, "own"));
 }
 
-async function compare(steps: readonly Step[], open: (clock: FakeClock) => SqliteStore, reopens: boolean): Promise<void> {
+async function compare(
+  steps: readonly Step[],
+  open: (clock: FakeClock) => SqliteStore,
+  reopens: boolean,
+): Promise<void> {
   const [mapClock, sqliteClock] = [new FakeClock(), new FakeClock()];
   const map = new MapStore({ clock: mapClock, spell: spellPlainly });
   let sqlite = open(sqliteClock);
   try {
-    expect(alike(await play(steps, sqlite, sqliteClock), sqlite)).toEqual(alike(await play(steps, map, mapClock), map));
+    expect(alike(await play(steps, sqlite, sqliteClock), sqlite)).toEqual(
+      alike(await play(steps, map, mapClock), map),
+    );
     const expected = alike(await everything(map), map);
     const { incarnation } = sqlite;
     expect(alike(await everything(sqlite), sqlite)).toEqual(expected);
     if (!reopens) return;
     await sqlite[Symbol.asyncDispose]();
     sqlite = open(sqliteClock);
-    const again = JSON.parse(JSON.stringify(await everything(sqlite)).replaceAll(incarnation, "own"));
+    const again = JSON.parse(
+      JSON.stringify(await everything(sqlite)).replaceAll(incarnation, "own"),
+    );
     expect(again).toEqual(expected);
   } finally {
     await sqlite[Symbol.asyncDispose]();
@@ -119,15 +238,23 @@ async function compare(steps: readonly Step[], open: (clock: FakeClock) => Sqlit
 
 describe("any sequence of writes", () => {
   it("is answered alike and leaves the same rows in SQLite in memory and in Maps", async () => {
-    const open = (clock: FakeClock): SqliteStore => openSqliteStore({ location: ":memory:", clock, spell: spellPlainly });
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), (steps) => compare(steps, open, false)), { numRuns: 150 });
+    const open = (clock: FakeClock): SqliteStore =>
+      openSqliteStore({ location: ":memory:", clock, spell: spellPlainly });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), (steps) => compare(steps, open, false)),
+      { numRuns: 150 },
+    );
   });
 
   it("is the same after the file was closed and opened again", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const location = join(folder, `${files++}.db`);
-        await compare(steps, (clock) => openSqliteStore({ location, clock, spell: spellPlainly }), true);
+        await compare(
+          steps,
+          (clock) => openSqliteStore({ location, clock, spell: spellPlainly }),
+          true,
+        );
       }),
       { numRuns: 25 },
     );

@@ -12,7 +12,8 @@ import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-open-"));
 const at = (name: string): string => join(folder, name);
-const open = (location: string): SqliteStore => openSqliteStore({ location, clock: new FakeClock(), spell: spellPlainly });
+const open = (location: string): SqliteStore =>
+  openSqliteStore({ location, clock: new FakeClock(), spell: spellPlainly });
 
 const children: ChildProcess[] = [];
 afterAll(() => {
@@ -32,7 +33,9 @@ function elsewhere(location: string): ChildProcess {
     } catch (error) {
       console.log(error.code);
     }`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   children.push(child);
   return child;
 }
@@ -47,7 +50,12 @@ describe("openDatabase", () => {
   it("refuses a file that another process has open, and opens it when that one was killed", async () => {
     const other = elsewhere(at("locked.db"));
     expect(await firstWord(other)).toBe("open");
-    expect(() => open(at("locked.db"))).toThrow(expect.objectContaining({ code: "store_locked", message: expect.stringContaining(at("locked.db")) }));
+    expect(() => open(at("locked.db"))).toThrow(
+      expect.objectContaining({
+        code: "store_locked",
+        message: expect.stringContaining(at("locked.db")),
+      }),
+    );
     const gone = once(other, "exit");
     other.kill("SIGKILL");
     await gone;
@@ -59,7 +67,8 @@ describe("openDatabase", () => {
 
   it("refuses a second store on the same file in the same process, and leaves the first its lock", async () => {
     await using store = open(at("twice.db"));
-    for (let i = 0; i < 3; i += 1) expect(() => open(at("twice.db"))).toThrow(expect.objectContaining({ code: "store_locked" }));
+    for (let i = 0; i < 3; i += 1)
+      expect(() => open(at("twice.db"))).toThrow(expect.objectContaining({ code: "store_locked" }));
     expect(await firstWord(elsewhere(at("twice.db")))).toBe("store_locked");
     expect(await store.commit(note("still mine"), "synced")).toEqual({ won: true });
   });
@@ -70,7 +79,9 @@ describe("openDatabase", () => {
     const foreign = new DatabaseSync(at("foreign.db"));
     foreign.exec("create table song (title text)");
     foreign.close();
-    expect(() => open(at("foreign.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
+    expect(() => open(at("foreign.db"))).toThrow(
+      expect.objectContaining({ code: "store_foreign" }),
+    );
     const again = new DatabaseSync(at("foreign.db"));
     expect(again.prepare("select name from sqlite_schema").all()).toEqual([{ name: "song" }]);
     expect(again.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "delete" });
@@ -82,24 +93,41 @@ describe("openDatabase", () => {
     const database = new DatabaseSync(at("newer.db"));
     database.exec("update meta set value = 99 where name = 'schema'");
     database.close();
-    expect(() => open(at("newer.db"))).toThrow(expect.objectContaining({ code: "store_newer", message: expect.stringMatching(/version 99.* knows 1/) }));
+    expect(() => open(at("newer.db"))).toThrow(
+      expect.objectContaining({
+        code: "store_newer",
+        message: expect.stringMatching(/version 99.* knows 1/),
+      }),
+    );
   });
 
   it("refuses an SQLite that could lose pages, naming both versions, and takes newer ones", () => {
     for (const version of ["3.51.2", "3.9.99", "2.99.99", "0"]) {
-      expect(() => checkSqlite(version)).toThrow(expect.objectContaining({ code: "sqlite_too_old", message: expect.stringContaining(`${version}; Postern needs 3.51.3`) }));
+      expect(() => checkSqlite(version)).toThrow(
+        expect.objectContaining({
+          code: "sqlite_too_old",
+          message: expect.stringContaining(`${version}; Postern needs 3.51.3`),
+        }),
+      );
     }
-    for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"]) expect(() => checkSqlite(version)).not.toThrow();
+    for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"])
+      expect(() => checkSqlite(version)).not.toThrow();
   });
 
   it("says where it could not open", () => {
-    expect(() => open(folder)).toThrow(expect.objectContaining({ code: "store_unopenable", message: expect.stringContaining(folder) }));
+    expect(() => open(folder)).toThrow(
+      expect.objectContaining({
+        code: "store_unopenable",
+        message: expect.stringContaining(folder),
+      }),
+    );
   });
 
   it("makes missing folders, and keeps what it writes for its owner", async () => {
     await using store = open(at("deep/er/a.db"));
     await store.commit(note("secret"), "synced");
-    for (const file of ["deep/er/a.db", "deep/er/a.db-wal"]) expect(statSync(at(file)).mode & 0o077).toBe(0);
+    for (const file of ["deep/er/a.db", "deep/er/a.db-wal"])
+      expect(statSync(at(file)).mode & 0o077).toBe(0);
     expect(statSync(at("deep/er")).mode & 0o077).toBe(0);
   });
 

@@ -106,13 +106,15 @@ export class Queries {
   }
 
   documents(kind: string, prefix: string): readonly string[] {
-    const sql =
-      "select id from document where kind = ?1 and id >= ?2 and substr(id, 1, length(?2)) = ?2";
-    return this.#database
-      .prepare(sql)
-      .all(kind, prefix)
-      .map(({ id }) => String(id))
-      .sort();
+    const statement = this.#database.prepare(
+      "select id from document where kind = ? and id >= ? order by id",
+    );
+    const ids: string[] = [];
+    for (const { id } of statement.iterate(kind, prefix)) {
+      if (!String(id).startsWith(prefix)) break; // as bytes, ids of one prefix stand together
+      ids.push(String(id));
+    }
+    return ids.sort();
   }
 
   #calls(sql: string, ...values: SQLInputValue[]): CallRecord[] {

@@ -45,6 +45,7 @@ export class Connection {
   readonly #shelf: ServerShelf;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
+  #opening: Upstream | undefined;
   #status: ServerStatus["status"] = "disconnected";
   #problem: string | undefined;
   #failures = 0;
@@ -85,7 +86,7 @@ export class Connection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWait?.();
-    await this.#upstream?.close();
+    await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
     await this.#attempt; // one that was under way sees `#closed` and closes what it made
     this.#status = "disconnected";
   }
@@ -117,6 +118,8 @@ export class Connection {
         },
         onToolsChanged: () => void this.#list(),
       });
+      this.#opening = upstream;
+      if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
       const tools = await upstream.listTools();
       if (gone !== undefined) throw new Error(gone);
@@ -132,6 +135,8 @@ export class Connection {
     } catch (error) {
       await upstream?.close();
       if (!this.#closed) this.#lost(messageOf(error));
+    } finally {
+      this.#opening = undefined;
     }
   }
 

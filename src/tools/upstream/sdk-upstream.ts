@@ -52,6 +52,7 @@ export class SdkUpstream implements Upstream {
   #stdio: StdioClientTransport | undefined;
   #endSession: (() => Promise<void>) | undefined;
   #lastWords = "";
+  readonly #connecting = new AbortController();
   #over = false;
 
   constructor(address: ServerAddress, events: UpstreamEvents, verdict: Verdict, clock: Clock) {
@@ -95,6 +96,7 @@ export class SdkUpstream implements Upstream {
     try {
       await client.connect(transport, {
         timeout: connectTimeoutMs,
+        signal: this.#connecting.signal,
         ...(prior !== undefined && { prior }),
       });
     } catch (error) {
@@ -127,10 +129,11 @@ export class SdkUpstream implements Upstream {
         call.signal.reason,
       );
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
-    const exchange = new Exchange(this.#clock, () => {
-      breakOff(new Error("the answer's stream broke off"));
-      this.ping().catch(ignored); // is it the server, or was it only this stream?
-    });
+    const exchange = new Exchange(
+      this.#clock,
+      () => void this.ping().catch(ignored),
+      () => breakOff(new Error("the answer's stream broke off")),
+    );
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
@@ -185,6 +188,7 @@ export class SdkUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#over = true;
+    this.#connecting.abort(new Error("The connection is closed."));
     if (this.#underWay.size > 0)
       await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
     for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
+import { FakeClock } from "../../../test/fakes/clock.ts";
+import type { Clock } from "../../calls/clock.ts";
 import type { LocalTool } from "../kinds.ts";
 import type { ToolContext } from "../tool.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -23,7 +25,7 @@ interface Scene {
   noted(type: string, server?: string): Promise<void>;
 }
 
-async function connect(configs: Record<string, ServerConfig>): Promise<Scene> {
+async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Promise<Scene> {
   const tools = new Map<string, LocalTool>();
   const notes: string[] = [];
   const waiting = new Map<string, () => void>();
@@ -35,6 +37,7 @@ async function connect(configs: Record<string, ServerConfig>): Promise<Scene> {
     },
     resolveSecret: async () => "s3cret-value",
     random: () => 0,
+    ...(clock !== undefined && { clock }),
     note: (type, _summary, data) => {
       const line = `${String(data["server"])}: ${type}`;
       notes.push(line);
@@ -170,6 +173,20 @@ it("closing ends the child processes", async () => {
   const processId = processIdOf(servers);
   await servers.close();
   expect(() => process.kill(processId, 0)).toThrow("ESRCH");
+});
+
+it("a server that never answers delays neither the others nor the end", async () => {
+  const clock = new FakeClock();
+  const silent: ServerConfig = {
+    command: process.execPath,
+    args: ["-e", "setInterval(() => {}, 1e6)"],
+  };
+  const connecting = connect({ silent }, clock);
+  await clock.advance(15_000);
+  const { servers } = await connecting;
+  expect(servers.status()).toMatchObject([{ name: "silent", status: "connecting" }]);
+  await servers.close();
+  expect(servers.status()).toMatchObject([{ status: "disconnected" }]);
 });
 
 it("a call that was cancelled before it was sent reaches no server, and one that ended after is unknown", async () => {

@@ -5,6 +5,8 @@ import { SdkUpstream, Verdict } from "./sdk-upstream.ts";
 import { addressOf, type ResolveSecret, type ServerConfig } from "./server-config.ts";
 import type { ToolShelf } from "./server-shelf.ts";
 
+const startWaitMs = 15_000;
+
 export interface ServersParts {
   readonly registry: ToolShelf;
   /** Records that a server came, went or changed its tools. */
@@ -23,7 +25,8 @@ export interface Servers extends AsyncDisposable {
 }
 
 /**
- * Resolves when each server has been tried once. Those that failed are tried again in the background.
+ * Resolves when each server has been tried once, or after 15 s: what hangs then goes on, and what failed is tried again,
+ * in the background.
  *
  * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name; nothing was started then
  */
@@ -51,7 +54,10 @@ export async function connectServers(
         new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
     });
   });
-  await Promise.all(connections.map((connection) => connection.start()));
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const cancelWait = clock.in(startWaitMs, resolve);
+  await Promise.race([Promise.all(connections.map((connection) => connection.start())), waited]);
+  cancelWait();
   const close = async (): Promise<void> =>
     void (await Promise.all(connections.map((connection) => connection.close())));
   return {

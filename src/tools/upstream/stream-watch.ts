@@ -3,6 +3,7 @@ import type { Clock } from "../../calls/clock.ts";
 
 /** How long a stream that can be resumed (its events have ids) may be gone before the call counts as lost. */
 const resumeWithinMs = 10_000;
+const settleMs = 100;
 
 /**
  * What became of one call's HTTP exchange. The SDK forgets a call whose answer stream breaks: it would wait until its
@@ -12,13 +13,19 @@ export class Exchange {
   /** Whether a request has been handed to the network. */
   sent = false;
   readonly #clock: Clock;
+  readonly #onSuspect: () => void;
   readonly #onBroken: () => void;
   #open = 0;
   #over = false;
   #cancelWait: (() => void) | undefined;
 
-  constructor(clock: Clock, onBroken: () => void) {
+  /**
+   * @param onSuspect the stream ended without an answer: is the server still there?
+   * @param onBroken no answer will come
+   */
+  constructor(clock: Clock, onSuspect: () => void, onBroken: () => void) {
     this.#clock = clock;
+    this.#onSuspect = onSuspect;
     this.#onBroken = onBroken;
   }
 
@@ -55,10 +62,19 @@ export class Exchange {
 
   #ended(resumable: boolean): void {
     this.#open -= 1;
-    if (this.#over || this.#open > 0) return;
     // Not at once: what the last bytes said is still on its way through the SDK's parser.
-    this.#cancelWait = this.#clock.in(resumable ? resumeWithinMs : 100, () => {
-      if (!this.#over && this.#open === 0) this.#onBroken();
+    this.#later(settleMs, () => {
+      this.#onSuspect();
+      if (resumable) this.#later(resumeWithinMs, this.#onBroken);
+      else this.#onBroken();
+    });
+  }
+
+  /** Unless the call is over, or another stream goes on with it, by then. */
+  #later(ms: number, then: () => void): void {
+    if (this.#over || this.#open > 0) return;
+    this.#cancelWait = this.#clock.in(ms, () => {
+      if (!this.#over && this.#open === 0) then();
     });
   }
 }

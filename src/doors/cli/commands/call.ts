@@ -7,6 +7,7 @@ import { approvalCard, previewLines } from "../card.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
+import { paintFor } from "../terminal.ts";
 import { visible, visibleLines } from "../text.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
@@ -64,7 +65,10 @@ export async function call(
 async function askingHere(host: Host): Promise<InsideNeeds> {
   if (!host.terminal.interactive) return { tools: true };
   const { createTerminalApprover } = await import("../terminal-approver.ts");
-  return { tools: true, approver: createTerminalApprover(process.stdin, process.stderr) };
+  return {
+    tools: true,
+    approver: createTerminalApprover(process.stdin, process.stderr, paintFor(host.terminal)),
+  };
 }
 
 function requestBody(

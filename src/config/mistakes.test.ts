@@ -1,0 +1,150 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
+
+const configs = new ConfigFolder();
+afterAll(() => configs[Symbol.dispose]());
+
+/** What is written, and what is said about it: file, line, column, key, value, fix. */
+const mistakes: readonly (readonly [what: string, yaml: string, said: string])[] = [
+  [
+    "an unknown key",
+    "version: 1\nlistn:\n  port: 1\n",
+    "FILE:2:1 listn: `listn` is not a known key. Fix: Did you mean `listen`?",
+  ],
+  [
+    "an unknown key inside",
+    "listen:\n  prot: 1\n",
+    "FILE:2:3 listen.prot: `prot` is not a known key. Fix: Did you mean `port`?",
+  ],
+  [
+    "a key nobody can guess",
+    "log:\n  zzz: 1\n",
+    "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level.",
+  ],
+  [
+    "text for a number",
+    'listen:\n  port: "7420"\n',
+    'FILE:2:9 listen.port: `"7420"` is not a number. Fix: Write a number.',
+  ],
+  [
+    "a port that is none",
+    "listen:\n  port: 70000\n",
+    "FILE:2:9 listen.port: `70000` is too big. Fix: Write at most 65535.",
+  ],
+  [
+    "half a millisecond",
+    "limits:\n  call_timeout_ms: 0.5\n",
+    "FILE:2:20 limits.call_timeout_ms: `0.5` is not a whole number. Fix: Write a whole number.",
+  ],
+  [
+    "an address of the world",
+    "listen:\n  host: 0.0.0.0\n",
+    'FILE:2:9 listen.host: `"0.0.0.0"` is not one of `127.0.0.1`, `localhost`, `::1`. Fix: Write one of them.',
+  ],
+  [
+    "a level that is none",
+    "autonomy: a2\n",
+    'FILE:1:11 autonomy: `"a2"` is not one of `A0`, `A1`, `A2`, `A3`, `A4`. Fix: Did you mean `A2`?',
+  ],
+  [
+    "an effect that is none, deep inside",
+    "policy:\n  rules:\n    - effect: deny\n      tool: a\n    - tool: b\n      effect: alow\n",
+    'FILE:6:15 policy.rules[1].effect: `"alow"` is not one of `allow`, `confirm`, `deny`. Fix: Did you mean `allow`?',
+  ],
+  [
+    "a rule without effect",
+    "policy:\n  rules:\n    - tool: b\n",
+    "FILE:3:7 policy.rules[0].effect: It is missing. Fix: Add it: one of `allow`, `confirm`, `deny`.",
+  ],
+  [
+    "a list for a mapping",
+    "servers:\n  - command: node\n",
+    "FILE:2:3 servers: A list is not a mapping (`name: …` lines). Fix: Write a mapping (`name: …` lines).",
+  ],
+  [
+    "a number for text",
+    "data: 12\n",
+    "FILE:1:7 data: `12` is not text. Fix: Write text, in quotes.",
+  ],
+  [
+    "a server's unknown key",
+    "servers:\n  files:\n    comand: node\n",
+    "FILE:3:5 servers.files.comand: `comand` is not a known key. Fix: Did you mean `command`?",
+  ],
+  [
+    "a server's name that cannot be part of a tool's",
+    "servers:\n  my files:\n    command: node\n",
+    'FILE:2:3 servers."my files": `my files` cannot be a name here. Fix: Use 1 to 32 letters, digits, - and single _ inside: it is part of its tools\' names.',
+  ],
+  [
+    "a risk of a server's tool",
+    "servers:\n  f:\n    command: x\n    tools:\n      t: { risk: hihg }\n",
+    "Did you mean `high`?",
+  ],
+  [
+    "a key that is given twice",
+    "autonomy: A1\nlog: {}\nautonomy: A4\n",
+    "FILE:3:1: Map keys must be unique. Fix: Keep one of the two; which one should win is not guessed.",
+  ],
+  [
+    "a tab",
+    "listen:\n\tport: 1\n",
+    "FILE:2:1: Tabs are not allowed as indentation. Fix: Indent with spaces.",
+  ],
+  [
+    "a tag",
+    "data: !!js/function x\n",
+    "Fix: Write plain values, text in quotes; tags (`!…`) are not read.",
+  ],
+  [
+    "two documents",
+    "version: 1\n---\nversion: 1\n",
+    "Fix: Keep one document; remove the `---` between them.",
+  ],
+  [
+    "the name that is no data",
+    "log:\n  __proto__:\n    level: info\n",
+    "FILE:2:3: `__proto__` cannot be a key.",
+  ],
+  ["a list as key", "? [a, b]\n: 1\n", "FILE:1:3: A list or a mapping cannot be a key."],
+  ["an unclosed quote", 'data: "abc\n', "FILE:"],
+  [
+    "a threshold that lets critical calls pass",
+    "policy:\n  max_risk_unapproved: critical\n",
+    "FILE:1:1 policy:",
+  ],
+];
+
+describe("a mistake in a configuration names file, line, key and the fix", () => {
+  it.each(mistakes)("%s", async (_, yaml, said) => {
+    const lines = await problemsOf(configs.load(yaml));
+    expect(lines.join("\n")).toContain(said);
+    for (const line of lines) expect(line).toMatch(/^FILE:\d+:\d+.*: .* Fix: .+/);
+  });
+});
+
+it("tells all mistakes at once", async () => {
+  expect(await problemsOf(configs.load("autonomy: A9\nlisten:\n  port: x\nfoo: 1\n"))).toHaveLength(
+    3,
+  );
+});
+
+it("refuses aliases that grow without bound, quickly", async () => {
+  const levels = Array.from(
+    { length: 9 },
+    (_, i) => `  l${i + 1}: &l${i + 1} [${Array.from({ length: 10 }, () => `*l${i}`).join()}]`,
+  );
+  const began = performance.now();
+  const lines = await problemsOf(configs.load(`servers:\n  l0: &l0 [x]\n${levels.join("\n")}\n`));
+  expect(lines[0]).toContain("alias");
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+it("refuses what is not UTF-8 text, or far too long", async () => {
+  writeFileSync(join(configs.path, "latin.yaml"), Buffer.from([0x64, 0x3a, 0x20, 0xe4]));
+  expect((await problemsOf(configs.named("latin.yaml")))[0]).toContain("UTF-8");
+  expect((await problemsOf(configs.load(`# ${"x".repeat(1024 * 1024)}`)))[0]).toContain("at most");
+  expect((await problemsOf(configs.load("data: a\0b")))[0]).toContain("NUL");
+});

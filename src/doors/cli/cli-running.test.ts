@@ -1,0 +1,183 @@
+import { once } from "node:events";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+
+const cli = new PosternProcess();
+afterAll(() => cli[Symbol.dispose]());
+
+describe("with a running Postern", () => {
+  const data = join(cli.folder, "running");
+  const to = ["--data", data];
+  let running: Awaited<ReturnType<PosternProcess["start"]>>;
+  beforeAll(async () => {
+    running = await cli.start(data);
+  });
+  afterAll(() => void running.child.kill("SIGKILL"));
+
+  it("says where it is, what is offered, at which risk, and three commands that work", async () => {
+    const tools = await cli.run("tools", ...to);
+    expect(tools.out).toMatch(/^echo +safe +runs/m);
+    expect(tools.out).toMatch(/^send +high +asks/m);
+    expect(tools.out).toMatch(/^wipe +critical +blocked/m);
+    expect(statSync(join(data, "server.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+  });
+
+  it("commands are its clients: a waiting call is decided from elsewhere, as the operator", async () => {
+    const waiting = cli.run("call", "send", "text=wait", "--wait", "30", ...to);
+    let approvals: { approvals: { approval_id: string }[] } = { approvals: [] };
+    while (approvals.approvals.length === 0)
+      approvals = JSON.parse((await cli.run("approvals", "list", "--json", ...to)).out);
+    const [first] = approvals.approvals;
+    expect(
+      (
+        await cli.run(
+          "approvals",
+          "modify",
+          first?.approval_id ?? "",
+          "--arguments",
+          '{"text":"edited"}',
+          ...to,
+        )
+      ).code,
+    ).toBe(0);
+    expect(await waiting).toMatchObject({ code: 0, out: "sent edited\n" });
+  });
+
+  it("a denial reaches the caller with its reason", async () => {
+    const asked = await cli.run("call", "send", "text=no", "--json", ...to);
+    const { approval_id: id }: { approval_id: string } = JSON.parse(asked.out);
+    expect((await cli.run("approvals", "deny", id, "--reason", "not today", ...to)).code).toBe(0);
+    expect(await cli.run("call", "send", "text=no", ...to)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("not today"),
+    });
+  });
+
+  it("controls are durable, take effect at once and keep their history", async () => {
+    expect((await cli.run("controls", "pause", "--reason", "lunch", ...to)).out).toContain(
+      "paused",
+    );
+    expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("paused"),
+    });
+    await cli.run("controls", "resume", ...to);
+    await cli.run("controls", "tool", "echo", "off", ...to);
+    expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("tool_unavailable"),
+    });
+    await cli.run("controls", "tool", "echo", "on", ...to);
+    expect((await cli.run("controls", "autonomy", "a1", ...to)).out).toContain("A1");
+    expect((await cli.run("call", "echo", "text=a", ...to)).code).toBe(4);
+    const { changes }: { changes: { change: string; by: string }[] } = JSON.parse(
+      (await cli.run("controls", "history", "--json", ...to)).out,
+    );
+    expect(changes.map(({ change }) => change)).toEqual([
+      "autonomy",
+      "tool_on",
+      "tool_off",
+      "resume",
+      "pause",
+    ]);
+    expect(new Set(changes.map(({ by }) => by))).toEqual(new Set(["operator"]));
+    await cli.run("controls", "autonomy", "A2", ...to);
+  });
+
+  it("a second start on the same folder says who is there", async () => {
+    const { code, err } = await cli.run("start", ...to);
+    expect(code).toBe(1);
+    expect(err).toMatch(/runs already on .*: http:\/\/127\.0\.0\.1:\d+ \(process \d+\)/);
+  });
+
+  it("speaks MCP over pipes, through the running one", async () => {
+    const { child, end } = cli.open(["start", "--stdio", ...to]);
+    const params = {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    };
+    child.stdin?.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`,
+    );
+    await once(child.stdout ?? child, "data");
+    child.stdin?.write(
+      `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`,
+    );
+    child.stdin?.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "echo", arguments: { text: "piped" } } })}\n`,
+    );
+    await once(child.stdout ?? child, "data");
+    child.stdin?.end();
+    const { code, out } = await end;
+    expect(code).toBe(0);
+    const answers = out
+      .trim()
+      .split("\n")
+      .map((line): { id: number } => JSON.parse(line));
+    expect(answers.find(({ id }) => id === 2)).toMatchObject({
+      result: { content: [{ type: "text", text: "piped" }] },
+    });
+  });
+
+  it("drains on SIGTERM and leaves nothing that says it runs", async () => {
+    running.child.kill("SIGTERM");
+    const { code, err } = await running.end;
+    expect(code).toBe(0);
+    expect(err).toContain("Stopping");
+    expect(existsSync(join(data, "server.json"))).toBe(false);
+  });
+});
+
+it("stopping lets a call in flight end", async () => {
+  const data = join(cli.folder, "drained");
+  const { child, end } = await cli.start(data);
+  const before = cli.runs.length;
+  const call = cli.run("call", "slow", "seconds=1.5", "--data", data);
+  await expect.poll(() => cli.runs.length, { timeout: 10_000 }).toBe(before + 1);
+  child.kill("SIGINT");
+  expect(await call).toMatchObject({ code: 0, out: "done\n" });
+  expect((await end).code).toBe(0);
+});
+
+it("a second signal does not wait, and what was in flight is unknown afterwards", async () => {
+  const data = join(cli.folder, "aborted");
+  const { child, end } = await cli.start(data);
+  const before = cli.runs.length;
+  const call = cli.run("call", "slow", "seconds=60", "--data", data);
+  await expect.poll(() => cli.runs.length, { timeout: 10_000 }).toBe(before + 1);
+  child.kill("SIGTERM");
+  await once(child.stderr ?? child, "data");
+  child.kill("SIGTERM");
+  expect(await end).toMatchObject({ code: 1, err: expect.stringContaining("Aborted") });
+  expect((await call).code).toBe(1);
+  expect(existsSync(join(data, "server.json"))).toBe(false);
+  expect((await cli.run("calls", "--data", data)).out).toMatch(/^call_\S+ +unknown/m);
+});
+
+it("without a running one, `start --stdio` serves pipes and HTTP, so that a person can still decide", async () => {
+  const data = join(cli.folder, "piped");
+  const { child, end } = cli.open(["start", "--stdio", "--data", data]);
+  const params = {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  };
+  child.stdin?.write(
+    `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`,
+  );
+  await once(child.stdout ?? child, "data");
+  expect((await cli.run("tools", "--data", data)).out).toContain("echo");
+  child.stdin?.end();
+  const { code, out } = await end;
+  expect(code).toBe(0);
+  expect(
+    out
+      .trim()
+      .split("\n")
+      .every((line) => JSON.parse(line).jsonrpc === "2.0"),
+  ).toBe(true);
+});

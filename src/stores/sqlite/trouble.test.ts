@@ -1,0 +1,207 @@
+import { closeSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  all,
+  approvalOf,
+  callOf,
+  claimOf,
+  decideOf,
+  holdOf,
+  hourMs,
+  note,
+  recordOf,
+  settleOf,
+  spellPlainly,
+} from "../../../test/contracts/records.ts";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import type { Spell } from "../store.ts";
+import { openDatabase } from "./open.ts";
+import { openSqliteStore, SqliteStore } from "./sqlite-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
+
+function openAt(
+  name: string,
+  more: { clock?: FakeClock; spell?: Spell; log?: (problem: string) => void } = {},
+): SqliteStore {
+  return openSqliteStore({
+    location: join(folder, name),
+    clock: new FakeClock(),
+    spell: spellPlainly,
+    ...more,
+  });
+}
+
+describe("SqliteStore under trouble", () => {
+  it("refuses more than 100,000 waiting writes as overloaded, and takes them again when they are written", async () => {
+    await using store = openAt("overload.db");
+    for (let i = 0; i < 100_000; i += 1) store.commit(note("n"), "queued");
+    await expect(store.commit(note("n"), "queued")).rejects.toMatchObject({ code: "overloaded" });
+    await settled();
+    expect(await store.commit(note("n"), "committed")).toEqual({ won: true });
+  });
+
+  it("refuses the batch of an event that cannot be spelled, and works on (case 198)", async () => {
+    const problems: string[] = [];
+    let speechless = false;
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    const clock = new FakeClock();
+    await using store = openAt("spell.db", {
+      clock,
+      spell,
+      log: (problem) => problems.push(problem),
+    });
+    await store.commit(note("a"), "committed");
+    speechless = true;
+    const record = recordOf(callOf(store, clock), {
+      state: "held",
+      match: "m",
+      approvalId: "apr_1",
+    });
+    await expect(store.commit(holdOf(record, approvalOf(record)), "synced")).rejects.toMatchObject({
+      code: "store_unwritable",
+    });
+    expect(store.call({ key: record.key })).toBeUndefined();
+    expect(store.call({ match: "m" })).toBeUndefined();
+    expect(store.approval("apr_1")).toBeUndefined();
+    store.commit(note("b"), "queued");
+    await settled();
+    expect(problems.join()).toContain("1 queued writes are lost");
+    speechless = false;
+    expect(await store.commit(holdOf(record, approvalOf(record)), "committed")).toEqual({
+      won: true,
+    });
+    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
+  });
+
+  it("rolls back a batch that the database refuses half-way, and works on", async () => {
+    const clock = new FakeClock();
+    await using store = openAt("half.db", { clock });
+    const first = recordOf(callOf(store, clock), { fence: store.incarnation });
+    await store.commit(claimOf(first), "committed");
+    const fine = recordOf(callOf(store, clock), { key: "fine" });
+    const impossible = recordOf({ ...callOf(store, clock), number: first.call.number });
+    const answers = await Promise.allSettled(
+      [fine, impossible].map((record) => store.commit(claimOf(record, { fresh: true }), "synced")),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(store.call({ key: "fine" })).toBeUndefined();
+    expect(await store.commit(settleOf(first, "ok"), "synced")).toEqual({ won: true });
+    expect(await all(store.events({ after: -1 }))).toHaveLength(2);
+  });
+
+  it("answers within a young turn, before the event loop goes on, and at its end when nobody waits", async () => {
+    await using store = openAt("young.db");
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    await store.commit(note("a"), "committed");
+    expect(turned).toBe(false);
+    store.commit(note("b"), "queued");
+    expect(await all(store.events({ after: 0 }))).toEqual([]);
+    await settled(1);
+    expect(await all(store.events({ after: 0 }))).toHaveLength(1);
+  });
+
+  it("writes all who wait at the same time in one transaction", async () => {
+    await using store = openAt("batch.db");
+    const batches: number[] = [];
+    using _ = store.follow((entries) => batches.push(entries.length));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        store.commit(note("n"), i % 2 === 0 ? "synced" : "committed"),
+      ),
+    );
+    expect(batches).toEqual([200]);
+  });
+
+  it("takes a failed batch back to what was written before it", async () => {
+    let speechless = false;
+    const clock = new FakeClock();
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    await using store = openAt("back.db", { clock, spell });
+    const record = recordOf(callOf(store, clock), {
+      state: "held",
+      match: "m",
+      approvalId: "apr_1",
+      aliveUntil: clock.now() + hourMs,
+    });
+    await store.commit(holdOf(record, approvalOf(record)), "committed");
+    const running = recordOf(callOf(store, clock), { match: "r", fence: store.incarnation });
+    await store.commit(claimOf(running), "committed");
+    speechless = true;
+    await Promise.allSettled([
+      store.commit(decideOf(approvalOf(record), "withdrawn"), "committed"),
+      store.commit(settleOf(running, "unknown"), "committed"),
+    ]);
+    expect(store.call({ match: "m" })).toEqual(record);
+    expect(store.approval("apr_1")).toMatchObject({ state: "pending" });
+    expect(store.call({ match: "r" })).toBeUndefined();
+    expect(store.call({ key: running.key })).toMatchObject({ state: "attempted" });
+    speechless = false;
+    expect(await store.commit(settleOf(running, "ok"), "committed")).toEqual({ won: true });
+  });
+
+  it("answers a loser only when what it lost against is written; if that fails, nobody has won", async () => {
+    let speechless = true;
+    const clock = new FakeClock();
+    const spell: Spell = (event) => {
+      if (speechless) throw new Error("no words");
+      return spellPlainly(event);
+    };
+    await using store = openAt("losers.db", { clock, spell });
+    const claims = [1, 2].map(() =>
+      store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
+    );
+    expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual([
+      "rejected",
+      "rejected",
+    ]);
+    speechless = false;
+    expect(
+      await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
+    ).toEqual({ won: true });
+    expect(
+      await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
+    ).toMatchObject({ won: false });
+  });
+
+  it("stops for good when the disk did not keep what was written", async () => {
+    const problems: string[] = [];
+    const { database, walFd } = openDatabase(join(folder, "broken.db"), () => {});
+    if (walFd !== undefined) closeSync(walFd);
+    const neverOpen = 1_000_000;
+    const store = new SqliteStore(
+      { database, walFd: neverOpen },
+      { clock: new FakeClock(), spell: spellPlainly, log: (problem) => problems.push(problem) },
+    );
+    await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
+    expect(store.broken).toMatchObject({ code: "store_broken" });
+    for (const durability of ["queued", "committed", "synced"] as const) {
+      await expect(store.commit(note("b"), durability)).rejects.toMatchObject({
+        code: "store_broken",
+      });
+    }
+    expect(problems.join()).toContain("the store has stopped");
+    await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
+  });
+
+  it("syncs what nobody waits for a tenth of a second later, with one wait", async () => {
+    const clock = new FakeClock();
+    await using store = openAt("lazy.db", { clock });
+    await store.commit(note("a"), "committed");
+    await store.commit(note("b"), "committed");
+    expect(clock.waiting).toBe(1);
+    await clock.advance(100);
+    expect(clock.waiting).toBe(0);
+  });
+});

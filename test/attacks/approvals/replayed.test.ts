@@ -1,0 +1,158 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+
+const mail = (to: string): { tool: string; arguments: { to: string } } => ({
+  tool: "mail",
+  arguments: { to },
+});
+
+async function approved(h: House, to = "x"): Promise<string> {
+  const { approvalId = "" } = await h.runtime.invoke(mail(to), asker);
+  await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+  return approvalId;
+}
+
+function fileHouse(file: string): Promise<House> {
+  return house({ store: `sqlite:${file}` });
+}
+
+describe("an approval that is used again", () => {
+  it("by 100 who resume at once / one execution, and the others hear of it", async () => {
+    await using h = await house();
+    const id = await approved(h);
+    const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
+    expect(h.ran).toEqual([{ to: "x" }]);
+    const said = all.map(
+      (outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`,
+    );
+    expect(said.filter((one) => one === "ok undefined")).toHaveLength(1);
+    expect(
+      said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one)),
+    ).toBe(true);
+    expect((await h.runtime.approvals.get(id))?.state).toBe("used");
+    const types = await eventTypes(h.runtime);
+    expect(types.filter((type) => type === "tool_call.attempted")).toHaveLength(1);
+    expect(types.filter((type) => type === "tool_call.succeeded")).toHaveLength(1);
+  });
+
+  it("by 50 who resume, 50 who send again and 50 who wait, at once / one execution", async () => {
+    await using h = await house();
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    const waiting = Array.from({ length: 50 }, () =>
+      h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }),
+    );
+    await h.clock.advance(1);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    const rest = Array.from({ length: 50 }, () => [
+      h.runtime.resume(approvalId),
+      h.runtime.invoke(mail("x"), asker),
+    ]);
+    const all = await Promise.all([...waiting, ...rest.flat()]);
+    expect(h.ran).toEqual([{ to: "x" }]);
+    expect(
+      all.filter((outcome) => outcome?.status === "ok" && outcome.replayed === undefined),
+    ).toHaveLength(1);
+  });
+
+  it("after a failure that may be repeated / the used approval does not pay for the second try", async () => {
+    let tries = 0;
+    await using h = await house({}, [
+      {
+        name: "flaky",
+        description: "Fails.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        input: { type: "object" },
+        execute: () => {
+          tries += 1;
+          throw Object.assign(new Error("busy"), { retryable: true });
+        },
+      },
+    ]);
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "flaky" }, asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await h.runtime.resume(approvalId);
+    const again = await h.runtime.resume(approvalId);
+    expect(tries).toBe(1);
+    expect(again?.status).toBe("pending");
+    expect(again?.approvalId).not.toBe(approvalId);
+  });
+
+  it("after its expiry / refused, whoever comes and however", async () => {
+    await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    const id = await approved(h);
+    await h.clock.advance(1000);
+    expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
+    expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
+    const anew = await h.runtime.invoke(mail("x"), asker);
+    expect(anew.status).toBe("pending");
+    expect(anew.approvalId).not.toBe(id);
+    expect((await h.runtime.resume(id))?.status).not.toBe("ok");
+    expect(h.ran).toEqual([]);
+  });
+});
+
+describe("after a restart", () => {
+  const folder = mkdtempSync(join(tmpdir(), "postern-approvals-"));
+
+  it("what was pending is pending, can be decided, and runs once with the same payload (case 90)", async () => {
+    const file = join(folder, "pending.db");
+    let id = "";
+    {
+      await using before = await fileHouse(file);
+      id = (await before.runtime.invoke(mail("x"), asker)).approvalId ?? "";
+    }
+    await using h = await fileHouse(file);
+    expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([
+      { id, asked: { to: "x" } },
+    ]);
+    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
+    expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", text: "to x" });
+    expect((await h.runtime.resume(id))?.replayed).toBe(true);
+    expect(h.ran).toEqual([{ to: "x" }]);
+  });
+
+  it.each([
+    ["resumes", (h: House, id: string) => h.runtime.resume(id)],
+    ["sends it again", (h: House) => h.runtime.invoke(mail("x"), asker)],
+    ["sends it again and waits", (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const })],
+  ])("what was approved is honoured by whoever %s, once", async (how, use) => {
+    const file = join(folder, `${how}.db`);
+    let id = "";
+    {
+      await using before = await fileHouse(file);
+      id = await approved(before);
+    }
+    {
+      await using h = await fileHouse(file);
+      expect(await use(h, id)).toMatchObject({ status: "ok" });
+      expect(h.ran).toEqual([{ to: "x" }]);
+    }
+    await using after = await fileHouse(file);
+    expect(await use(after, id)).toMatchObject({ status: "ok", replayed: true });
+    expect(after.ran).toEqual([]);
+    expect(await after.runtime.audit.verify()).toMatchObject({ intact: true });
+  });
+
+  it("what was denied stays denied, and what expired meanwhile is expired (case 91)", async () => {
+    const file = join(folder, "denied.db");
+    const ids: string[] = [];
+    {
+      await using before = await fileHouse(file);
+      for (const to of ["denied", "late"])
+        ids.push((await before.runtime.invoke(mail(to), asker)).approvalId ?? "");
+      await before.runtime.approvals.decide(ids[0] ?? "", { decision: "denied", by: boss });
+    }
+    await using h = await fileHouse(file);
+    expect((await h.runtime.resume(ids[0] ?? ""))?.refusal?.code).toBe("approval_denied");
+    await h.clock.advance(3_600_000);
+    expect((await h.runtime.approvals.get(ids[1] ?? ""))?.state).toBe("expired");
+    expect(await eventTypes(h.runtime)).toContain("gate.expired");
+    expect((await h.runtime.resume(ids[1] ?? ""))?.refusal?.code).toBe("approval_expired");
+    expect(h.ran).toEqual([]);
+  });
+});

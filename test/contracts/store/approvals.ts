@@ -1,0 +1,258 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalRecord } from "../../../src/calls/records.ts";
+import {
+  approvalOf,
+  callOf,
+  claimOf,
+  decideOf,
+  holdOf,
+  hourMs,
+  outcomeOf,
+  recordOf,
+  settleOf,
+} from "../records.ts";
+import { type StoreKit, wins } from "./kit.ts";
+
+/** One request for a call, one end of a request, one use of an approval (SPEC 8, D18). */
+export function approvalContract(kit: StoreKit): void {
+  const { commit, state, held, attempted } = kit;
+
+  describe("hold and decide", () => {
+    it("holds one request for equal calls and tells the second who was first", async () => {
+      const { record } = await held({ match: "same" });
+      expect(await kit.store.call({ match: "same" })).toEqual(record);
+      const twin = recordOf(callOf(kit.store, kit.clock), { state: "held", match: "same" });
+      expect(await commit(holdOf(twin, approvalOf(twin)))).toEqual({ won: false, call: record });
+      expect(await kit.store.approval(approvalOf(twin).id)).toBeUndefined();
+    });
+
+    it("does not hold a key that is held, attempted, done, denied or unknown", async () => {
+      const { record } = await held();
+      const running = await attempted();
+      const done = await attempted();
+      await commit(settleOf(done, "ok"));
+      const unknown = await attempted();
+      await commit(settleOf(unknown, "unknown"));
+      for (const { key } of [record, running, done, unknown]) {
+        const again = recordOf(callOf(kit.store, kit.clock), { key, state: "held" });
+        expect(await commit(holdOf(again, approvalOf(again)))).toMatchObject({
+          won: false,
+          call: { key },
+        });
+      }
+    });
+
+    it("never asks again for work that is done, however long ago", async () => {
+      const done = await attempted({ aliveUntil: kit.clock.now() + 1 });
+      await commit(settleOf(done, "ok"));
+      await kit.clock.advance(hourMs);
+      const again = recordOf(callOf(kit.store, kit.clock), { key: done.key, state: "held" });
+      expect(await commit(holdOf(again, approvalOf(again)))).toMatchObject({
+        won: false,
+        call: { state: "ok" },
+      });
+    });
+
+    it("asks anew under the same key after a failure that may be retried, keeping the first arrival", async () => {
+      const failed = await attempted({ key: "k" });
+      await commit(settleOf(failed, "failed", { retryable: true }));
+      const again = recordOf(callOf(kit.store, kit.clock), {
+        key: "k",
+        state: "held",
+        match: "m",
+        approvalId: "apr_2",
+        aliveUntil: kit.clock.now() + 1,
+      });
+      expect(await commit(holdOf(again, approvalOf(again)))).toEqual(wins);
+      expect(await kit.store.call({ key: "k" })).toEqual({ ...again, call: failed.call });
+      expect(await kit.store.call({ match: "m" })).toMatchObject({ key: "k" });
+    });
+
+    it("replays a denial by match until the request's lifetime ends, then asks anew", async () => {
+      const { record, approval } = await held();
+      const outcome = outcomeOf(record.call, "denied", "no");
+      expect(await commit(decideOf(approval, "denied", outcome))).toEqual(wins);
+      expect(await kit.store.call({ match: record.match ?? "" })).toMatchObject({
+        state: "denied",
+        outcome,
+        endedAt: kit.clock.now(),
+      });
+      const again = recordOf(callOf(kit.store, kit.clock), {
+        key: record.key,
+        state: "held",
+        approvalId: "apr_2",
+        aliveUntil: kit.clock.now() + 2 * hourMs,
+      });
+      expect(await commit(holdOf(again, approvalOf(again)))).toMatchObject({
+        won: false,
+        call: { state: "denied" },
+      });
+      await kit.clock.advance(hourMs);
+      expect(await kit.store.call({ match: record.match ?? "" })).toBeUndefined();
+      expect(await commit(holdOf(again, approvalOf(again)))).toEqual(wins);
+    });
+
+    it("lets a call run whose old denial is over, and not before", async () => {
+      const { record, approval } = await held();
+      await commit(decideOf(approval, "denied", outcomeOf(record.call, "denied")));
+      const again = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      expect(await commit(claimOf(again))).toMatchObject({
+        won: false,
+        call: { state: "denied" },
+      });
+      await kit.clock.advance(hourMs);
+      expect(await commit(claimOf(again))).toEqual(wins);
+    });
+
+    it.each(["expired", "withdrawn"] as const)(
+      "releases the call of a request that is %s: not found by match, held anew under its key",
+      async (end) => {
+        const { record, approval } = await held();
+        if (end === "expired") await kit.clock.advance(hourMs);
+        expect(await commit(decideOf(approval, end))).toEqual(wins);
+        expect(await kit.store.call({ match: record.match ?? "" })).toBeUndefined();
+        const again = recordOf(callOf(kit.store, kit.clock), {
+          ...record,
+          approvalId: "apr_2",
+          aliveUntil: kit.clock.now() + hourMs,
+        });
+        expect(await commit(holdOf({ ...again, key: record.key }, approvalOf(again)))).toEqual(
+          wins,
+        );
+        expect(await kit.store.call({ match: record.match ?? "" })).toMatchObject({
+          approvalId: "apr_2",
+        });
+      },
+    );
+
+    it("does not let the late end of an old request touch the newer one", async () => {
+      const { record, approval } = await held();
+      await kit.clock.advance(hourMs);
+      const again = recordOf(callOf(kit.store, kit.clock), {
+        ...record,
+        approvalId: "apr_2",
+        aliveUntil: kit.clock.now() + hourMs,
+      });
+      expect(await commit(holdOf(again, approvalOf(again)))).toEqual(wins);
+      expect(await commit(decideOf(approval, "expired"))).toEqual(wins);
+      expect(await kit.store.call({ match: record.match ?? "" })).toMatchObject({
+        state: "held",
+        approvalId: "apr_2",
+      });
+    });
+
+    it("ends each request once, whoever races: approve, deny, skip, expire, withdraw", async () => {
+      for (let first = 0; first < 5; first += 1) {
+        const { record, approval } = await held();
+        const denied = outcomeOf(record.call, "denied");
+        const ends = [
+          decideOf(approval, "approved"),
+          decideOf(approval, "denied", denied),
+          decideOf(approval, "skipped", denied),
+          decideOf(approval, "expired"),
+          decideOf(approval, "withdrawn"),
+        ];
+        const order = [...ends.slice(first), ...ends.slice(0, first)];
+        const answers = await Promise.all(order.map((end) => kit.store.commit(end, "synced")));
+        const winners = order
+          .filter((_, i) => answers[i]?.won)
+          .map((write) => (write.write === "decide" ? write.approval.state : ""));
+        expect(["approved,withdrawn", "denied", "skipped", "withdrawn"]).toContain(winners.join());
+        for (const answer of answers) if (!answer.won) expect(answer.approval).toBeDefined();
+        expect((await kit.store.approval(approval.id))?.state).toBe(winners.at(-1));
+      }
+    });
+
+    it("takes no decision after the deadline and no expiry before it", async () => {
+      const { approval } = await held();
+      expect(await commit(decideOf(approval, "expired"))).toMatchObject({
+        won: false,
+        approval: { state: "pending" },
+      });
+      await kit.clock.advance(hourMs);
+      for (const late of ["approved", "denied", "skipped"] as const)
+        expect((await commit(decideOf(approval, late))).won).toBe(false);
+      expect(await commit(decideOf(approval, "expired"))).toEqual(wins);
+    });
+
+    it("answers a decision on an unknown request, and refuses states that are nobody's to decide", async () => {
+      const { record, approval } = await held();
+      expect(await commit(decideOf({ ...approval, id: "apr_none" }, "approved"))).toEqual({
+        won: false,
+      });
+      expect(await commit(decideOf(approval, "used"))).toMatchObject({ won: false });
+      expect(await commit(decideOf(approval, "pending"))).toMatchObject({ won: false });
+      expect(await state(record.key)).toBe("held");
+    });
+
+    it("spends an approval with the claim that uses it, once, and only for its own call before it expires", async () => {
+      const { record, approval } = await held();
+      const run = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      expect(await commit(claimOf(run, { use: approval.id }))).toMatchObject({
+        won: false,
+        call: { state: "held" },
+        approval: { state: "pending" },
+      });
+      await commit(decideOf(approval, "approved"));
+      expect(
+        await commit(claimOf(recordOf(callOf(kit.store, kit.clock)), { use: approval.id })),
+      ).toMatchObject({ won: false, approval: { state: "approved" } });
+      expect(await commit(claimOf(run, { use: "apr_none" }))).toMatchObject({ won: false });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () =>
+          kit.store.commit(claimOf(run, { use: approval.id }), "synced"),
+        ),
+      );
+      expect(answers.filter(({ won }) => won)).toHaveLength(1);
+      expect(await kit.store.approval(approval.id)).toEqual({ ...approval, state: "used" });
+      expect(await commit(decideOf(approval, "withdrawn"))).toMatchObject({
+        won: false,
+        approval: { state: "used" },
+      });
+    });
+
+    it("does not let an approval be used that has expired or was withdrawn", async () => {
+      for (const spoil of [
+        async () => await kit.clock.advance(hourMs),
+        async (approval: ApprovalRecord) => void (await commit(decideOf(approval, "withdrawn"))),
+      ]) {
+        const { record, approval } = await held();
+        await commit(decideOf(approval, "approved"));
+        await spoil(approval);
+        expect(
+          (
+            await commit(
+              claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }), {
+                use: approval.id,
+              }),
+            )
+          ).won,
+        ).toBe(false);
+        expect(await state(record.key)).toBe("held");
+      }
+    });
+
+    it("keeps what was decided: edited arguments, who, when and why", async () => {
+      const { approval } = await held();
+      const decision = {
+        as: "modified",
+        by: "eve",
+        via: "console",
+        at: kit.clock.now(),
+        reason: "softer",
+      } as const;
+      const edited = {
+        ...approval,
+        arguments: { to: "carol" },
+        binding: "b2",
+        decision,
+        preview: { summary: "s", supported: true },
+        previewDigest: "d",
+        summary: "w",
+        autonomy: "A2",
+      };
+      await commit(decideOf(edited, "approved"));
+      expect(await kit.store.approval(approval.id)).toEqual({ ...edited, state: "approved" });
+    });
+  });
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import type { Authority } from "../../../src/calls/call.ts";
+import type { JsonObject } from "../../../src/calls/json.ts";
+import type { Write } from "../../../src/calls/records.ts";
+import type { Entry, Store } from "../../../src/stores/store.ts";
+import {
+  all,
+  authority,
+  callOf,
+  claimOf,
+  decideOf,
+  eventOf,
+  note,
+  recordOf,
+  settleOf,
+} from "../records.ts";
+import { type StoreKit, wins } from "./kit.ts";
+
+/** The log, its followers, documents and lists. */
+export function readingContract(kit: StoreKit): void {
+  const { commit, held, attempted, problems } = kit;
+
+  describe("events and followers", () => {
+    it("numbers events from 0 without gaps, and lost writes leave none", async () => {
+      const record = await attempted();
+      const writes = Array.from({ length: 300 }, (_, i) =>
+        i % 3 === 0 ? settleOf({ ...record, fence: "x" }, "ok") : note(`n${i}`),
+      );
+      await Promise.all(writes.map((write) => kit.store.commit(write, "committed")));
+      const entries = await all(kit.store.events({ after: -1 }));
+      expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));
+      expect(entries).toHaveLength(201);
+      expect((await all(kit.store.events({ after: 150, limit: 3 }))).map(({ seq }) => seq)).toEqual(
+        [151, 152, 153],
+      );
+      expect(await all(kit.store.events({ after: 200 }))).toEqual([]);
+    });
+
+    it("tells every follower each entry once, in order, before the commit is answered, with the same body", async () => {
+      const told: Entry[] = [];
+      using _ = kit.store.follow((entries) => told.push(...entries));
+      const event = eventOf("first");
+      await kit.store.commit({ write: "note", event }, "committed");
+      expect(told[0]?.event).toBe(event);
+      await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          kit.store.commit(note(`n${i}`), i % 2 === 0 ? "synced" : "committed"),
+        ),
+      );
+      expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(
+        await all(kit.store.events({ after: -1 })),
+      );
+    });
+
+    it("goes on when a follower throws, says so, and stops telling who has left", async () => {
+      const told: number[] = [];
+      const thrower = kit.store.follow(() => {
+        throw new Error("tripped");
+      });
+      const leaver = kit.store.follow((entries) => told.push(entries.length));
+      expect(await commit(note("a"))).toEqual(wins);
+      expect(problems.join()).toContain("tripped");
+      leaver[Symbol.dispose]();
+      thrower[Symbol.dispose]();
+      await commit(note("b"));
+      expect(told).toEqual([1]);
+    });
+
+    it("lets a follower write, and tells everyone that batch after the one it is told", async () => {
+      const told: number[] = [];
+      using _writer = kit.store.follow((entries) => {
+        if (entries[0]?.seq === 0) kit.store.commit(note("echo"), "queued");
+        if (entries[0]?.seq === 0) void kit.store.calls({});
+      });
+      using _ = kit.store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+      await commit(note("a"));
+      await commit(note("b"));
+      expect(told).toEqual([0, 1, 2]);
+    });
+  });
+
+  describe("documents", () => {
+    const put = (id: string, expectedVersion: number, body: JsonObject = { id }): Write => ({
+      write: "document",
+      kind: "token",
+      id,
+      body,
+      expectedVersion,
+      event: eventOf("put"),
+    });
+
+    it("puts a document only over the version that was read, and tells the loser the present one", async () => {
+      expect(await kit.store.documents.get("token", "a")).toBeUndefined();
+      expect(await commit(put("a", 1))).toEqual({ won: false, version: 0 });
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => kit.store.commit(put("a", 0), "synced")),
+      );
+      expect(answers.filter(({ won }) => won)).toHaveLength(1);
+      expect(answers.at(-1)).toEqual({ won: false, version: 1 });
+      expect(await commit(put("a", 1, { b: [1] }))).toEqual(wins);
+      expect(await kit.store.documents.get("token", "a")).toEqual({ version: 2, body: { b: [1] } });
+    });
+
+    it("lists ids of one kind by prefix in order, whatever characters they have", async () => {
+      const odd = [
+        "b",
+        "a",
+        "a/1",
+        "a/2",
+        "a%",
+        "A",
+        "a_",
+        "a\0b",
+        "a\0c",
+        "😀",
+        "ｚ",
+        "",
+        "constructor",
+      ];
+      for (const id of odd) await commit(put(id, 0));
+      await commit({ write: "document", kind: "toke", id: "na", body: null, expectedVersion: 0 });
+      expect(await kit.store.documents.list("token", "")).toEqual([...odd].sort());
+      expect(await kit.store.documents.list("token", "a/")).toEqual(["a/1", "a/2"]);
+      expect(await kit.store.documents.list("token", "a%")).toEqual(["a%"]);
+      expect(await kit.store.documents.list("token", "a\0b")).toEqual(["a\0b"]);
+      expect(await kit.store.documents.list("token", "no")).toEqual([]);
+      expect(await kit.store.documents.get("toke", "na")).toEqual({ version: 1, body: null });
+    });
+
+    it("keeps a document without an event out of the log", async () => {
+      await commit({
+        write: "document",
+        kind: "checkpoint",
+        id: "1",
+        body: "note",
+        expectedVersion: 0,
+      });
+      expect(await all(kit.store.events({ after: -1 }))).toEqual([]);
+    });
+  });
+
+  describe("lists", () => {
+    it("lists calls new to old, filtered and in pages", async () => {
+      const other: Authority = {
+        ...authority,
+        runId: "run_2",
+        principal: { tenant: "other", agent: "b" },
+      };
+      for (let i = 0; i < 9; i += 1) {
+        const call = callOf(kit.store, kit.clock, {
+          tool: i % 3 === 0 ? "read" : "write",
+          authority: i % 2 === 0 ? authority : other,
+        });
+        const record = recordOf(call, { fence: kit.store.incarnation });
+        kit.store.commit(claimOf(record, { fresh: true }), "queued");
+        if (i > 4) kit.store.commit(settleOf(record, "ok"), "queued");
+      }
+      const numbers = async (where: Parameters<Store["calls"]>[0]): Promise<number[]> =>
+        (await kit.store.calls(where)).map(({ call }) => call.number);
+      expect(await numbers({})).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+      expect(await numbers({ before: 7, limit: 3 })).toEqual([6, 5, 4]);
+      expect(await numbers({ state: "ok" })).toEqual([9, 8, 7, 6]);
+      expect(await numbers({ tool: "read" })).toEqual([7, 4, 1]);
+      expect(await numbers({ tenant: "other" })).toEqual([8, 6, 4, 2]);
+      expect(await numbers({ runId: "run_1", state: "attempted", limit: 2 })).toEqual([5, 3]);
+      expect(await numbers({ tool: "constructor" })).toEqual([]);
+      expect(await numbers({ limit: 0 })).toEqual([]);
+    });
+
+    it("lists approvals old to new, filtered by state and tenant", async () => {
+      const made = [await held(), await held(), await held()].map(({ approval }) => approval);
+      const [first, second, third] = made.map(({ id }) => id);
+      if (made[1]) await commit(decideOf(made[1], "approved"));
+      const listed = async (where: Parameters<Store["approvals"]>[0]): Promise<string[]> =>
+        (await kit.store.approvals(where)).map(({ id }) => id);
+      expect(await listed({})).toEqual([first, second, third]);
+      expect(await listed({ state: "pending" })).toEqual([first, third]);
+      expect(await listed({ state: "approved", tenant: "default" })).toEqual([second]);
+      expect(await listed({ tenant: "other" })).toEqual([]);
+      expect(await listed({ limit: 1 })).toEqual([first]);
+    });
+
+    it("has nothing stranded of its own", async () => {
+      await attempted();
+      expect(await kit.store.stranded()).toEqual([]);
+    });
+  });
+}
