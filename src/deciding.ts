@@ -1,6 +1,6 @@
 /** Approvals as the public face has them, and the approver of this process. */
 import type { Answer, Approver } from "./approvals/approver.ts";
-import type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
+import { type Decided, type Decider, type DecisionRequest, isWellFormed } from "./approvals/decision.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import type { Approvals } from "./face.ts";
@@ -54,7 +54,7 @@ export class Deciding implements Approvals {
       return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
     }
     if (approval.state === "expired") return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };
-    const ruled = await book.rule(approval, { as: "withdrawn", by: by.user, via: by.via ?? `user:${by.user}`, reason });
+    const ruled = await book.rule(approval, { as: "withdrawn", by: by.user, via: by.via ?? `user:${by.user}`, reason: reason === undefined ? undefined : this.#options.parts.redactor.redact(reason) });
     if (!ruled.won) return { decided: false, code: "approval_decided", message: `The approval \`${id}\` is ${ruled.approval.state} already.`, approval: ruled.approval };
     this.#asking.get(id)?.abort();
     return { decided: true, approval: ruled.approval };
@@ -69,6 +69,7 @@ export class Deciding implements Approvals {
     const shown = structuredClone(approval); // the approver's own copy: changing it changes nothing (case 80)
     const asked = Promise.resolve()
       .then(() => approver.ask(shown, controller.signal))
+      .then((answer): Answer => (isWellFormed(answer) ? answer : { decision: "denied", reason: "the approver answered nothing that is a decision" }))
       .catch((error: unknown): Answer => ({ decision: "denied", reason: `the approver failed: ${messageOf(error)}` }));
     asked
       .then((answer) => this.#answer(approval.id, answer, approver.name))

@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+export type { PosternConfig } from "./config/define-config.ts";
+export { defineConfig } from "./config/define-config.ts";
 export type { Answer, Approver } from "./approvals/approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approvals/approver.ts";
 export type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";

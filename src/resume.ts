@@ -1,6 +1,6 @@
 /** The other verbs, by way of the same gates: resume, decide (an edit is gated), explain. */
 import { bind } from "./approvals/binding.ts";
-import type { Decided, DecisionRequest } from "./approvals/decision.ts";
+import { type Decided, type DecisionRequest, isWellFormed } from "./approvals/decision.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { isEnding } from "./calls/ending.ts";
@@ -41,13 +41,14 @@ export async function decide(id: string, request: DecisionRequest, arrival: Retu
   return { decided: false, ...late(ruled.approval) };
 }
 
-function barrier(approval: ApprovalRecord, { decision, arguments: edited, by }: DecisionRequest, separateUser: boolean): Pick<Extract<Decided, { decided: false }>, "code" | "message"> | undefined {
+function barrier(approval: ApprovalRecord, request: DecisionRequest, separateUser: boolean): Pick<Extract<Decided, { decided: false }>, "code" | "message"> | undefined {
+  const { by } = request;
   if (by.tenant !== undefined && by.tenant !== approval.principal.tenant) return { code: "approval_unknown", message: `There is no approval \`${approval.id}\`.` };
   const credential = by.via ?? `user:${by.user}`;
   const asker = approval.principal.via ?? (approval.principal.user === undefined ? `agent:${approval.principal.agent}` : `user:${approval.principal.user}`);
   if (credential === asker) return { code: "decider_not_allowed", message: `\`${credential}\` asked for this call and cannot decide it; another credential must.` };
   if (separateUser && by.user === approval.principal.user) return { code: "decider_not_allowed", message: `\`${by.user}\` asked for this call and cannot decide it; another person must.` };
-  if ((decision === "modified") !== (edited !== undefined)) return { code: "decision_invalid", message: "Arguments go with `modified`, and only with it." };
+  if (!isWellFormed(request)) return { code: "decision_invalid", message: "A decision is `approved`, `denied`, `skipped` or `modified`. Arguments go with `modified`, and only with it." };
   return approval.state === "pending" ? undefined : late(approval);
 }
 

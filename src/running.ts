@@ -3,7 +3,7 @@ import type { Approver } from "./approvals/approver.ts";
 import type { Decider } from "./approvals/decision.ts";
 import type { AuditLog } from "./audit/log.ts";
 import { Arrival, nameOf, read } from "./calls/arrival.ts";
-import { authorityOf, narrower } from "./calls/authority.ts";
+import { authorityOf, narrower, perCallFault } from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import type { NotedEvent } from "./calls/event.ts";
@@ -90,6 +90,8 @@ export class RunningRuntime implements Runtime {
   }
 
   async resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+    const fault = perCallFault(context);
+    if (fault !== undefined) throw fault;
     const session = new Session(this.#options.limits, this.#parts.clock);
     return this.#counted(resume(approvalId, this.#arrive(), this.#caller(session, context), this.#parts));
   }
@@ -170,6 +172,8 @@ export class RunningRuntime implements Runtime {
   }
 
   #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
+    const fault = perCallFault(per);
+    if (fault !== undefined) return Promise.reject(fault);
     if (this.#closing) session.close();
     const call = this.#toCall(request, authority, per.idempotencyKey, undefined);
     return this.#counted(invoke(call, this.#caller(session, per), this.#parts));

@@ -91,13 +91,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const controls = await openControls({ store, clock, ...(options.autonomy !== undefined && { autonomy: options.autonomy }), log });
     const tools = closing.use(new Registry({ clock, switches: () => controls.state }));
     const artifacts: ArtifactStore = folder === undefined ? memoryArtifacts() : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock });
-    const book = closing.use(new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, log }));
-    await book.watchOpen();
     const { policy: given } = options;
+    const policy = given !== undefined && "decide" in given ? given : createPolicy({ ...(options.limits?.maxRiskUnapproved !== undefined && { maxRiskUnapproved: options.limits.maxRiskUnapproved }), ...given });
+    const book = closing.use(new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, policyVersion: policy.version, log }));
+    await book.watchOpen();
     const parts: Parts & { readonly tools: Registry } = {
       tools, controls, artifacts, redactor, book, clock, log,
-      policy: given !== undefined && "decide" in given ? given : createPolicy({ ...(options.limits?.maxRiskUnapproved !== undefined && { maxRiskUnapproved: options.limits.maxRiskUnapproved }), ...given }),
-      ledger: new Ledger(store, clock, options.durability === "strict" ? "synced" : "committed"),
+      policy,
+      ledger: new Ledger(store, clock, policy.version, options.durability === "strict" ? "synced" : "committed"),
       secrets: options.secrets ?? environmentSecrets({ redactor }),
       announce: stream.announce,
       preview: (call, caller) => preview(call, caller, parts),

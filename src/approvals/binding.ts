@@ -1,9 +1,11 @@
-import type { ToolCall } from "../calls/call.ts";
+import type { Authority, ToolCall } from "../calls/call.ts";
 import { digestOf, sha256 } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
 
 /** What an approval is bound to: exactly what was shown, for whom, and until when (D18). */
-export interface Bound extends Pick<ToolCall, "tool" | "action" | "digest" | "authority"> {
+export interface Bound extends Pick<ToolCall, "tool" | "action" | "digest"> {
+  readonly authority: Pick<Authority, "principal">;
   readonly key: string;
   readonly found: { readonly definition: string };
 }
@@ -12,6 +14,11 @@ export interface Bound extends Pick<ToolCall, "tool" | "action" | "digest" | "au
 export function bind({ tool, action, digest, authority, key, found }: Bound, expiresAt: number): string {
   const { tenant, agent, user = "" } = authority.principal;
   return digestOf({ action, agent, arguments: digest, definition: found.definition, expires_at: expiresAt, key, tenant, tool, user });
+}
+
+/** Whether it is bound to what it shows itself: a record whose display was changed is bound to nothing any more. */
+export function isBoundAsShown({ tool, action, principal, key, definition, arguments: shown, binding, expiresAt }: ApprovalRecord): boolean {
+  return binding === bind({ tool, action, digest: digestOf(shown), authority: { principal }, key, found: { definition } }, expiresAt);
 }
 
 /** A preview is stored with its digest: what was shown can be compared with what would be shown now. */

@@ -46,6 +46,7 @@ export interface BookOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ttlMs: number;
+  readonly policyVersion: string;
   readonly log: (problem: string) => void;
 }
 
@@ -53,14 +54,16 @@ export class Book implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttlMs: number;
+  readonly #policyVersion: string;
   readonly #log: (problem: string) => void;
   readonly #waiting: Waiting;
   readonly #sweeps = new Map<string, () => void>();
 
-  constructor({ store, clock, ttlMs, log }: BookOptions) {
+  constructor({ store, clock, ttlMs, policyVersion, log }: BookOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
+    this.#policyVersion = policyVersion;
     this.#log = log;
     this.#waiting = new Waiting(store, clock);
   }
@@ -143,16 +146,16 @@ export class Book implements Disposable {
     const at = this.#clock.now();
     const { as, by, via, reason, edited } = ruling;
     const state = as === "modified" ? "approved" : as;
+    const { preview: _shown, previewDigest: _digest, ...unseen } = approval; // an edit was not what the preview showed
     const next: ApprovalRecord = {
-      ...approval,
+      ...(edited === undefined ? approval : { ...unseen, arguments: edited.arguments, binding: edited.binding, risk: edited.risk, why: edited.why }),
       state,
-      ...(edited !== undefined && { arguments: edited.arguments, binding: edited.binding, risk: edited.risk, why: edited.why }),
       decision: { as, by, via, at, ...(reason !== undefined && { reason }) },
     };
     const record = await this.#store.call({ key: approval.key });
     if (record === undefined) throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
     const { call } = record;
-    const event = { moment: "decided", at, call, approvalId: approval.id, as, by, risk: next.risk, ...(reason !== undefined && { reason }) } as const;
+    const event = { moment: "decided", at, call, approvalId: approval.id, as, by, risk: next.risk, policyVersion: this.#policyVersion, ...(reason !== undefined && { reason }) } as const;
     const denied = as === "denied" || as === "skipped" ? deniedOutcome(call.id, as, by, reason, approval.id) : undefined;
     const committed = await this.#store.commit({ write: "decide", approval: next, ...(denied !== undefined && { denied }), event }, "synced");
     if (!committed.won) return { won: false, approval: committed.approval ?? approval };

@@ -1,7 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
 import type { Entry, Store } from "../stores/store.ts";
@@ -13,21 +10,16 @@ import { verifyExport, verifyStore } from "./verify.ts";
 const signer = createSigner();
 let clock = new FakeClock();
 let store: Store = aLogStore(clock);
-let folder = "";
-let anchorFile = "";
 let problems: string[] = [];
 
-beforeEach(async () => {
+beforeEach(() => {
   clock = new FakeClock();
   store = aLogStore(clock);
   problems = [];
-  folder = await mkdtemp(join(tmpdir(), "postern-audit-"));
-  anchorFile = join(folder, "audit.anchors");
 });
-afterEach(() => rm(folder, { recursive: true }));
 
-const open = (over: Store = store, more: { readonly anchorFile?: string } = {}) =>
-  openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem), ...more });
+const open = (over: Store = store) =>
+  openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem) });
 const signedSizes = async (): Promise<readonly number[]> =>
   (await store.documents.list("checkpoint", "")).map(Number);
 describe("a log that follows its store", () => {
@@ -218,75 +210,6 @@ describe("a store that is broken for good", () => {
     expect(clock.waiting).toBe(0);
     await log[Symbol.asyncDispose]();
     expect(await signedSizes()).toEqual([]);
-  });
-});
-
-describe("the anchor file", () => {
-  it("keeps each checkpoint outside the store, readable by its owner only", async () => {
-    await using log = await open(store, { anchorFile });
-    await noteSome(store, 2);
-    await clock.advance(1000);
-    await noteSome(store, 2);
-    const last = await log.checkpoint();
-    const lines = (await readFile(anchorFile, "utf8")).split("\n");
-    expect(lines).toHaveLength(3);
-    expect(JSON.parse(lines[1] ?? "")).toBe(last);
-    expect((await stat(anchorFile)).mode & 0o777).toBe(0o600);
-  });
-
-  it("shows that table and checkpoints were cut off together", async () => {
-    await noteSome(store, 9);
-    await (await open(store, { anchorFile }))[Symbol.asyncDispose]();
-    store = aLogStore(clock);
-    await noteSome(store, 4);
-    await using log = await open(store, { anchorFile });
-    expect(problems).toEqual([expect.stringContaining("signs 9 entries, but only 4 are left")]);
-    expect(await log.verify()).toMatchObject({
-      intact: false,
-      why: expect.stringContaining("cut off"),
-    });
-  });
-
-  it("goes on after half a line", async () => {
-    await writeFile(anchorFile, '"postern/half');
-    await using log = await open(store, { anchorFile });
-    await noteSome(store, 1);
-    await log.checkpoint();
-    await appendFile(anchorFile, '"torn again');
-    expect(await log.verify()).toMatchObject({ intact: true });
-    expect((await readFile(anchorFile, "utf8")).split("\n")).toHaveLength(3);
-  });
-
-  it("is nothing when it is empty, and what is no note in it says nothing", async () => {
-    await writeFile(anchorFile, "");
-    await using log = await open(store, { anchorFile });
-    await noteSome(store, 1);
-    await log.checkpoint();
-    expect((await readFile(anchorFile, "utf8")).startsWith('"postern/')).toBe(true);
-    await appendFile(anchorFile, "7\n");
-    expect(await log.verify()).toMatchObject({ intact: true });
-    await appendFile(anchorFile, '"no note"\n');
-    expect(await log.verify()).toMatchObject({ intact: false });
-    await (await open(store, { anchorFile }))[Symbol.asyncDispose]();
-    expect(problems).toEqual([]);
-  });
-
-  it("that cannot be read is told", async () => {
-    await expect(open(store, { anchorFile: folder })).rejects.toMatchObject({ code: "EISDIR" });
-    await using log = await open(store, { anchorFile });
-    await mkdir(anchorFile);
-    await noteSome(store, 1);
-    await log.checkpoint();
-    expect(problems).toEqual([expect.stringContaining("could not be written: EISDIR")]);
-  });
-
-  it("that cannot be written is told and stops nothing", async () => {
-    await using log = await open(store, { anchorFile: join(folder, "missing", "anchors") });
-    await noteSome(store, 1);
-    expect(await log.checkpoint()).toContain("postern/");
-    expect(problems).toEqual([
-      expect.stringContaining("The anchor file could not be written: ENOENT"),
-    ]);
   });
 });
 

@@ -166,7 +166,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   }
 
   #startTimer(): void {
-    this.#stopTimer ??= this.#clock.in(checkpointEveryMs, () => void this.#checkpointNow());
+    this.#stopTimer ??= this.#clock.in(checkpointEveryMs, () => void this.#checkpointNow(), false);
   }
 
   /** After a failure the next try waits for the timer; a store that is broken for good gets none. */

@@ -64,11 +64,12 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
 }
 
 function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, as, by, reason, risk } = event;
+  const { call, at, approvalId, as, by, reason, risk, policyVersion } = event;
   return {
     ...callFields(call, clean),
     decided_by: clean(by),
     outcome: decisionOutcomes[as],
+    ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(reason !== undefined && { reason: clean(reason) }),
     refs: refsOf(call, call.resumes, approvalId, clean),
     request_hash: call.digest,
@@ -96,10 +97,11 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
 }
 
 function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, as, outcome, weighing, code, approvalId, by } = event;
+  const { call, at, as, outcome, weighing, code, approvalId, by, policyVersion } = event;
   const latencyMs = roundedMs(event.latencyMs);
   return {
     ...callFields(call, clean),
+    ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(weighing !== undefined &&
       (attemptedEnds.has(as) ? riskFields(weighing, clean) : weighingFields(weighing, clean))),
     ...(code !== undefined && { code }),

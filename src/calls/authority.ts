@@ -3,7 +3,7 @@ import { RuntimeFault } from "./fault.ts";
 import { newTraceId } from "./ids.ts";
 import { sha256 } from "./json.ts";
 import { lowerAutonomy, rankOf } from "./risk.ts";
-import { checkedLimits, type Limits } from "./session.ts";
+import { checkedLimits, type Limits, type Patience } from "./session.ts";
 
 /** What a caller says of itself; it can only narrow what it was granted (DESIGN 3: claims only narrow). */
 export interface Claims {
@@ -48,6 +48,29 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     ...(stepId !== undefined && { stepId }),
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
   };
+}
+
+const patiences: readonly unknown[] = [undefined, "deny", "wait", "suspend"] satisfies readonly (Patience | undefined)[];
+
+/** What one call says of its waiting. */
+export interface PerCall {
+  readonly idempotencyKey?: string | undefined;
+  readonly patience?: Patience | undefined;
+  readonly approvalWaitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly deadline?: number | undefined;
+}
+
+/** A number that is none, or a patience nobody knows, would be a limit that never ends: it would widen (DESIGN 3). */
+export function perCallFault({ idempotencyKey, patience, approvalWaitMs, signal, deadline }: PerCall): RuntimeFault | undefined {
+  if (idempotencyKey !== undefined && !(typeof idempotencyKey === "string" && idempotencyKey !== "" && idempotencyKey.isWellFormed())) {
+    return invalid("idempotencyKey", idempotencyKey, "a text that is not empty, without half surrogate pairs");
+  }
+  if (!patiences.includes(patience)) return invalid("patience", patience, "`deny`, `wait` or `suspend`");
+  if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0)) return invalid("approvalWaitMs", approvalWaitMs, "a number of milliseconds from 0");
+  if (deadline !== undefined && !Number.isFinite(deadline)) return invalid("deadline", deadline, "a time in milliseconds since 1970");
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") return invalid("signal", signal, "an AbortSignal");
+  return undefined;
 }
 
 /** The narrower of both, member by member (C19, case 67). */

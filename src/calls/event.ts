@@ -53,6 +53,7 @@ export type CallEvent =
       readonly by: string;
       readonly reason?: string;
       readonly risk: Risk;
+      readonly policyVersion?: string;
     }
   | { readonly moment: "attempted"; readonly at: number; readonly call: ToolCall; readonly key: string; readonly weighing: Weighing; readonly approvalId?: string }
   | { readonly moment: "progressed"; readonly call: ToolCall; readonly content: string }
@@ -64,7 +65,10 @@ export type CallEvent =
       readonly outcome: ToolOutcome;
       /** Milliseconds: of the execution when there was one, else of the whole way of this arrival. */
       readonly latencyMs: number;
+      /** Of an arrival that came so far. */
       readonly weighing?: Weighing;
+      /** Of one that did not. */
+      readonly policyVersion?: string;
       readonly code?: RefusalCode;
       readonly approvalId?: string;
       /** Who settled it, when it was not the call itself. */

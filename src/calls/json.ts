@@ -16,7 +16,7 @@ export const maxDepth = 100;
  * @throws RangeError when the value is nested deeper than `maxDepth` or has a cycle; TypeError when it is not JSON or holds a lone surrogate.
  */
 export function canonical(value: Json): string {
-  const text = inOrder(value, 0) ? JSON.stringify(value) : sorted(value);
+  const text = inOrder(value, 0) ? JSON.stringify(value) : sorted(value, 0);
   if (text === undefined) throw new TypeError(`A ${typeof value} is not JSON.`);
   // Only a lone surrogate is written as \ud…; the same characters typed as text have their backslash doubled.
   if (text.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(text)) {
@@ -56,16 +56,17 @@ function inOrder(value: Json, depth: number): boolean {
   return true;
 }
 
-function sorted(value: Json): string {
+function sorted(value: Json, depth: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map((inner: Json) => sorted(inner)).join()}]`;
+  if (depth > maxDepth) throw new RangeError(`Nested deeper than ${maxDepth} levels.`);
+  if (Array.isArray(value)) return `[${value.map((inner: Json) => sorted(inner, depth + 1)).join()}]`;
   const own = (value as { toJSON?: unknown }).toJSON; // a Date and the like say themselves what they are as JSON
-  if (typeof own === "function") return sorted(JSON.parse(JSON.stringify(value)) as Json);
+  if (typeof own === "function") return sorted(JSON.parse(JSON.stringify(value)) as Json, depth);
   const object = value as JsonObject; // neither null nor an array
   const fields: string[] = [];
   for (const name of Object.keys(object).sort()) {
     const inner = object[name];
-    if (inner !== undefined) fields.push(`${JSON.stringify(name)}:${sorted(inner)}`);
+    if (inner !== undefined) fields.push(`${JSON.stringify(name)}:${sorted(inner, depth + 1)}`);
   }
   return `{${fields.join()}}`;
 }

@@ -1,4 +1,4 @@
-import { bind, previewDigest } from "../approvals/binding.ts";
+import { bind, isBoundAsShown, previewDigest } from "../approvals/binding.ts";
 import type { Book } from "../approvals/book.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
@@ -56,7 +56,8 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
 /** Exactly what was shown, or nothing: a changed definition, argument or preview voids the approval, and asking starts anew. */
 async function useApproval(call: FreshCall, approval: ApprovalRecord, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
-  const changed = approval.binding === bind(call, approval.expiresAt) ? await previewChanged(call, approval, caller, parts) : "what was approved is not what would run now";
+  const bound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
+  const changed = bound ? await previewChanged(call, approval, caller, parts) : "what was approved is not what would run now";
   if (changed === undefined) return approved(call, approval.id);
   await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
   return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);

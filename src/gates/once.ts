@@ -23,7 +23,8 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
   const who = whoAndWhat(call.authority.principal, call.tool, call.action);
   const match = `${who}\0${call.digest}`;
   const key = resumes ?? (idempotencyKey === undefined ? call.id : `key_${sha256(`${who}\0${idempotencyKey}`).slice(0, 40)}`);
-  const record = parts.ledger.find(key === call.id ? { match } : { key });
+  // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
+  const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
   const go = (prior: CallRecord | undefined): FreshCall | Ending => {
     if (prior === undefined) return Object.assign(call, { key, match, record: prior }) as FreshCall;
     if (resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");

@@ -44,11 +44,13 @@ const retryAfterMs: readonly number[] = [0, 50, 500];
 export class Ledger {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
 
-  constructor(store: Store, clock: Clock, settleDurability: "committed" | "synced" = "committed") {
+  constructor(store: Store, clock: Clock, policyVersion: string, settleDurability: "committed" | "synced" = "committed") {
     this.#store = store;
     this.#clock = clock;
+    this.#policyVersion = policyVersion;
     this.#settleDurability = settleDurability;
   }
 
@@ -120,6 +122,7 @@ export class Ledger {
       as: end.ending === "refused" ? refusedAs(end.refusal.code) : endOf[end.ending],
       outcome,
       latencyMs,
+      policyVersion: this.#policyVersion,
       ...(weighing !== undefined && { weighing }),
       ...(code !== undefined && { code }),
       ...(approvalId !== undefined && { approvalId }),

@@ -1,7 +1,7 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -18,6 +18,7 @@ import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-full-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 const clock = new FakeClock();
 
 /** One after another: a held call, a claimed one, and its end. @returns the keys of what was acknowledged, and of what was refused */

@@ -1,8 +1,8 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -23,6 +23,7 @@ import type { Committed, Durability, Store } from "../store.ts";
 import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-model-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 const keys = ["k0", "k1", undefined] as const;

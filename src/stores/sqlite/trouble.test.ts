@@ -1,7 +1,7 @@
-import { closeSync, mkdtempSync } from "node:fs";
+import { closeSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -21,6 +21,7 @@ import { openDatabase } from "./open.ts";
 import { openSqliteStore, SqliteStore } from "./sqlite-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function openAt(
   name: string,

@@ -94,7 +94,8 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
       const times = ran.get(bills[i] ?? "") ?? 0;
       expect(lives, `${id} was decided as: ${life}`).toContain(life);
       expect(times, `${id} (${life}, ${state}) ran ${times} times`).toBe(state === "used" ? 1 : 0);
-      expect(state === "used" ? "approved" : life.split(" ").at(-1)).toBe(state === "used" ? life : state === "expired" && life === "approved" ? "approved" : state);
+      const last = life.split(" ").at(-1);
+      expect([last, ...(last === "approved" ? ["used", "expired"] : [])], `${id} was ${life}`).toContain(state);
       expect(outcome?.status === "ok").toBe(times === 1);
       seen.set(state, (seen.get(state) ?? 0) + 1);
     }

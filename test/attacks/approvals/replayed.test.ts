@@ -16,7 +16,7 @@ async function approved(h: House, to = "x"): Promise<string> {
 }
 
 function fileHouse(file: string): Promise<House> {
-  return house({ store: `sqlite:${file}` });
+  return house({ store: `sqlite:${file}`, folder: `${file}.keys` });
 }
 
 describe("an approval that is used again", () => {
