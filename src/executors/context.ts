@@ -58,13 +58,13 @@ export class CallContext implements ToolContext {
     return this.#call.authority.stepId;
   }
   get principal(): Principal {
-    return this.#call.authority.principal;
+    return { ...this.#call.authority.principal }; // a copy: the session's later calls have the same one
   }
   get autonomy(): Autonomy | undefined {
     return this.#call.authority.autonomy;
   }
   get grantedScopes(): readonly string[] {
-    return this.#call.authority.scopes;
+    return [...this.#call.authority.scopes];
   }
   get frozen(): string | undefined {
     return this.#call.record?.image;

@@ -50,8 +50,9 @@ function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, call
       return lazy.signal;
     },
     idempotencyKey: call.key,
-    runId, traceId, taskId, stepId, principal, autonomy,
-    grantedScopes: scopes,
+    runId, traceId, taskId, stepId, autonomy,
+    principal: { ...principal }, // copies: what a tool does to them stays with it
+    grantedScopes: [...scopes],
     progress() {},
     check() {
       caller.signal?.throwIfAborted();

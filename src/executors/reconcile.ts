@@ -51,8 +51,9 @@ function contextOf({ call, key }: CallRecord, lazy: { readonly signal: AbortSign
     },
     secrets,
     idempotencyKey: key,
-    runId, traceId, taskId, stepId, principal, autonomy,
-    grantedScopes: scopes,
+    runId, traceId, taskId, stepId, autonomy,
+    principal: { ...principal }, // copies: what a tool does to them stays with it
+    grantedScopes: [...scopes],
     frozen: undefined,
     progress() {},
     check() {

@@ -261,7 +261,7 @@ group("a policy", () => {
     });
     expect(describe(policy.decide(facts()))).toEqual([
       "CONFIRM: a person is asked first (risk safe)",
-      "  ALLOW   matrix A4×safe",
+      "  ALLOW   matrix A4/safe",
       "  CONFIRM rule confirm #1 [postern.yaml:4]",
       `  policy  ${policy.version.slice(0, 12)}`,
     ]);

@@ -94,7 +94,7 @@ export function missingScope(
 
 function weighLevel({ autonomy }: Facts, draft: Draft, { matrix }: Terms): void {
   if (autonomy === undefined) return;
-  draft.demand(cellOf(matrix, autonomy, draft.risk), `matrix ${autonomy}×${draft.risk}`);
+  draft.demand(cellOf(matrix, autonomy, draft.risk), `matrix ${autonomy}/${draft.risk}`);
 }
 
 /** Joins the matrix only where somebody set it; without a level it decides, and critical always asks (SPEC 6.6, C5). */

@@ -60,7 +60,7 @@ describe("the gate matrix", () => {
       const decision = createPolicy().decide(facts(risk, autonomy));
       expect(decision).toMatchObject({ verdict, risk });
       expect(decision.reasons).toContainEqual({
-        rule: `matrix ${autonomy}×${risk}`,
+        rule: `matrix ${autonomy}/${risk}`,
         says: verdict,
       });
     });

@@ -18,7 +18,7 @@ const request: ApprovalRecord = {
   binding: "b",
   definition: "d",
   risk: "high",
-  why: [{ rule: "matrix A2×high", says: "CONFIRM", where: "postern.yaml:12" }],
+  why: [{ rule: "matrix A2/high", says: "CONFIRM", where: "postern.yaml:12" }],
   policyVersion: "p",
   preview: { summary: "mail to a@b.c", diff: "-old\n+new", supported: true },
   requestedAt: 0,
@@ -66,7 +66,7 @@ it("shows tool, risk, rule and place, arguments, preview, who asks and what sile
   for (const part of [
     "send_mail\\u{202e}",
     "risk high",
-    "matrix A2×high → CONFIRM (postern.yaml:12)",
+    "matrix A2/high → CONFIRM (postern.yaml:12)",
     "two␛[2J",
     "+new",
     "local-agent",

@@ -2,6 +2,8 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
+import { sha256 } from "../../calls/json.ts";
+import type { ToolOutcome } from "../../calls/outcome.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
 
 /** Kept as their index; the numbers 0, 3 and 7 are also in the schema's `call_waiting`. */
@@ -33,7 +35,6 @@ export interface CallRow {
   readonly tool: string;
   readonly action: string;
   readonly definition: string;
-  readonly digest: string;
   readonly arrived_at: number;
   readonly authority: string;
   readonly more: string | null;
@@ -71,12 +72,11 @@ export function insertValues(record: CallRecord): SQLInputValue[] {
     call.tool,
     call.action,
     record.definition,
-    call.digest,
     call.arrivedAt,
     authorityText(call.authority),
     moreOf(call),
     call.text,
-    record.outcome === undefined ? null : JSON.stringify(record.outcome),
+    outcomeText(record),
   ];
 }
 
@@ -93,7 +93,7 @@ export function updateValues(record: CallRecord): SQLInputValue[] {
     record.endedAt ?? null,
     record.image ?? null,
     record.definition,
-    record.outcome === undefined ? null : JSON.stringify(record.outcome),
+    outcomeText(record),
     record.call.number,
   ];
 }
@@ -114,7 +114,7 @@ export function recordOf(row: CallRow): CallRecord {
     aliveUntil: row.alive_until ?? undefined,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
-    outcome: row.outcome === null ? undefined : JSON.parse(row.outcome),
+    outcome: row.outcome === null ? undefined : outcomeOf(row.outcome),
     retryable: (row.flags & retryableFlag) !== 0,
     image: row.image ?? undefined,
   };
@@ -129,13 +129,27 @@ function callOf(row: CallRow): ToolCall {
     action: row.action,
     arguments: JSON.parse(row.arguments),
     text: row.arguments,
-    digest: row.digest,
+    digest: sha256(row.arguments),
     authority: authorityOf(row.authority),
     arrivedAt: row.arrived_at,
     parentId: rare.parentId,
     idempotencyKey: rare.idempotencyKey,
     resumes: rare.resumes,
   };
+}
+
+/** One block of text is the outcome's text: it is kept once. */
+function outcomeText({ outcome }: CallRecord): string | null {
+  if (outcome === undefined) return null;
+  const [only] = outcome.content;
+  if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text) return JSON.stringify(outcome);
+  const { content: _, ...rest } = outcome;
+  return JSON.stringify(rest);
+}
+
+function outcomeOf(kept: string): ToolOutcome {
+  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> = JSON.parse(kept);
+  return "content" in outcome ? outcome : { ...outcome, content: [{ type: "text", text: outcome.text }] };
 }
 
 function flagsOf({ risk, idempotent, retryable }: CallRecord): number {

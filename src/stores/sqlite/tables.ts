@@ -28,7 +28,7 @@ export class Tables {
     this.#database = database;
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
-    this.#newCalls = new Inserts(database, "call", 21, [16, 4, 1]);
+    this.#newCalls = new Inserts(database, "call", 20, [16, 4, 1]);
     this.#newEvents = new Inserts(database, "event", 2, [32, 8, 2, 1]);
     this.#updateCall = database.prepare(updateSql);
     this.#putApproval = database.prepare(

@@ -10,7 +10,7 @@ create table meta (name text primary key, value not null) without rowid;
 create table call (
   number integer primary key, id text not null, key text, state integer not null, flags integer not null,
   fence text, alive_until, approval text, match text, started_at, ended_at, image text,
-  tool text not null, action text not null, definition text not null, digest text not null, arrived_at not null,
+  tool text not null, action text not null, definition text not null, arrived_at not null,
   authority text not null, more text, arguments text not null, outcome text
 );
 create unique index call_by_key on call (key) where key is not null;
