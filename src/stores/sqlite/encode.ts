@@ -6,7 +6,7 @@ import { sha256 } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
 
-/** Kept as their index; the numbers 0, 3 and 7 are also in the schema's `call_waiting`. */
+/** Kept as their index. */
 export const states: readonly CallState[] = [
   "held",
   "queued",
@@ -22,27 +22,32 @@ const stateNumbers = new Map(states.map((state, number) => [state, number]));
 export interface CallRow {
   readonly number: number;
   readonly id: string;
-  readonly key: string | null;
   readonly state: number;
   readonly flags: number;
   readonly fence: string | null;
   readonly alive_until: number | null;
-  readonly approval: string | null;
-  readonly match: string | null;
   readonly started_at: number | null;
   readonly ended_at: number | null;
-  readonly image: string | null;
+  readonly arrived_at: number;
   readonly tool: string;
   readonly action: string;
   readonly definition: string;
-  readonly arrived_at: number;
   readonly authority: string;
   readonly more: string | null;
   readonly arguments: string;
   readonly outcome: string | null;
 }
 
-type RareFields = Pick<ToolCall, "parentId" | "idempotencyKey" | "resumes">;
+/** What plain calls do not have. */
+interface RareFields {
+  readonly key?: string | undefined;
+  readonly match?: string | undefined;
+  readonly approvalId?: string | undefined;
+  readonly image?: string | undefined;
+  readonly parentId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly resumes?: string | undefined;
+}
 
 const idempotentFlag = 4;
 const retryableFlag = 8;
@@ -59,22 +64,18 @@ export function insertValues(record: CallRecord): SQLInputValue[] {
   return [
     call.number,
     call.id,
-    record.key === call.id ? null : record.key,
     stateNumber(record.state),
     flagsOf(record),
     record.fence ?? null,
     record.aliveUntil ?? null,
-    record.approvalId ?? null,
-    record.match ?? null,
     record.startedAt ?? null,
     record.endedAt ?? null,
-    record.image ?? null,
+    call.arrivedAt,
     call.tool,
     call.action,
     record.definition,
-    call.arrivedAt,
     authorityText(call.authority),
-    moreOf(call),
+    moreOf(record),
     call.text,
     outcomeText(record),
   ];
@@ -87,41 +88,39 @@ export function updateValues(record: CallRecord): SQLInputValue[] {
     flagsOf(record),
     record.fence ?? null,
     record.aliveUntil ?? null,
-    record.approvalId ?? null,
-    record.match ?? null,
     record.startedAt ?? null,
     record.endedAt ?? null,
-    record.image ?? null,
     record.definition,
+    moreOf(record),
     outcomeText(record),
     record.call.number,
   ];
 }
-export const updateSql: string = `update call set state=?, flags=?, fence=?, alive_until=?, approval=?, match=?,
-  started_at=?, ended_at=?, image=?, definition=?, outcome=? where number=?`;
+export const updateSql: string = `update call set state=?, flags=?, fence=?, alive_until=?,
+  started_at=?, ended_at=?, definition=?, more=?, outcome=? where number=?`;
 
 export function recordOf(row: CallRow): CallRecord {
+  const rare: RareFields = row.more === null ? {} : JSON.parse(row.more);
   return {
-    key: row.key ?? row.id,
-    match: row.match ?? undefined,
-    call: callOf(row),
+    key: rare.key ?? row.id,
+    match: rare.match,
+    call: callOf(row, rare),
     state: states[row.state] ?? "unknown",
     risk: risks[row.flags & 3] ?? "critical",
     definition: row.definition,
     idempotent: (row.flags & idempotentFlag) !== 0,
     fence: row.fence ?? undefined,
-    approvalId: row.approval ?? undefined,
+    approvalId: rare.approvalId,
     aliveUntil: row.alive_until ?? undefined,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
     outcome: row.outcome === null ? undefined : outcomeOf(row.outcome),
     retryable: (row.flags & retryableFlag) !== 0,
-    image: row.image ?? undefined,
+    image: rare.image,
   };
 }
 
-function callOf(row: CallRow): ToolCall {
-  const rare: RareFields = row.more === null ? {} : JSON.parse(row.more);
+function callOf(row: CallRow, rare: RareFields): ToolCall {
   return {
     id: row.id,
     number: row.number,
@@ -156,9 +155,19 @@ function flagsOf({ risk, idempotent, retryable }: CallRecord): number {
   return rankOf(risk) | (idempotent ? idempotentFlag : 0) | (retryable ? retryableFlag : 0);
 }
 
-function moreOf({ parentId, idempotencyKey, resumes }: RareFields): string | null {
-  if (parentId === undefined && idempotencyKey === undefined && resumes === undefined) return null;
-  return JSON.stringify({ parentId, idempotencyKey, resumes });
+function moreOf({ key, match, approvalId, image, call }: CallRecord): string | null {
+  const { id, parentId, idempotencyKey, resumes } = call;
+  const isPlain =
+    key === id &&
+    match === undefined &&
+    approvalId === undefined &&
+    image === undefined &&
+    parentId === undefined &&
+    idempotencyKey === undefined &&
+    resumes === undefined;
+  if (isPlain) return null;
+  const ownKey = key === id ? undefined : key;
+  return JSON.stringify({ key: ownKey, match, approvalId, image, parentId, idempotencyKey, resumes });
 }
 
 function authorityText(authority: Authority): string {

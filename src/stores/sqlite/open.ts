@@ -2,7 +2,6 @@ import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
-import { newId } from "../../calls/ids.ts";
 import { checkOwner, migrate } from "./schema.ts";
 
 export interface OpenDatabase {
@@ -42,9 +41,8 @@ export function openDatabase(location: string, log: (problem: string) => void): 
   return location === ":memory:" ? openMemory() : openFile(resolve(location), log);
 }
 
-/** SQLite's `memdb`, not `:memory:`: there random keys become slower the more there are. The name makes it our own. */
 function openMemory(): OpenDatabase {
-  const database = new DatabaseSync(`file:/${newId("postern")}?vfs=memdb`);
+  const database = new DatabaseSync(":memory:");
   database.exec("pragma locking_mode=exclusive; pragma synchronous=off; pragma temp_store=memory");
   migrate(database);
   return { database, walFd: undefined };

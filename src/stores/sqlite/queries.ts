@@ -28,11 +28,12 @@ export class Queries {
 
   start(now: number): Start {
     const watermark = this.#number("select value from meta where name = 'watermark'", 1);
-    // The first term is the index's own condition: with it SQLite seeks in it instead of reading the table.
-    const waiting =
-      "select * from call indexed by call_waiting where (alive_until is not null or state in (0, 3, 7))";
-    const live = `${waiting} and state in (3, 7) union all ${waiting} and state in (0, 1, 2, 4, 5, 6) and alive_until > ?
-      union all ${waiting} and state = 0 and alive_until is null order by number`;
+    const [held, suspended, unknown] = (["held", "suspended", "unknown"] as const).map(stateNumber);
+    const live = `from call_waiting join call using (number)
+      where state in (${suspended}, ${unknown}) or alive_until > ? or (state = ${held} and alive_until is null)`;
+    this.#database
+      .prepare(`delete from call_waiting where number not in (select number ${live})`)
+      .run(now);
     return {
       lastNumber: this.#number("select max(number) from call", 0),
       lastSeq: this.#number("select max(seq) from event", -1),
@@ -41,7 +42,7 @@ export class Queries {
         `select * from call where number >= ? and state = ${stateNumber("attempted")} order by number`,
         watermark,
       ),
-      live: this.#calls(live, now),
+      live: this.#calls(`select call.* ${live} order by number`, now),
     };
   }
 

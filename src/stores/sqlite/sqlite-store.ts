@@ -59,10 +59,10 @@ export class SqliteStore implements Store {
   constructor(database: OpenDatabase, { clock, spell, log = () => {} }: SqliteStoreOptions) {
     this.#database = database;
     this.#spell = spell;
-    this.#tables = new Tables(database.database);
     this.#queries = new Queries(database.database);
-    this.#followers = new Followers(log);
     const start = this.#queries.start(clock.now());
+    this.#tables = new Tables(database.database, database.walFd !== undefined); // after `start` tidied what waits
+    this.#followers = new Followers(log);
     this.#lastNumber = start.lastNumber;
     this.#nextSeq = start.lastSeq + 1;
     this.#watermark = new Watermark(start.watermark, start.lastNumber);

@@ -7,6 +7,8 @@ import type { Entry } from "../store.ts";
 import type { Batch } from "./batch.ts";
 import { type CallRow, insertValues, recordOf, updateSql, updateValues } from "./encode.ts";
 import { Inserts } from "./inserts.ts";
+import { type Keys, MapKeys, TableKeys } from "./keys.ts";
+import { Waiting } from "./waiting.ts";
 
 /** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
 export class Tables {
@@ -20,15 +22,17 @@ export class Tables {
   readonly #putDocument: StatementSync;
   readonly #putMeta: StatementSync;
   readonly #callByNumber: StatementSync;
-  readonly #callByKey: StatementSync;
+  readonly #keys: Keys;
+  readonly #waiting: Waiting;
   readonly #approval: StatementSync;
   readonly #document: StatementSync;
 
-  constructor(database: DatabaseSync) {
+  /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
+  constructor(database: DatabaseSync, isKept: boolean) {
     this.#database = database;
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
-    this.#newCalls = new Inserts(database, "call", 20, [16, 4, 1]);
+    this.#newCalls = new Inserts(database, "call", 16, [16, 4, 1]);
     this.#newEvents = new Inserts(database, "event", 2, [32, 8, 2, 1]);
     this.#updateCall = database.prepare(updateSql);
     this.#putApproval = database.prepare(
@@ -37,7 +41,8 @@ export class Tables {
     this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
     this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
     this.#callByNumber = database.prepare("select * from call where number = ?");
-    this.#callByKey = database.prepare("select * from call where key = ?");
+    this.#keys = isKept ? new TableKeys(database) : new MapKeys();
+    this.#waiting = new Waiting(database, isKept);
     this.#approval = database.prepare("select body from approval where id = ?");
     this.#document = database.prepare(
       "select version, body from document where kind = ? and id = ?",
@@ -58,8 +63,12 @@ export class Tables {
       for (const { seq, body } of entries) events.push(seq, body);
       this.#newEvents.write(events);
       this.#commit.get();
+      this.#keys.kept();
+      this.#waiting.kept();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
+      this.#keys.undo();
+      this.#waiting.undo();
       throw error;
     }
   }
@@ -67,14 +76,17 @@ export class Tables {
   /** By its key alone: a row whose first arrival had this id, but which has another key, is not it. */
   callByKey(key: string): CallRecord | undefined {
     const own = this.#rowOfId(key);
-    const row = own?.key === null ? own : this.#rowOf(this.#callByKey, key);
+    const record = own && recordOf(own);
+    if (record?.key === key) return record;
+    const number = this.#keys.find(key);
+    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
     return row && recordOf(row);
   }
 
   /** The key of the call whose first arrival had this id. */
   keyOfId(id: string): string | undefined {
     const row = this.#rowOfId(id);
-    return row && (row.key ?? row.id);
+    return row && recordOf(row).key;
   }
 
   approval(id: string): ApprovalRecord | undefined {
@@ -106,6 +118,8 @@ export class Tables {
     for (const { record, isNew } of calls.values()) {
       if (isNew) inserts.push(...insertValues(record));
       else this.#updateCall.get(...updateValues(record));
+      if (isNew && record.key !== record.call.id) this.#keys.put(record.key, record.call.number);
+      this.#waiting.note(record);
     }
     this.#newCalls.write(inserts);
   }
