@@ -46,11 +46,14 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
 async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
   const counted = spend(call, caller);
   if (isEnding(counted)) return counted;
-  const weighed = await assess(counted, parts);
+  const assessed = assess(counted, parts);
+  const weighed = assessed instanceof Promise ? await assessed : assessed; // the hot path has as few awaits as it has waits
   if (isEnding(weighed)) return weighed;
-  const fresh = await once(weighed, parts);
+  const found = once(weighed, parts);
+  const fresh = found instanceof Promise ? await found : found;
   if (isEnding(fresh)) return fresh;
-  const approved = await approve(fresh, caller, parts);
+  const answered = approve(fresh, caller, parts);
+  const approved = answered instanceof Promise ? await answered : answered;
   if (isEnding(approved)) return approved;
   if (isAgain(approved)) return pass(approved.again, caller, parts);
   return parts.executor.carryOut(approved, caller);
@@ -67,9 +70,11 @@ export function assess(call: CountedCall, parts: Parts): WeighedCall | Ending | 
 
 /** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
 export async function carryOut(call: ApprovedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
-  const claimed = await claim(call, caller, parts);
+  const made = claim(call, caller, parts);
+  const claimed = made instanceof Promise ? await made : made;
   if (isEnding(claimed)) return claimed;
-  const ran = await execute(claimed, caller, parts);
+  const running = execute(claimed, caller, parts);
+  const ran = running instanceof Promise ? await running : running;
   return settle(claimed, ran, caller, parts);
 }
 

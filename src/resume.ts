@@ -32,6 +32,7 @@ export async function decide(id: string, request: DecisionRequest, arrival: Retu
   if (approval === undefined) return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
   const { decision, by, reason } = request;
   const barred = barrier(approval, request, separateUser);
+  if (barred?.code === "approval_unknown") return { decided: false, ...barred }; // to another tenant it is not there
   if (barred !== undefined) return { decided: false, approval, ...barred };
   const ruling = { as: decision, by: by.user, via: by.via ?? `user:${by.user}`, reason: reason === undefined ? undefined : parts.redactor.redact(reason) };
   const edit = decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;

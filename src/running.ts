@@ -6,7 +6,7 @@ import { Arrival, nameOf, read } from "./calls/arrival.ts";
 import { authorityOf, narrower, perCallFault } from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
-import type { NotedEvent } from "./calls/event.ts";
+import type { CallEvent, NotedEvent } from "./calls/event.ts";
 import { CallIds, newTraceId } from "./calls/ids.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
@@ -93,7 +93,7 @@ export class RunningRuntime implements Runtime {
     const fault = perCallFault(context);
     if (fault !== undefined) throw fault;
     const session = new Session(this.#options.limits, this.#parts.clock);
-    return this.#counted(resume(approvalId, this.#arrive(), this.#caller(session, context), this.#parts));
+    return resume(approvalId, this.#arrive(), this.#caller(session, context), this.#parts);
   }
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
@@ -147,6 +147,16 @@ export class RunningRuntime implements Runtime {
     return { status: broken === undefined ? "ok" : "broken", ...(broken !== undefined && { problem: broken.message }), tools: this.tools.names().length, servers };
   }
 
+  /** Every moment comes by here: `arrived` and `left` are how many calls are in flight. */
+  announce(event: CallEvent): void {
+    if (event.moment === "arrived") this.#inFlight += 1;
+    else if (event.moment === "left") {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#idle?.();
+    }
+    this.#options.stream.announce(event);
+  }
+
   /** Told once by createRuntime: its servers are closed with it. */
   serve(servers: Servers): void {
     this.#servers = servers;
@@ -168,7 +178,7 @@ export class RunningRuntime implements Runtime {
   /** A tool's call of another tool: its parent's authority, budget and caller; its own place in the parent as key (D23). */
   async child(parent: ToolCall & { readonly key: string }, position: number, request: CallRequest, caller: Caller): Promise<ToolOutcome> {
     const call = this.#toCall(request, parent.authority, `${parent.key}/${position}`, parent.id);
-    return this.#counted(invoke(call, caller, this.#parts));
+    return invoke(call, caller, this.#parts);
   }
 
   #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
@@ -176,17 +186,7 @@ export class RunningRuntime implements Runtime {
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#closing) session.close();
     const call = this.#toCall(request, authority, per.idempotencyKey, undefined);
-    return this.#counted(invoke(call, this.#caller(session, per), this.#parts));
-  }
-
-  async #counted<T>(running: Promise<T>): Promise<T> {
-    this.#inFlight += 1;
-    try {
-      return await running;
-    } finally {
-      this.#inFlight -= 1;
-      if (this.#inFlight === 0) this.#idle?.();
-    }
+    return invoke(call, this.#caller(session, per), this.#parts);
   }
 
   #toCall(request: CallRequest, authority: Authority, idempotencyKey: string | undefined, parentId: string | undefined): ToolCall {

@@ -100,7 +100,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       policy,
       ledger: new Ledger(store, clock, policy.version, options.durability === "strict" ? "synced" : "committed"),
       secrets: options.secrets ?? environmentSecrets({ redactor }),
-      announce: stream.announce,
+      announce: (event) => running.announce(event),
       preview: (call, caller) => preview(call, caller, parts),
       consult: options.approvals?.approver && ((approval) => running.approvals.consult(approval)),
       executor: { carryOut: (call, caller) => carryOut(call, caller, parts) },

@@ -1,6 +1,7 @@
 /**
  * The two events of an ordinary call, spelled from fragments: what is fixed for an authority, an action and a weighing
  * is written once. Invariant: the text is byte for byte `canonical(auditBody(event))`.
+ * Joined, not added up: the text is hashed and bound, and a rope of so many parts costs each of them a microsecond.
  */
 import type { Authority, ToolCall } from "../calls/call.ts";
 import { type DurableEvent, type EndName, endWords, type Weighing, words } from "../calls/event.ts";
@@ -61,6 +62,8 @@ const thousandths: readonly string[] = Array.from({ length: 1000 }, (_, us) =>
 export class Forms {
   readonly #clean: Clean;
   readonly #timestamps: Timestamps;
+  #plainId = "";
+  #plainDigest = "";
   readonly #forms = new WeakMap<Authority, Map<string, Map<string, Form>>>();
 
   constructor(clean: Clean, timestamps: Timestamps) {
@@ -75,7 +78,7 @@ export class Forms {
   }
 
   #attempted({ call, at, key, weighing, approvalId }: Attempted): string | undefined {
-    if (!isPlain(call)) return undefined;
+    if (!this.#isPlain(call)) return undefined;
     const form = this.#formOf(call);
     const weighed = this.#weighedOf(form, weighing);
     const start =
@@ -83,14 +86,15 @@ export class Forms {
         ? weighed.attemptedRun
         : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
     const time = this.#timestamps.spell(at);
-    return `${start}${call.id}"},"request_hash":"${call.digest}${weighed.attemptedDigest}${time}${weighed.attemptedTime}`;
+    const { attemptedDigest, attemptedTime } = weighed;
+    return [start, call.id, '"},"request_hash":"', call.digest, attemptedDigest, time, attemptedTime].join("");
   }
 
   #ended(event: Ended): string | undefined {
     const { call, at, as, outcome, weighing, code, approvalId, latencyMs } = event;
     if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined)
       return undefined;
-    if (!isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
+    if (!this.#isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
     const form = this.#formOf(call);
     const end = this.#endOf(form, weighing, as, code);
     const refs =
@@ -98,9 +102,20 @@ export class Forms {
         ? end.refsRun
         : end.refs + leadingRefs(call, call.resumes, approvalId) + form.run;
     const us = Math.round(latencyMs * 1000);
-    const latency = `${Math.floor(us / 1000)}${thousandths[us % 1000]}`;
+    const whole = Math.floor(us / 1000);
+    const fraction = thousandths[us % 1000];
     const hash = responseHash(outcome);
-    return `${end.latency}${latency}${refs}${call.id}"},"response_hash":"${hash}${end.hash}${this.#timestamps.spell(at)}${end.time}`;
+    const time = this.#timestamps.spell(at);
+    return [end.latency, whole, fraction, refs, call.id, '"},"response_hash":"', hash, end.hash, time, end.time].join("");
+  }
+
+  /** Of one call both events come, mostly one after the other. */
+  #isPlain({ id, digest }: ToolCall): boolean {
+    if (id === this.#plainId && digest === this.#plainDigest) return true;
+    if (!plain.test(id) || !plain.test(digest)) return false;
+    this.#plainId = id;
+    this.#plainDigest = digest;
+    return true;
   }
 
   #formOf(call: ToolCall): Form {
@@ -141,10 +156,6 @@ export class Forms {
     }
     return end;
   }
-}
-
-function isPlain(call: ToolCall): boolean {
-  return plain.test(call.id) && plain.test(call.digest);
 }
 
 function leadingRefs(

@@ -1,4 +1,4 @@
-import { outcomeOf, refuse } from "../calls/ending.ts";
+import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { EndName } from "../calls/event.ts";
 import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
@@ -7,6 +7,7 @@ import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Ledger, Settlement } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { RawResult } from "../results/raw-result.ts";
 import { shape } from "../results/shape.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
@@ -27,13 +28,26 @@ export interface SettleParts {
  * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are outcomes only.
  * What cannot be written is not told as done: the row stays attempted, and recovery will call it unknown.
  */
-export async function settle(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<ToolOutcome> {
-  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => unclear(call, fault, parts));
+export async function settle(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<ToolOutcome | Ending> {
+  const made = concluded(call, ran, caller, parts);
+  const end = made instanceof Promise ? await made : made;
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
-  return kept ? end.outcome : outcomeOf(call.id, refuse("outcome_unknown", "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it."));
+  if (kept === "kept") return end.outcome;
+  if (kept === "unclaimed") return refuse("audit_unavailable"); // harmless, or it would have waited for its claim
+  return outcomeOf(call.id, refuse("outcome_unknown", "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it."));
 }
 
-async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
+/** Synchronous unless something is kept. */
+function concluded(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
+  try {
+    const end = conclude(call, ran, caller, parts);
+    return end instanceof Promise ? end.catch((fault: unknown) => unclear(call, fault, parts)) : end;
+  } catch (fault) {
+    return unclear(call, fault, parts);
+  }
+}
+
+function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
   switch (ran.ran) {
     case "returned":
       return returned(call, ran.value, caller, parts);
@@ -49,7 +63,7 @@ async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, pa
   }
 }
 
-async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Promise<Settlement> {
+function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
   if (isSuspended(value)) {
     const { suspended: image, approvalId } = value;
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}). Send the same call again later.`;
@@ -60,14 +74,19 @@ async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts
   const { session } = caller;
   const shaped = { limitBytes: session.limits.maxInlineResultBytes, owner: call.authority.principal, session, tool: call.tool };
   const made = shape(call.id, raw, shaped, parts);
-  const outcome = made instanceof Promise ? await made : made;
+  return made instanceof Promise ? made.then((outcome) => answered(call, raw, outcome, parts)) : answered(call, raw, made, parts);
+}
+
+function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
   if (raw.isError) {
     parts.tools.report(call.found, { well: false, error: outcome.text });
     return { state: "failed", as: "failed", outcome, retryable: raw.retryable === true };
   }
-  parts.tools.report(call.found, { well: true });
+  parts.tools.report(call.found, wentWell);
   return { state: "ok", as: "succeeded", outcome, retryable: false }; // also when the result could not be kept: the effect did happen
 }
+
+const wentWell = { well: true } as const;
 
 function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);

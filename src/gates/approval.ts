@@ -1,10 +1,11 @@
 import { bind, isBoundAsShown, previewDigest } from "../approvals/binding.ts";
 import type { Book } from "../approvals/book.ts";
 import type { Clock } from "../calls/clock.ts";
-import { type Ending, refuse } from "../calls/ending.ts";
+import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
+import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall } from "./stages.ts";
 
@@ -59,6 +60,7 @@ async function useApproval(call: FreshCall, approval: ApprovalRecord, caller: Ca
   const bound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
   const changed = bound ? await previewChanged(call, approval, caller, parts) : "what was approved is not what would run now";
   if (changed === undefined) return approved(call, approval.id);
+  if (caller.signal?.aborted === true) return refuse("cancelled"); // a caller that left says nothing of what was approved
   await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
   return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
 }
@@ -71,7 +73,11 @@ async function previewChanged(call: FreshCall, approval: ApprovalRecord, caller:
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   if (caller.patience === "deny") return refuse("approval_unavailable", `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and there is no approver (no ApprovalHandler) to ask.`);
-  const { asked, ...lost } = await parts.book.ask(call, await parts.preview(call, caller));
+  const preview = await parts.preview(call, caller);
+  if (caller.signal?.aborted === true) return refuse("cancelled");
+  const made = await parts.book.ask(call, preview).catch(unwritten);
+  if (isEnding(made)) return made;
+  const { asked, ...lost } = made;
   if (asked !== undefined) {
     parts.consult?.(asked);
     return wait(call, asked, true, caller, parts);
@@ -101,7 +107,9 @@ async function wait(call: FreshCall, approval: ApprovalRecord, asked: boolean, c
 }
 
 async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
-  const preview = (await parts.preview(call, caller)) ?? { summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`, supported: false };
+  const made = await parts.preview(call, caller);
+  if (caller.signal?.aborted === true) return refuse("cancelled");
+  const preview = made ?? { summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`, supported: false };
   return { ending: "previewed", preview };
 }
 

@@ -1,14 +1,17 @@
+import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
+import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
 import type { FoundCall, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
   readonly artifacts: ArtifactStore;
   readonly redactor: Redactor;
+  readonly clock: Clock;
 }
 
 /** Where the arguments name an artifact, and which. */
@@ -26,7 +29,7 @@ export function checkArguments(call: FoundCall, parts: ArgumentParts): ValidCall
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments");
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
   const parsed = call.found.parse(call.arguments);
-  return parsed instanceof Promise ? parsed.then((late) => judge(call, late, [])) : judge(call, parsed, []);
+  return parsed instanceof Promise ? inTime(parsed, parts.clock).then((late) => judge(call, late, [])) : judge(call, parsed, []);
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
@@ -36,7 +39,18 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
       return refuse("artifact_unavailable", `\`${path.join(".")}\` names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`);
     }
   }
-  return judge(call, await call.found.parse(call.arguments), references);
+  const parsed = call.found.parse(call.arguments);
+  return judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
+}
+
+/** A schema that looks for ever must not hold a call for ever (G9). */
+const checkingTimeoutMs = 10_000;
+
+async function inTime(parsing: Promise<Parsed>, clock: Clock): Promise<Parsed> {
+  const ran = await runForeign(() => parsing, { clock, limitMs: checkingTimeoutMs });
+  if (ran.ran === "returned") return ran.value;
+  if (ran.ran === "threw") throw ran.error;
+  return { issues: [{ path: [], message: `could not be checked within ${checkingTimeoutMs} ms` }] };
 }
 
 function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {

@@ -29,7 +29,7 @@ function judge(call: ApprovedCall, { claimed, ...lost }: Claim, parts: ClaimPart
   return refuse("in_progress");
 }
 
-/** Nothing was claimed, so nothing may run (D21). */
-function unwritten(error: unknown): Ending {
+/** Nothing was written, so nobody is asked and nothing may run (D21). */
+export function unwritten(error: unknown): Ending {
   return refuse(error instanceof RuntimeFault && error.code === "overloaded" ? "overloaded" : "audit_unavailable");
 }

@@ -92,8 +92,11 @@ export class Ledger {
     return committed instanceof Promise ? committed.then((late) => claimOf(late, claimed)) : claimOf(committed, claimed);
   }
 
-  /** False: somebody else has settled it meanwhile, or it could not be written however often it was tried. */
-  async settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<boolean> {
+  /**
+   * `unkept`: somebody else has settled it meanwhile, or it could not be written however often it was tried: recovery will
+   * call it unknown. `unclaimed`: the claim was only queued and its transaction failed, so there is nothing to settle.
+   */
+  async settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<"kept" | "unkept" | "unclaimed"> {
     const at = this.#clock.now();
     const { state, as, outcome, retryable, image } = end;
     const record: CallRecord = { ...claimed, state, outcome, retryable, endedAt: at, image };
@@ -102,12 +105,14 @@ export class Ledger {
     for (const waitMs of retryAfterMs) {
       if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
       try {
-        return (await this.#store.commit({ write: "settle", record, event }, this.#settleDurability)).won;
+        const committed = await this.#store.commit({ write: "settle", record, event }, this.#settleDurability);
+        if (committed.won) return "kept";
+        return committed.call === undefined ? "unclaimed" : "unkept";
       } catch {
-        if (this.#store.broken !== undefined) return false; // it will never be written; recovery calls it unknown
+        if (this.#store.broken !== undefined) return "unkept"; // it will never be written
       }
     }
-    return false;
+    return "unkept";
   }
 
   /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */

@@ -142,8 +142,12 @@ function outcomeText({ outcome }: CallRecord): string | null {
   if (outcome === undefined) return null;
   const [only] = outcome.content;
   if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text) return JSON.stringify(outcome);
-  const { content: _, ...rest } = outcome;
-  return JSON.stringify(rest);
+  const { status, callId, text, structured, artifact, files, preview, refusal, approvalId, expiresAt, replayed, timedOut } = outcome;
+  if (artifact ?? files ?? preview ?? refusal ?? approvalId ?? replayed ?? timedOut) {
+    const { content: _, ...rest } = outcome;
+    return JSON.stringify(rest);
+  }
+  return JSON.stringify({ status, callId, text, structured, expiresAt }); // most calls: one shape, spelled fast
 }
 
 function outcomeOf(kept: string): ToolOutcome {

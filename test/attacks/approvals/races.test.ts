@@ -41,14 +41,25 @@ function numbers(seed: number): (below: number) => number {
 const races = 10_000;
 const atOnce = 50;
 /** Every row of words that one approval may get; `approved` alone may still be taken back. */
-const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
+const lives = new Set([
+  "approved",
+  "denied",
+  "skipped",
+  "expired",
+  "withdrawn",
+  "approved withdrawn",
+]);
 
 it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: one decision each, one execution of what stayed approved", async () => {
   const clock = new JumpingClock();
   const random = numbers(20_261_120);
   const ran = new Map<string, number>();
   const pay = defineTool({
-    name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false,
+    name: "pay",
+    description: "Pays.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
     input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
     execute: (given) => {
       const { bill } = given as { readonly bill: string }; // the schema says so
@@ -56,7 +67,12 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
       return "paid";
     },
   });
-  await using runtime = await createRuntime({ clock, tools: [pay], approvals: { patience: "suspend", ttlMs: 1000 }, limits: { maxToolCalls: 1_000_000 } });
+  await using runtime = await createRuntime({
+    clock,
+    tools: [pay],
+    approvals: { patience: "suspend", ttlMs: 1000 },
+    limits: { maxToolCalls: 1_000_000 },
+  });
   const words = new Map<string, string[]>();
   runtime.watch((event) => {
     if (event.moment !== "decided") return;
@@ -66,12 +82,25 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
 
   for (let first = 0; first < races; first += atOnce) {
     const bills = Array.from({ length: atOnce }, (_, i) => `bill ${first + i}`);
-    const ids = await Promise.all(bills.map(async (bill) => (await runtime.invoke({ tool: "pay", arguments: { bill } }, asker)).approvalId ?? ""));
+    const ids = await Promise.all(
+      bills.map(
+        async (bill) =>
+          (await runtime.invoke({ tool: "pay", arguments: { bill } }, asker)).approvalId ?? "",
+      ),
+    );
     const expires = random(2) === 0;
     const acts: (() => unknown)[] = ids.flatMap((id) => [
       () => runtime.approvals.decide(id, { decision: "approved", by: boss }),
-      () => runtime.approvals.decide(id, { decision: "denied", by: { user: "other", via: "token:other" } }),
-      () => runtime.approvals.decide(id, { decision: "skipped", by: { user: "third", via: "token:third" } }),
+      () =>
+        runtime.approvals.decide(id, {
+          decision: "denied",
+          by: { user: "other", via: "token:other" },
+        }),
+      () =>
+        runtime.approvals.decide(id, {
+          decision: "skipped",
+          by: { user: "third", via: "token:third" },
+        }),
       () => runtime.approvals.withdraw(id, { user: "asker" }),
       () => runtime.resume(id),
     ]);
@@ -95,7 +124,10 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
       expect(lives, `${id} was decided as: ${life}`).toContain(life);
       expect(times, `${id} (${life}, ${state}) ran ${times} times`).toBe(state === "used" ? 1 : 0);
       const last = life.split(" ").at(-1);
-      expect([last, ...(last === "approved" ? ["used", "expired"] : [])], `${id} was ${life}`).toContain(state);
+      expect(
+        [last, ...(last === "approved" ? ["used", "expired"] : [])],
+        `${id} was ${life}`,
+      ).toContain(state);
       expect(outcome?.status === "ok").toBe(times === 1);
       seen.set(state, (seen.get(state) ?? 0) + 1);
     }

@@ -29,9 +29,9 @@ describe("an approval that is used again", () => {
       (outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`,
     );
     expect(said.filter((one) => one === "ok undefined")).toHaveLength(1);
-    expect(
-      said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one)),
-    ).toBe(true);
+    expect(said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(
+      true,
+    );
     expect((await h.runtime.approvals.get(id))?.state).toBe("used");
     const types = await eventTypes(h.runtime);
     expect(types.filter((type) => type === "tool_call.attempted")).toHaveLength(1);
@@ -110,7 +110,9 @@ describe("after a restart", () => {
     expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([
       { id, asked: { to: "x" } },
     ]);
-    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
+    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(
+      true,
+    );
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", text: "to x" });
     expect((await h.runtime.resume(id))?.replayed).toBe(true);
     expect(h.ran).toEqual([{ to: "x" }]);
@@ -119,7 +121,10 @@ describe("after a restart", () => {
   it.each([
     ["resumes", (h: House, id: string) => h.runtime.resume(id)],
     ["sends it again", (h: House) => h.runtime.invoke(mail("x"), asker)],
-    ["sends it again and waits", (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const })],
+    [
+      "sends it again and waits",
+      (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const }),
+    ],
   ])("what was approved is honoured by whoever %s, once", async (how, use) => {
     const file = join(folder, `${how}.db`);
     let id = "";

@@ -1,0 +1,19 @@
+import { expect } from "vitest";
+import type { JsonObject } from "../../../src/calls/json.ts";
+import { asker, boss, type House } from "../../fakes/house.ts";
+
+export const mail = (to: string): { tool: string; arguments: { to: string } } => ({
+  tool: "mail",
+  arguments: { to },
+});
+
+/** The same call, held and approved. @returns its approval */
+export async function approved(
+  h: House,
+  request: { tool: string; arguments: JsonObject } = mail("x"),
+): Promise<string> {
+  const { approvalId = "" } = await h.runtime.invoke(request, asker);
+  const decided = await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+  expect(decided.decided).toBe(true);
+  return approvalId;
+}

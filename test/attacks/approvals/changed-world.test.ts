@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { createPolicy, defineTool, type LocalTool, type Policy } from "../../../src/index.ts";
+import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+import { approved, mail } from "./approved.ts";
+
+describe("a tool that changes between approval and use", () => {
+  const tool = (more: Partial<LocalTool> = {}, ran: unknown[] = []): LocalTool =>
+    defineTool({
+      name: "pay",
+      description: "Pays.",
+      risk: "high",
+      effects: "write",
+      idempotent: false,
+      input: { type: "object", properties: { to: { type: "string" } } },
+      execute: (given) => {
+        ran.push(given);
+        return "paid";
+      },
+      ...more,
+    });
+  const changes: readonly (readonly [string, Partial<LocalTool>])[] = [
+    ["description", { description: "Pays twice." }],
+    [
+      "schema",
+      { input: { type: "object", properties: { to: { type: "string" }, cc: { type: "string" } } } },
+    ],
+    ["risk", { risk: "critical" }],
+    ["effects", { effects: "destructive" }],
+    ["scopes", { scopes: ["pay:all"] }],
+    ["idempotence", { idempotent: true }],
+  ];
+
+  it.each(changes)(
+    "its %s / the approval is void, nothing runs, sending again asks anew",
+    async (_what, change) => {
+      const ran: unknown[] = [];
+      await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
+        tool({}, ran) as never,
+      ]);
+      const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
+      h.runtime.tools.register(tool(change, ran), { replace: true });
+      await h.runtime.tools.ready();
+      const outcome = await h.runtime.resume(id, {});
+      expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
+      const anew = await h.runtime.invoke(
+        { tool: "pay", arguments: { to: "x" } },
+        { ...asker, scopes: ["pay:all"] },
+      );
+      expect(anew.approvalId ?? anew.status).not.toBe(id);
+      expect(ran).toEqual([]);
+    },
+  );
+
+  it("nothing of it / the approval holds", async () => {
+    const ran: unknown[] = [];
+    await using h = await house({}, [tool({}, ran) as never]);
+    const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
+    h.runtime.tools.register(tool({}, ran), { replace: true });
+    await h.runtime.tools.ready();
+    expect((await h.runtime.resume(id))?.status).toBe("ok");
+    expect(ran).toEqual([{ to: "x" }]);
+  });
+
+  it("is taken away / unknown, nothing runs; back again, the approval still holds", async () => {
+    const ran: unknown[] = [];
+    await using h = await house({}, [tool({}, ran) as never]);
+    const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
+    h.runtime.tools.unregister("pay");
+    expect((await h.runtime.resume(id))?.refusal?.code).toBe("tool_unknown");
+    h.runtime.tools.register(tool({}, ran));
+    await h.runtime.tools.ready();
+    expect((await h.runtime.resume(id))?.status).toBe("ok");
+    expect(ran).toHaveLength(1);
+  });
+});
+
+describe("a policy tightened between approval and use", () => {
+  const tighten: readonly (readonly [string, string, (h: House, deny: () => void) => unknown])[] = [
+    [
+      "the tool is switched off",
+      "tool_unavailable",
+      (h) => h.runtime.controls.setTool("mail", false, "operator"),
+    ],
+    ["everything is paused", "paused", (h) => h.runtime.controls.pause("operator")],
+    [
+      "autonomy is lowered to A0",
+      "preview",
+      (h) => h.runtime.controls.setAutonomy("A0", "operator"),
+    ],
+    ["a rule denies it", "permission_denied", (_h, deny) => deny()],
+  ];
+
+  it.each(tighten)("%s, 100 times / 0 executed", async (_how, code, revoke) => {
+    let policy = createPolicy();
+    const swapping: Policy = {
+      get version() {
+        return policy.version;
+      },
+      decide: (facts) => policy.decide(facts),
+      offers: (principal, tool) => policy.offers(principal, tool),
+    };
+    await using h = await house({ policy: swapping, autonomy: "A2" });
+    const ids: string[] = [];
+    for (let i = 0; i < 100; i += 1) ids.push(await approved(h, mail(`${i}`)));
+    const waiting = h.runtime.invoke(mail("waits"), { ...asker, patience: "wait" });
+    await h.clock.advance(1);
+    await revoke(h, () => {
+      policy = createPolicy({ rules: [{ effect: "deny", tool: "mail" }] });
+    });
+    const [open] = await h.runtime.approvals.list({ state: "pending" });
+    await h.runtime.approvals.decide(open?.id ?? "", { decision: "approved", by: boss });
+    const outcomes = await Promise.all([
+      waiting,
+      ...ids.map((id) => h.runtime.resume(id)),
+      ...ids.map((_, i) => h.runtime.invoke(mail(`${i}`), asker)),
+    ]);
+    for (const outcome of outcomes) expect(outcome?.refusal?.code ?? outcome?.status).toBe(code);
+    expect(h.ran).toEqual([]);
+    expect(await eventTypes(h.runtime)).not.toContain("tool_call.attempted");
+  });
+
+  it("critical becomes blocked by a level / no approval lifts it", async () => {
+    await using h = await house();
+    const id = await approved(h, { tool: "drop", arguments: { to: "x" } });
+    await h.runtime.controls.setAutonomy("A2", "operator");
+    expect((await h.runtime.resume(id))?.refusal?.code).toBe("blocked");
+    expect(h.ran).toEqual([]);
+  });
+});
+
+describe("a preview that binds", () => {
+  const previewing = (shows: () => string): never =>
+    ({
+      name: "pay",
+      description: "Pays.",
+      risk: "high",
+      effects: "write",
+      idempotent: false,
+      previewBinds: true,
+      input: { type: "object" },
+      preview: () => ({ summary: shows() }),
+      execute: () => "paid",
+    }) as never;
+
+  it("and would show another thing now / the approval is void, nothing runs", async () => {
+    let balance = 10;
+    await using h = await house({}, [previewing(() => `pays from ${balance}`)]);
+    const id = await approved(h, { tool: "pay", arguments: {} });
+    balance = 0;
+    const outcome = await h.runtime.resume(id);
+    expect(outcome?.refusal?.code).toBe("approval_expired");
+    expect(outcome?.text).toContain("preview");
+    expect((await h.runtime.approvals.get(id))?.state).toBe("withdrawn");
+    balance = 10;
+    expect((await h.runtime.resume(id))?.status).not.toBe("ok");
+    expect(await eventTypes(h.runtime)).not.toContain("tool_call.attempted");
+  });
+
+  it("and shows the same / runs; one that fails now / void", async () => {
+    let fails = false;
+    await using h = await house({}, [
+      previewing(() => {
+        if (fails) throw new Error("no");
+        return "pays";
+      }),
+    ]);
+    const first = await approved(h, { tool: "pay", arguments: { n: 1 } });
+    expect((await h.runtime.resume(first))?.status).toBe("ok");
+    const second = await approved(h, { tool: "pay", arguments: { n: 2 } });
+    fails = true;
+    expect((await h.runtime.resume(second))?.refusal?.code).toBe("approval_expired");
+  });
+});

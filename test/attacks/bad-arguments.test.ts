@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import { nested, watched } from "../fakes/ends.ts";
+import { asker, boss, house } from "../fakes/house.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+
+const deepProxy = (): unknown =>
+  new Proxy(
+    {},
+    {
+      get: (_target, name) => (name === "toJSON" ? undefined : deepProxy()),
+      ownKeys: () => ["a"],
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 1 }),
+    },
+  );
+
+describe("arguments nobody should send", () => {
+  const cycle: Record<string, unknown> = { z: 1, to: "x" };
+  cycle["a"] = cycle;
+  const refused: readonly (readonly [string, () => unknown])[] = [
+    ["a cycle", () => cycle],
+    ["a list", () => ["x"]],
+    ["a text", () => "to=x"],
+    ["null", () => null],
+    ["a function", () => () => {}],
+    ["a bigint", () => ({ to: 1n })],
+    ["half a surrogate pair as value", () => ({ to: "\ud800" })],
+    ["half a surrogate pair as name", () => ({ to: "x", "\udc00": 1 })],
+    ["101 levels", () => ({ to: "x", deep: nested(101) })],
+    ["100,000 levels", () => ({ to: "x", deep: nested(100_000) })],
+    ["5,000 levels behind names out of order", () => ({ to: "x", deep: nested(5000) })],
+    ["101 levels out of a toJSON", () => ({ to: "x", deep: { toJSON: () => nested(101) } })],
+    [
+      "a getter that throws",
+      () => ({
+        get to(): string {
+          throw new Error("no");
+        },
+      }),
+    ],
+    [
+      "a toJSON that throws",
+      () => ({
+        to: {
+          toJSON: () => {
+            throw new Error("no");
+          },
+        },
+      }),
+    ],
+    [
+      "a Proxy that throws at everything",
+      () =>
+        new Proxy(
+          {},
+          {
+            ownKeys: () => {
+              throw new Error("no");
+            },
+            get: () => {
+              throw new Error("no");
+            },
+          },
+        ),
+    ],
+    ["a Proxy without end", deepProxy],
+    [
+      "a Proxy that was taken back",
+      () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      },
+    ],
+    ["what the schema does not want", () => ({ to: { to: "x" } })],
+    ["nothing", () => undefined],
+    ["not a number where JSON has null", () => ({ to: Number.NaN })],
+  ];
+
+  it.each(refused)(
+    "%s / a typed refusal, one event, and the next call works",
+    async (_what, given) => {
+      const { h, ends } = await watched();
+      await using _h = h;
+      const session = h.runtime.openSession({}, asker);
+      const outcome = await session.invoke({ tool: "echo", arguments: given() as never });
+      expect(outcome).toMatchObject({
+        status: "error",
+        refusal: { code: "arguments_invalid", retry: "changed" },
+      });
+      expect(h.ran).toEqual([]);
+      expect((await session.invoke(echo)).status).toBe("ok");
+      expect(session.trace).toHaveLength(2);
+      ends.expectOneEach(2);
+      expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 3 });
+    },
+  );
+
+  const taken: readonly (readonly [string, string])[] = [
+    ["__proto__", '{"to":"x","__proto__":{"slow":true,"polluted":1}}'],
+    ["constructor", '{"to":"x","constructor":{"prototype":{"polluted":1}}}'],
+    ["prototype", '{"to":"x","prototype":{"polluted":1}}'],
+    ["toString and valueOf", '{"to":"x","toString":1,"valueOf":2,"hasOwnProperty":3}'],
+    ["then", '{"to":"x","then":1}'],
+    ["toJSON", '{"to":"x","toJSON":"text"}'],
+    ["length and indices", '{"0":"a","1":"b","10":"c","length":3,"to":"x"}'],
+  ];
+
+  it.each(taken)(
+    "the name %s / is a name like any other: nothing is polluted, the log tells it as it was",
+    async (_name, text) => {
+      const { h, ends } = await watched();
+      await using _h = h;
+      const outcome = await h.runtime.invoke(
+        { tool: "echo", arguments: JSON.parse(text) as never },
+        asker,
+      );
+      expect(outcome.status).toBe("ok");
+      expect(({} as { polluted?: number }).polluted).toBeUndefined();
+      expect((h.ran[0] as { polluted?: number } | undefined)?.polluted).toBeUndefined();
+      const again = await h.runtime.invoke(
+        { tool: "echo", arguments: JSON.parse(text) as never },
+        { ...asker, idempotencyKey: "k" },
+      );
+      expect(again.status).toBe("ok");
+      const stored = await h.runtime.calls.get(again.callId);
+      expect(JSON.parse(stored?.call.text ?? "")).toEqual(JSON.parse(text));
+      ends.expectOneEach(2);
+    },
+  );
+
+  it("an object whose getter answers something else each time / shown, hashed and run are one reading", async () => {
+    await using h = await house();
+    let reads = 0;
+    const given = {
+      get to(): string {
+        reads += 1;
+        return `reading ${reads}`;
+      },
+    };
+    const { approvalId = "" } = await h.runtime.invoke(
+      { tool: "mail", arguments: given as never },
+      asker,
+    );
+    const [open] = await h.runtime.approvals.list();
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await h.runtime.resume(approvalId);
+    expect(h.ran).toEqual([open?.arguments]);
+  });
+
+  it("an object that is changed while a schema looks at it / the tool gets what was sent", async () => {
+    const ran: unknown[] = [];
+    const given = { to: "x" };
+    const standard = {
+      "~standard": {
+        version: 1,
+        vendor: "slow",
+        validate: async (value: unknown) => {
+          given.to = "evil";
+          await Promise.resolve();
+          return { value };
+        },
+      },
+    };
+    await using h = await house({}, [
+      {
+        name: "slow",
+        description: "Slow to look.",
+        risk: "safe",
+        effects: "read",
+        idempotent: true,
+        input: standard as never,
+        inputSchema: { type: "object" },
+        execute: (input: unknown) => {
+          ran.push(input);
+          return "ok";
+        },
+      },
+    ]);
+    expect((await h.runtime.invoke({ tool: "slow", arguments: given }, asker)).status).toBe("ok");
+    expect(ran).toEqual([{ to: "x" }]);
+  });
+
+  it("a schema that throws, or answers nonsense / a typed end, nothing runs, the next call works", async () => {
+    for (const validate of [
+      () => {
+        throw new Error("no");
+      },
+      () => null,
+      () => "x",
+      async () => {
+        throw null;
+      },
+      () => ({ issues: "many" }),
+    ]) {
+      const ran: unknown[] = [];
+      const { h, ends } = await watched({}, [
+        {
+          name: "odd",
+          description: "Odd.",
+          risk: "safe",
+          effects: "read",
+          idempotent: true,
+          input: { "~standard": { version: 1, vendor: "odd", validate } } as never,
+          inputSchema: { type: "object" },
+          execute: () => {
+            ran.push(1);
+            return "ok";
+          },
+        },
+      ]);
+      await using _h = h;
+      expect((await h.runtime.invoke({ tool: "odd", arguments: {} }, asker)).status).toBe("error");
+      expect(ran).toEqual([]);
+      expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+      ends.expectOneEach(2);
+    }
+  });
+
+  it("10 MB of text / runs, and the log's line stays small", async () => {
+    await using h = await house();
+    expect(
+      (await h.runtime.invoke({ tool: "echo", arguments: { to: "x".repeat(10_000_000) } }, asker))
+        .status,
+    ).toBe("ok");
+    for (const event of await h.runtime.audit.query({}))
+      expect(JSON.stringify(event).length).toBeLessThan(4096);
+  });
+});

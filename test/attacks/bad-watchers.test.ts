@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { asker, house } from "../fakes/house.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+
+describe("watchers, hooks and progress that misbehave", () => {
+  it("change nothing of the call", async () => {
+    await using h = await house({
+      hooks: {
+        onToolStart: () => {
+          throw new Error("no");
+        },
+        onToolEnd: () => {
+          throw null;
+        },
+      } as never,
+    });
+    h.runtime.watch(() => {
+      throw new Error("no");
+    });
+    h.runtime.watch((() => Promise.reject(new Error("no"))) as never);
+    h.runtime.watch((event) => {
+      Reflect.set(event, "as", "failed");
+    });
+    const outcome = await h.runtime.invoke(echo, {
+      ...asker,
+      onProgress: () => {
+        throw new Error("no");
+      },
+    });
+    expect(outcome.status).toBe("ok");
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 2 });
+  });
+});

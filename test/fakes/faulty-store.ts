@@ -1,0 +1,40 @@
+import { spellWith } from "../../src/audit/entry.ts";
+import type { Write } from "../../src/calls/records.ts";
+import { RuntimeFault } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Committed, Durability, Store } from "../../src/stores/store.ts";
+import { PointStore } from "../crash/points.ts";
+import type { FakeClock } from "./clock.ts";
+
+/** How often the next writes of a kind fail; `read` is the look-up of a call. */
+export type Failing = Map<Write["write"] | "read", number>;
+
+/** A store of which chosen writes fail, as on a full disk. */
+export class FaultyStore extends PointStore {
+  readonly #failing: Failing;
+
+  constructor(clock: FakeClock, failing: Failing) {
+    super(
+      openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }),
+      () => {},
+    );
+    this.#failing = failing;
+  }
+
+  override commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+    return this.#fault(write.write) ?? super.commit(write, durability);
+  }
+
+  override call(
+    by: { readonly key: string } | { readonly match: string },
+  ): ReturnType<Store["call"]> {
+    return this.#fault("read") ?? super.call(by);
+  }
+
+  #fault(kind: Write["write"] | "read"): Promise<never> | undefined {
+    const left = this.#failing.get(kind) ?? 0;
+    if (left <= 0) return undefined;
+    this.#failing.set(kind, left - 1);
+    return Promise.reject(new RuntimeFault("store_unwritable", "the disk is full"));
+  }
+}

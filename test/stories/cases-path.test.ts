@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { checkedLimits } from "../../src/calls/session.ts";
+import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
+import { asker, eventTypes, house } from "../fakes/house.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } } as const;
+type Tool = NonNullable<Parameters<typeof house>[1]>[number];
+const tool = (more: Partial<Tool>): readonly [Tool] => [
+  {
+    name: "probe",
+    description: "Probe.",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object" },
+    execute: () => "done",
+    ...more,
+  },
+];
+
+describe("the invoker", () => {
+  it("tool returns is_error / invoke / status error, text kept (case 45)", async () => {
+    await using h = await house(
+      {},
+      tool({
+        execute: () => ({ content: [{ type: "text", text: "no such city" }], isError: true }),
+      }),
+    );
+    expect(await h.runtime.invoke({ tool: "probe" }, asker)).toMatchObject({
+      status: "error",
+      text: "no such city",
+    });
+  });
+
+  it("the caller cancels while the tool runs / the tool gets an abort signal (case 52)", async () => {
+    let signal: AbortSignal | undefined;
+    await using h = await house(
+      {},
+      tool({
+        execute: (_given: unknown, context) => {
+          ({ signal } = context);
+          return new Promise(() => {});
+        },
+      }),
+    );
+    const stop = new AbortController();
+    const running = h.runtime.invoke({ tool: "probe" }, { ...asker, signal: stop.signal });
+    await h.clock.advance(1);
+    stop.abort(new Error("gone"));
+    await expect(running).rejects.toThrow("gone");
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("arguments were not valid / the model is told, nothing executed, its next valid call runs once (case 54)", async () => {
+    await using h = await house();
+    const session = h.runtime.openSession({}, asker);
+    expect(await session.invoke({ tool: "echo", arguments: "{to:" as never })).toMatchObject({
+      status: "error",
+      refusal: { code: "arguments_invalid", retry: "changed" },
+    });
+    expect(h.ran).toEqual([]);
+    expect((await session.invoke(echo)).status).toBe("ok");
+    expect(h.ran).toHaveLength(1);
+  });
+
+  it("unavailable tool / call / fails fast, execute never called, audit written (case 31)", async () => {
+    await using h = await house();
+    h.runtime.tools.updateHealth("echo", { status: "unavailable", lastError: "gone" });
+    expect((await h.runtime.invoke(echo, asker)).refusal?.code).toBe("tool_unavailable");
+    expect(h.ran).toEqual([]);
+    expect(await eventTypes(h.runtime)).toEqual(["tool_call.refused"]);
+  });
+});
+
+describe("budgets and sessions", () => {
+  it("the chain's limits / read / 50, 60, 55, 300, 4096, SAFE (case 58)", () => {
+    expect(chainLimits).toEqual({
+      maxToolCalls: 50,
+      callTimeoutMs: 60_000,
+      approvalWaitMs: 55_000,
+      totalTimeoutMs: 300_000,
+      maxInlineResultBytes: 4096,
+      maxRiskUnapproved: "safe",
+    });
+  });
+
+  it("limits with any negative number / construct / refused (case 59)", async () => {
+    for (const name of Object.keys(directLimits)) {
+      for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+        expect(() => checkedLimits({ ...directLimits, [name]: value }), name).toThrow(name);
+        await expect(createRuntime({ limits: { [name]: value } })).rejects.toMatchObject({
+          code: "limits_invalid",
+        });
+      }
+    }
+  });
+
+  it("limits / JSON round trip / equal (case 60)", () => {
+    for (const limits of [chainLimits, directLimits])
+      expect(JSON.parse(JSON.stringify(limits))).toEqual(limits);
+  });
+
+  it("two sessions / 50 calls each / both allowed (case 61)", async () => {
+    await using h = await house();
+    const sessions = [
+      h.runtime.openSession(chainLimits, asker),
+      h.runtime.openSession(chainLimits, asker),
+    ];
+    const outcomes: ToolOutcome[] = [];
+    for (const session of sessions)
+      for (let i = 0; i < 50; i += 1) outcomes.push(await session.invoke(echo));
+    expect(outcomes.every(({ status }) => status === "ok")).toBe(true);
+    for (const session of sessions)
+      expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
+    expect(h.ran).toHaveLength(100);
+  });
+
+  it("direct caller / 60 calls in one run / none refused by the chain's 50 (case 64)", async () => {
+    await using h = await house();
+    for (let i = 0; i < 60; i += 1)
+      expect((await h.runtime.invoke(echo, { ...asker, runId: "run_1" })).status).toBe("ok");
+    const session = h.runtime.openSession({}, asker);
+    for (let i = 0; i < 60; i += 1) expect((await session.invoke(echo)).status).toBe("ok");
+  });
+
+  it("direct limits / call timeout / at least 300 s (case 65)", () => {
+    expect(directLimits.callTimeoutMs).toBeGreaterThanOrEqual(300_000);
+  });
+
+  it("an agent's own call timeout of 50 ms / slow tool / result not ok, 'timed out' (case 66)", async () => {
+    await using h = await house({}, tool({ execute: () => new Promise(() => {}) }));
+    const session = h.runtime.openSession({ callTimeoutMs: 50 }, asker);
+    const running = session.invoke({ tool: "probe" });
+    await h.clock.advance(51);
+    const outcome = await running;
+    expect(outcome.status).toBe("error");
+    expect(outcome.text).toContain("timed out");
+  });
+
+  it("the default approval wait is shorter than the call timeout (case 81)", () => {
+    for (const { approvalWaitMs, callTimeoutMs } of [chainLimits, directLimits])
+      expect(approvalWaitMs).toBeLessThan(callTimeoutMs);
+  });
+});
+
+describe("scopes", () => {
+  it("missing one required scope / denied scope_missing, audit written, not retried, execute not called (case 143)", async () => {
+    let ran = 0;
+    await using h = await house(
+      {},
+      tool({
+        scopes: ["mail:read", "mail:write"],
+        execute: () => {
+          ran += 1;
+          return "x";
+        },
+      }),
+    );
+    const outcome = await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read"] });
+    expect(outcome).toMatchObject({
+      status: "denied",
+      refusal: { code: "scope_missing", retry: "never" },
+    });
+    expect(outcome.text).toContain("mail:write");
+    expect(ran).toBe(0);
+    expect(await h.runtime.audit.query({})).toMatchObject([
+      { type: "tool_call.refused", code: "scope_missing" },
+    ]);
+  });
+
+  it("superset of scopes / passes; empty required / passes; omitted scopes are none (case 144)", async () => {
+    await using h = await house({}, tool({ scopes: ["mail:read"] }));
+    expect(
+      (await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] }))
+        .status,
+    ).toBe("ok");
+    expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+    expect((await h.runtime.invoke({ tool: "probe" }, asker)).refusal?.code).toBe("scope_missing");
+  });
+});

@@ -1,0 +1,122 @@
+import type { Write } from "../../../src/calls/records.ts";
+import type { ClaimedCall } from "../../../src/gates/stages.ts";
+import type {
+  CallContext,
+  CallRequest,
+  Decision,
+  Limits,
+  Policy,
+  RuntimeOptions,
+} from "../../../src/index.ts";
+import type { FakeClock } from "../../fakes/clock.ts";
+import type { Failing } from "../../fakes/faulty-store.ts";
+import { asker, boss, type House, type house } from "../../fakes/house.ts";
+
+/** The gates are read from the type that says what a call has passed: a new gate without a row does not compile. */
+export type Gate = keyof ClaimedCall[Extract<keyof ClaimedCall, symbol>];
+export type Step =
+  | Exclude<Gate, "approval">
+  | `${Extract<Gate, "approval">}: ${"preview" | "ask" | "wait" | "decided"}`
+  | "execute"
+  | "shape"
+  | "settle";
+export type Way = "throw" | "timeout" | "cancel" | "deny" | "malformed" | "storage";
+
+/** One failure, injected; or, as a text, why it cannot happen there. */
+export interface Fault {
+  readonly options?: RuntimeOptions;
+  readonly tools?: NonNullable<Parameters<typeof house>[1]>;
+  readonly limits?: Partial<Limits>;
+  readonly context?: CallContext;
+  readonly call?: CallRequest;
+  /** Before the call, then beside it while it runs. */
+  readonly before?: (scene: Scene) => unknown;
+  readonly during?: (scene: Scene) => unknown;
+  /** Milliseconds that pass while the call runs. */
+  readonly passes?: number;
+  /** How it ends: a refusal's code, or a status. `thrown: CODE` when the caller's own cancellation is rethrown. */
+  readonly ends: string;
+  /** The log itself cannot be written: then there is no terminal event, and never more. */
+  readonly unlogged?: true;
+  readonly ran?: number;
+}
+export type Cell = Fault | string;
+/** Every way to fail at one step. */
+export type Row = Readonly<Record<Way, Cell>>;
+
+export interface Scene {
+  readonly h: House;
+  readonly clock: FakeClock;
+  readonly stop: AbortController;
+  readonly failing: Failing;
+  readonly folder: string;
+  pending(): Promise<string>;
+}
+
+export const mail = { tool: "mail", arguments: { to: "x" } } as const;
+export const echo = { tool: "echo", arguments: { to: "x" } } as const;
+export const bad = { tool: "bad", arguments: {} } as const;
+export const forEver = (): Promise<never> => new Promise(() => {});
+export const throws = (): never => {
+  throw new Error("broken");
+};
+export type Tool = NonNullable<Parameters<typeof house>[1]>[number];
+export const tool = (more: Partial<Tool>): readonly [Tool] => [
+  {
+    name: "bad",
+    description: "Bad.",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object" },
+    execute: () => "done",
+    ...more,
+  },
+];
+export const risky = (more: Partial<Tool>): readonly [Tool] =>
+  tool({ risk: "high", effects: "write", idempotent: false, ...more });
+export const schema = (validate: (value: unknown) => unknown): Partial<Tool> => ({
+  input: { "~standard": { version: 1, vendor: "test", validate } } as never,
+  inputSchema: { type: "object" },
+});
+export const fails =
+  (kind: Write["write"] | "read", times: number = Number.POSITIVE_INFINITY) =>
+  ({ failing }: Scene): unknown =>
+    failing.set(kind, times);
+export const policy = (decide: () => Decision): Policy => ({
+  version: "test",
+  decide,
+  offers: () => true,
+});
+export const decision = (more: object): Decision =>
+  ({
+    verdict: "ALLOW",
+    risk: "safe",
+    reasons: [{ rule: "test", says: "ALLOW" }],
+    policyVersion: "test",
+    ...more,
+  }) as Decision; // or what a broken policy might give in its place
+export const abort = ({ stop }: Scene): void => stop.abort(new Error("gone"));
+export const decide =
+  (as: "approved" | "denied") =>
+  async (scene: Scene): Promise<unknown> =>
+    scene.h.runtime.approvals.decide(await scene.pending(), { decision: as, by: boss });
+export const wait: CallContext = { ...asker, patience: "wait" };
+/** The same call was held and approved before. */
+export const approvedBefore =
+  (then: (scene: Scene) => unknown = () => {}) =>
+  async (scene: Scene): Promise<void> => {
+    await scene.h.runtime.invoke(scene.h.runtime.tools.get("bad") === null ? mail : bad, asker);
+    await decide("approved")(scene);
+    await then(scene);
+  };
+export const synchronous = "nothing is waited for";
+export const atClaim = "the signal is looked at by who waits, and last by the claim";
+
+export function failsSecondTime(then: () => unknown): NonNullable<Tool["preview"]> {
+  let times = 0;
+  return (() => {
+    times += 1;
+    return times === 1 ? "as shown" : then();
+  }) as never;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { Write } from "../../src/calls/records.ts";
+import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Committed, Durability } from "../../src/stores/store.ts";
+import { PointStore } from "../crash/points.ts";
+import { FakeClock } from "../fakes/clock.ts";
+import { asker, boss, house } from "../fakes/house.ts";
+
+describe("a disk that is full from the Nth write on", () => {
+  /** What one life of a house does; every answer is written down, in order. */
+  async function live(
+    room: number,
+  ): Promise<{ readonly refused: number; readonly clean: boolean }> {
+    const clock = new FakeClock();
+    let writes = 0;
+    class SmallStore extends PointStore {
+      override commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+        writes += 1;
+        if (writes > room)
+          return Promise.reject(new RuntimeFault("store_unwritable", "the disk is full"));
+        return super.commit(write, durability);
+      }
+    }
+    const store = new SmallStore(
+      openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }),
+      () => {},
+    );
+    await using h = await house({ clock, store });
+    const answers: string[] = [];
+    const paid = new Map<string, string>();
+    const say = async (what: Promise<ToolOutcome | undefined>): Promise<string> => {
+      const running = what.then(
+        (came) => came?.refusal?.code ?? came?.status ?? "none",
+        (error: unknown) => `rejected ${String((error as Error).message)}`,
+      );
+      for (let i = 0; i < 4; i += 1) await clock.advance(600); // a settle is tried again
+      const said = await running;
+      answers.push(said);
+      return said;
+    };
+    for (const to of ["a", "b"]) {
+      const keyed = { ...asker, idempotencyKey: to };
+      await say(h.runtime.invoke({ tool: "echo", arguments: { to } }, asker));
+      const before = h.ran.length;
+      await say(h.runtime.invoke({ tool: "mail", arguments: { to } }, keyed));
+      const [open] = await h.runtime.approvals.list({ state: "pending" });
+      if (open !== undefined)
+        await h.runtime.approvals
+          .decide(open.id, { decision: "approved", by: boss })
+          .catch(() => answers.push("rejected"));
+      const said = await say(h.runtime.invoke({ tool: "mail", arguments: { to } }, keyed));
+      if (said === "ok") paid.set(to, open?.key ?? "");
+      const effects = h.ran.length - before;
+      expect(effects).toBeLessThanOrEqual(1);
+      if (["audit_unavailable", "internal", "pending"].includes(said))
+        expect(effects, said).toBe(0);
+    }
+    room = Number.POSITIVE_INFINITY;
+    for (const [to, key] of paid)
+      expect(await h.runtime.calls.get(key), to).toMatchObject({ state: "ok" });
+    const effects = h.ran.filter(({ to }) => to === "c").length;
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, asker)).status).toBe(
+      "ok",
+    );
+    expect(h.ran.filter(({ to }) => to === "c")).toHaveLength(effects + 1);
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+    const bad = answers.filter((answer) => !["ok", "pending"].includes(answer));
+    for (const answer of bad)
+      expect(["audit_unavailable", "outcome_unknown", "in_progress", "rejected"]).toContain(answer);
+    return { refused: bad.length, clean: bad.length === 0 };
+  }
+
+  it("for every N until all is clean / nothing acknowledged is lost, what was refused had no effect, and with room it works again (case 198)", async () => {
+    let rounds = 0;
+    for (let room = 0; ; room += 1) {
+      const { clean } = await live(room).catch((error: unknown) => {
+        if (error instanceof RuntimeFault && error.code === "store_unwritable")
+          return { clean: false }; // it could not even start
+        throw error;
+      });
+      if (clean) break;
+      rounds += 1;
+    }
+    expect(rounds).toBeGreaterThan(8);
+  });
+});
