@@ -1,8 +1,8 @@
 import { fdatasync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { createRuntime, defineTool, type Runtime } from "../src/index.ts";
 import { median, percentile } from "./harness.ts";
@@ -23,11 +23,20 @@ export interface Durable {
 export async function durable(calls: number): Promise<Durable> {
   const folder = mkdtempSync(join(tmpdir(), "postern-bench-"));
   const write = defineTool({
-    name: "write", description: "Writes.", risk: "high", effects: "write", idempotent: false,
+    name: "write",
+    description: "Writes.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
     input: { type: "object", properties: { to: { type: "number" }, text: { type: "string" } } },
     execute: async () => "written",
   });
-  const runtime = await createRuntime({ tools: [write], store: `sqlite:${join(folder, "postern.db")}`, autonomy: "A4", approvals: { patience: "suspend" } });
+  const runtime = await createRuntime({
+    tools: [write],
+    store: `sqlite:${join(folder, "postern.db")}`,
+    autonomy: "A4",
+    approvals: { patience: "suspend" },
+  });
   try {
     const { callMs, insertMs } = await alternate(runtime, folder, calls);
     const callsPerSecond32 = await together(runtime, calls * 5, 32);
@@ -37,7 +46,14 @@ export async function durable(calls: number): Promise<Durable> {
     delay.disable();
     await runtime.controls.setAutonomy("A2", "bench");
     const approvalMs = await approvals(runtime, Math.ceil(calls / 5));
-    return { callMs, insertMs, ratio: callMs / insertMs, callsPerSecond32, approvalMs, loopDelayP99Ms: delay.percentile(99) / 1e6 };
+    return {
+      callMs,
+      insertMs,
+      ratio: callMs / insertMs,
+      callsPerSecond32,
+      approvalMs,
+      loopDelayP99Ms: delay.percentile(99) / 1e6,
+    };
   } finally {
     await runtime.close();
     rmSync(folder, { recursive: true });
@@ -46,7 +62,11 @@ export async function durable(calls: number): Promise<Durable> {
 
 const text = "x".repeat(200);
 
-async function alternate(runtime: Runtime, folder: string, calls: number): Promise<{ callMs: number; insertMs: number }> {
+async function alternate(
+  runtime: Runtime,
+  folder: string,
+  calls: number,
+): Promise<{ callMs: number; insertMs: number }> {
   const insert = insertBeside(join(folder, "beside.db"));
   const session = runtime.openSession();
   const callTimes: number[] = [];
@@ -65,7 +85,9 @@ async function alternate(runtime: Runtime, folder: string, calls: number): Promi
 /** What the ratio is measured against: one row and one event of the same size, in one synced transaction. */
 function insertBeside(file: string): (i: number) => Promise<void> {
   const database = new DatabaseSync(file);
-  database.exec("pragma locking_mode=exclusive; pragma journal_mode=wal; pragma synchronous=normal; create table t(n integer primary key, a text, b text)");
+  database.exec(
+    "pragma locking_mode=exclusive; pragma journal_mode=wal; pragma synchronous=normal; create table t(n integer primary key, a text, b text)",
+  );
   const insert = database.prepare("insert into t values (?, ?, ?)");
   const wal = openSync(`${file}-wal`, "r+");
   const sync = promisify(fdatasync);

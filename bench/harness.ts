@@ -42,7 +42,11 @@ interface Live extends Opened {
 
 export async function measure(rows: readonly Row[], options: RunOptions): Promise<readonly Measured[]> {
   const live = new Map<string, Live | string>();
-  for (const row of rows) live.set(row.id, await warm(row, options.calls).catch((error: unknown) => String(error).split("\n")[0] ?? "failed"));
+  for (const row of rows)
+    live.set(
+      row.id,
+      await warm(row, options.calls).catch((error: unknown) => String(error).split("\n")[0] ?? "failed"),
+    );
   for (let round = 0; round < options.rounds; round += 1) {
     for (const open of live.values()) if (typeof open !== "string") await time(open, options.inFlight);
   }
@@ -92,7 +96,9 @@ function summary({ id, who, what }: Row, live: Live | string): Measured {
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? Number.NaN) : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? Number.NaN)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
 export function percentile(values: readonly number[], share: number): number {

@@ -10,9 +10,13 @@ export const mcpRow: Row = {
   what: "client.callTool in memory, no gate",
   open: async () => {
     const server = new McpServer({ name: "bench", version: "1" });
-    server.registerTool("add", { description: "Adds.", inputSchema: z.object({ a: z.number(), b: z.number() }) }, async ({ a, b }) => ({
-      content: [{ type: "text", text: String(a + b) }],
-    }));
+    server.registerTool(
+      "add",
+      { description: "Adds.", inputSchema: z.object({ a: z.number(), b: z.number() }) },
+      async ({ a, b }) => ({
+        content: [{ type: "text", text: String(a + b) }],
+      }),
+    );
     const [serverSide, clientSide] = InMemoryTransport.createLinkedPair();
     const client = new Client({ name: "bench", version: "1" });
     await server.connect(serverSide);

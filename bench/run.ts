@@ -7,14 +7,21 @@ import { type Measured, measure, median, type Row } from "./harness.ts";
 import { mcpRow } from "./mcp-row.ts";
 import { ours } from "./rows.ts";
 
-const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } } });
+const { values } = parseArgs({
+  options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } },
+});
 const quick = values.quick === true;
 const options = { calls: quick ? 4_000 : 20_000, rounds: quick ? 3 : 7, inFlight: 32 };
 
 const { rows: peers } = (await import("./peers/rows.mjs")) as { readonly rows: readonly Row[] };
 const wanted = values.only?.split(",");
 const rows = [...ours, mcpRow, ...peers].filter(({ id }) => wanted === undefined || wanted.includes(id));
-const machine = { node: process.version, cores: cpus().length, model: cpus()[0]?.model ?? "unknown", load: loadavg()[0] ?? 0 };
+const machine = {
+  node: process.version,
+  cores: cpus().length,
+  model: cpus()[0]?.model ?? "unknown",
+  load: loadavg()[0] ?? 0,
+};
 const core = await measure(rows, options);
 const flat = wanted === undefined ? await flatness() : undefined;
 const kept = wanted === undefined ? await durable(quick ? 200 : 1_000) : undefined;
@@ -24,7 +31,15 @@ else print(core);
 
 /** Is call 10,000 of a session slower than call 10? Microseconds a call near the beginning and near the end. */
 async function flatness(): Promise<{ readonly firstMicroseconds: number; readonly lastMicroseconds: number }> {
-  const noop = defineTool({ name: "noop", description: "Does nothing.", risk: "safe", effects: "read", idempotent: true, input: { type: "object" }, execute: async () => "" });
+  const noop = defineTool({
+    name: "noop",
+    description: "Does nothing.",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object" },
+    execute: async () => "",
+  });
   await using runtime = await createRuntime({ tools: [noop], autonomy: "A2" });
   const first: number[] = [];
   const last: number[] = [];
@@ -44,14 +59,34 @@ async function flatness(): Promise<{ readonly firstMicroseconds: number; readonl
 }
 
 function print(measured: readonly Measured[]): void {
-  console.log(`Node ${machine.node}, ${machine.cores} cores (${machine.model}), load ${machine.load.toFixed(2)}; medians of ${options.rounds} interleaved rounds in one process\n`);
+  console.log(
+    `Node ${machine.node}, ${machine.cores} cores (${machine.model}), load ${machine.load.toFixed(2)}; medians of ${options.rounds} interleaved rounds in one process\n`,
+  );
   console.log("| path | what | µs a call (fastest–slowest) | calls a second, 32 in flight |\n|---|---|---:|---:|");
-  for (const { who, what, microsecondsPerCall = Number.NaN, fastest, slowest, callsPerSecond = Number.NaN, problem } of measured) {
+  for (const {
+    who,
+    what,
+    microsecondsPerCall = Number.NaN,
+    fastest,
+    slowest,
+    callsPerSecond = Number.NaN,
+    problem,
+  } of measured) {
     if (problem !== undefined) console.log(`| ${who} | ${what} | not run: ${problem.slice(0, 80)} | |`);
-    else console.log(`| ${who} | ${what} | ${microsecondsPerCall.toFixed(1)} (${fastest?.toFixed(1)}–${slowest?.toFixed(1)}) | ${Math.round(callsPerSecond).toLocaleString("en")} |`);
+    else
+      console.log(
+        `| ${who} | ${what} | ${microsecondsPerCall.toFixed(1)} (${fastest?.toFixed(1)}–${slowest?.toFixed(1)}) | ${Math.round(callsPerSecond).toLocaleString("en")} |`,
+      );
   }
-  if (flat !== undefined) console.log(`\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end.`);
+  if (flat !== undefined)
+    console.log(
+      `\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end.`,
+    );
   if (kept === undefined) return;
-  console.log(`\nOn a file: a call above safe ${kept.callMs.toFixed(3)} ms p50, one synced insert beside it ${kept.insertMs.toFixed(3)} ms (ratio ${kept.ratio.toFixed(2)});`);
-  console.log(`32 in flight ${Math.round(kept.callsPerSecond32).toLocaleString("en")} calls a second; approval cycle ${kept.approvalMs.toFixed(2)} ms p50; event loop delay p99 with 64 callers ${kept.loopDelayP99Ms.toFixed(1)} ms.`);
+  console.log(
+    `\nOn a file: a call above safe ${kept.callMs.toFixed(3)} ms p50, one synced insert beside it ${kept.insertMs.toFixed(3)} ms (ratio ${kept.ratio.toFixed(2)});`,
+  );
+  console.log(
+    `32 in flight ${Math.round(kept.callsPerSecond32).toLocaleString("en")} calls a second; approval cycle ${kept.approvalMs.toFixed(2)} ms p50; event loop delay p99 with 64 callers ${kept.loopDelayP99Ms.toFixed(1)} ms.`,
+  );
 }

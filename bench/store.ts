@@ -102,12 +102,7 @@ async function durableClaim(store: Store): Promise<void> {
 }
 
 /** Microseconds a call, best of the rounds. */
-async function timed(
-  calls: number,
-  inFlight: number,
-  work: () => Promise<void>,
-  rounds = 7,
-): Promise<number> {
+async function timed(calls: number, inFlight: number, work: () => Promise<void>, rounds = 7): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();

@@ -43,7 +43,8 @@ export class Deciding implements Approvals {
     if (!decided.decided) return decided;
     this.#asking.get(id)?.abort();
     const { approval } = decided;
-    if (approval.state === "approved" && parts.tools.find(approval.tool, approval.action)?.detached === true) runDetached(approval);
+    if (approval.state === "approved" && parts.tools.find(approval.tool, approval.action)?.detached === true)
+      runDetached(approval);
     return decided;
   }
 
@@ -53,9 +54,21 @@ export class Deciding implements Approvals {
     if (approval === undefined || (by.tenant !== undefined && by.tenant !== approval.principal.tenant)) {
       return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
     }
-    if (approval.state === "expired") return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };
-    const ruled = await book.rule(approval, { as: "withdrawn", by: by.user, via: by.via ?? `user:${by.user}`, reason: reason === undefined ? undefined : this.#options.parts.redactor.redact(reason) });
-    if (!ruled.won) return { decided: false, code: "approval_decided", message: `The approval \`${id}\` is ${ruled.approval.state} already.`, approval: ruled.approval };
+    if (approval.state === "expired")
+      return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };
+    const ruled = await book.rule(approval, {
+      as: "withdrawn",
+      by: by.user,
+      via: by.via ?? `user:${by.user}`,
+      reason: reason === undefined ? undefined : this.#options.parts.redactor.redact(reason),
+    });
+    if (!ruled.won)
+      return {
+        decided: false,
+        code: "approval_decided",
+        message: `The approval \`${id}\` is ${ruled.approval.state} already.`,
+        approval: ruled.approval,
+      };
     this.#asking.get(id)?.abort();
     return { decided: true, approval: ruled.approval };
   }
@@ -69,11 +82,20 @@ export class Deciding implements Approvals {
     const shown = structuredClone(approval); // the approver's own copy: changing it changes nothing (case 80)
     const asked = Promise.resolve()
       .then(() => approver.ask(shown, controller.signal))
-      .then((answer): Answer => (isWellFormed(answer) ? answer : { decision: "denied", reason: "the approver answered nothing that is a decision" }))
+      .then(
+        (answer): Answer =>
+          isWellFormed(answer)
+            ? answer
+            : { decision: "denied", reason: "the approver answered nothing that is a decision" },
+      )
       .catch((error: unknown): Answer => ({ decision: "denied", reason: `the approver failed: ${messageOf(error)}` }));
     asked
       .then((answer) => this.#answer(approval.id, answer, approver.name))
-      .catch((error: unknown) => parts.log(`The answer of \`${approver.name}\` to \`${approval.id}\` could not be recorded: ${messageOf(error)}`))
+      .catch((error: unknown) =>
+        parts.log(
+          `The answer of \`${approver.name}\` to \`${approval.id}\` could not be recorded: ${messageOf(error)}`,
+        ),
+      )
       .finally(() => this.#asking.delete(approval.id));
   }
 
@@ -86,7 +108,7 @@ export class Deciding implements Approvals {
       ...(reason !== undefined && { reason }),
       ...(answer.decision === "modified" && { arguments: answer.arguments }),
     });
-    if (!decided.decided && decided.code !== "approval_decided") this.#options.parts.log(`The answer of \`${name}\` to \`${id}\` was not taken: ${decided.message}`);
+    if (!decided.decided && decided.code !== "approval_decided")
+      this.#options.parts.log(`The answer of \`${name}\` to \`${id}\` was not taken: ${decided.message}`);
   }
 }
-

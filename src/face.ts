@@ -3,6 +3,8 @@
  *
  * Invariant: every way to run a tool here ends in `invoke()`; nothing here runs a tool by itself.
  */
+
+import type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
 import type { AuditLog } from "./audit/log.ts";
 import type { Autonomy, Principal } from "./calls/call.ts";
 import type { CallEvent } from "./calls/event.ts";
@@ -10,10 +12,9 @@ import type { Json, JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
-import type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
 import type { Controls } from "./policy/controls.ts";
-import type { Explanation } from "./resume.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
+import type { Explanation } from "./resume.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
@@ -52,7 +53,13 @@ export interface RuntimeSession extends AsyncDisposable {
   readonly limits: Limits;
   readonly callCount: number;
   readonly trace: readonly TraceLine[];
-  invoke(request: CallRequest, context?: Pick<CallContext, "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress">): Promise<ToolOutcome>;
+  invoke(
+    request: CallRequest,
+    context?: Pick<
+      CallContext,
+      "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress"
+    >,
+  ): Promise<ToolOutcome>;
   close(): Promise<void>;
 }
 
@@ -73,7 +80,12 @@ export interface Calls {
 
 export type Settled =
   | { readonly settled: true; readonly call: CallRecord }
-  | { readonly settled: false; readonly why: "call_unknown" | "not_unknown"; readonly message: string; readonly call?: CallRecord };
+  | {
+      readonly settled: false;
+      readonly why: "call_unknown" | "not_unknown";
+      readonly message: string;
+      readonly call?: CallRecord;
+    };
 
 export interface LedgerFace {
   /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
@@ -86,7 +98,11 @@ export interface Health {
   readonly status: "ok" | "broken";
   readonly problem?: string;
   readonly tools: number;
-  readonly servers: readonly { readonly name: string; readonly status: "connected" | "connecting" | "disconnected"; readonly problem?: string }[];
+  readonly servers: readonly {
+    readonly name: string;
+    readonly status: "connected" | "connecting" | "disconnected";
+    readonly problem?: string;
+  }[];
 }
 
 export interface Runtime extends AsyncDisposable {
@@ -104,7 +120,16 @@ export interface Runtime extends AsyncDisposable {
   /** Every moment from now on, until disposed. */
   watch(watcher: (event: CallEvent) => void): Disposable;
   /** Records something that is nobody's call: an operator's act, a server that came or went. */
-  note(type: string, summary: string, more?: { readonly by?: string; readonly tenant?: string; readonly outcome?: "success" | "failure" | "info"; readonly data?: Json }): Promise<void>;
+  note(
+    type: string,
+    summary: string,
+    more?: {
+      readonly by?: string;
+      readonly tenant?: string;
+      readonly outcome?: "success" | "failure" | "info";
+      readonly data?: Json;
+    },
+  ): Promise<void>;
   readonly approvals: Approvals;
   readonly calls: Calls;
   readonly ledger: LedgerFace;

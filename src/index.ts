@@ -3,16 +3,15 @@
  *
  * @packageDocumentation
  */
-export type { PosternConfig } from "./config/define-config.ts";
-export { defineConfig } from "./config/define-config.ts";
+
 export type { Answer, Approver } from "./approvals/approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approvals/approver.ts";
 export type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
 export { decisionProblems } from "./approvals/decision.ts";
 export type { AuditEvent, AuditFilter, AuditLog, Verification } from "./audit/log.ts";
 export { verifyExport } from "./audit/verify.ts";
-export { CallRefused } from "./calls/call-refused.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./calls/call.ts";
+export { CallRefused } from "./calls/call-refused.ts";
 export type { Clock } from "./calls/clock.ts";
 export { SystemClock } from "./calls/clock.ts";
 export type { CallEvent, Reason } from "./calls/event.ts";
@@ -24,6 +23,8 @@ export type { Refusal, RefusalCode, RefusalKind } from "./calls/refusals.ts";
 export { refusals } from "./calls/refusals.ts";
 export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
+export type { PosternConfig } from "./config/define-config.ts";
+export { defineConfig } from "./config/define-config.ts";
 export type {
   Approvals,
   CallContext,
@@ -36,7 +37,7 @@ export type {
   RuntimeSession,
   Settled,
 } from "./face.ts";
-export type { ControlChange, Controls, ControlState } from "./policy/controls.ts";
+export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
 export type { MatrixChanges } from "./policy/matrix.ts";

@@ -38,7 +38,8 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   const durationMs = parts.clock.monotonic() - arrivedAt;
   caller.session.note(call, outcome, durationMs);
   parts.announce({ moment: "left", call, outcome, durationMs });
-  if (outcome.refusal?.code === "cancelled") throw caller.signal?.reason ?? new RuntimeFault("deadline_passed", outcome.text);
+  if (outcome.refusal?.code === "cancelled")
+    throw caller.signal?.reason ?? new RuntimeFault("deadline_passed", outcome.text);
   return outcome;
 }
 

@@ -7,14 +7,7 @@ import { messageOf, RuntimeFault } from "./calls/fault.ts";
 import { ConfigProblems } from "./config/problem.ts";
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
-import type {
-  GlobalFlags,
-  Host,
-  Inside,
-  InsideNeeds,
-  Inspected,
-  StartFlags,
-} from "./doors/cli/host.ts";
+import type { GlobalFlags, Host, Inside, InsideNeeds, Inspected, StartFlags } from "./doors/cli/host.ts";
 import { type Log, silentLog } from "./doors/cli/log.ts";
 import { createProgram } from "./doors/cli/program.ts";
 import { processTerminal } from "./doors/cli/terminal.ts";
@@ -27,9 +20,7 @@ import type { Runtime } from "./face.ts";
 
 const terminal = processTerminal();
 const clock = new SystemClock();
-const version = versionOf(
-  JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")),
-);
+const version = versionOf(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")));
 /** What calls in flight get before they are aborted. */
 const drainMs = 10_000;
 
@@ -41,17 +32,11 @@ async function run(words: readonly string[]): Promise<ExitCode> {
   try {
     return await createProgram(host, version).run(words);
   } catch (error) {
-    const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some(
-      (kind) => error instanceof kind,
-    );
+    const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some((kind) => error instanceof kind);
     const isVerbose = words.includes("--verbose");
-    terminal.aside(
-      `${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`,
-    );
-    if (!expected && !isVerbose)
-      terminal.aside("This should not happen; `--verbose` shows where it did.\n");
-    const isTyping =
-      error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
+    terminal.aside(`${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`);
+    if (!expected && !isVerbose) terminal.aside("This should not happen; `--verbose` shows where it did.\n");
+    const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
     return isTyping ? exitCodes.usage : exitCodes.failed;
   }
 }
@@ -93,13 +78,12 @@ interface Wired {
 }
 
 async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<Wired> {
-  const [{ createRuntime }, { openCredentials }, { createHttpDoor }, { createMcpDoor }] =
-    await Promise.all([
-      import("./runtime.ts"),
-      import("./doors/credentials.ts"),
-      import("./doors/http/http-door.ts"),
-      import("./doors/mcp/mcp-door.ts"),
-    ]);
+  const [{ createRuntime }, { openCredentials }, { createHttpDoor }, { createMcpDoor }] = await Promise.all([
+    import("./runtime.ts"),
+    import("./doors/credentials.ts"),
+    import("./doors/http/http-door.ts"),
+    import("./doors/mcp/mcp-door.ts"),
+  ]);
   const credentials = await openCredentials(settings.dataFolder, {
     agentScopes: settings.agentScopes,
   });
@@ -201,8 +185,7 @@ async function listenFor(
   anyPort: boolean,
 ): Promise<Listening> {
   const { listen, loopbackHosts } = await import("./doors/http/serve.ts");
-  const on = (wanted: number): Promise<Listening> =>
-    listen({ door: wired.door, host: address, port: wanted });
+  const on = (wanted: number): Promise<Listening> => listen({ door: wired.door, host: address, port: wanted });
   const listening = await on(port).catch((error: unknown) => {
     if (anyPort && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
     throw error;
@@ -217,19 +200,16 @@ async function announce(
   { file, dataFolder: folder }: Settings,
   flags: StartFlags,
 ): Promise<void> {
-  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] =
-    await Promise.all([
-      import("./doors/cli/server-file.ts"),
-      import("./doors/cli/banner.ts"),
-      import("./doors/credentials.ts"),
-      import("./doors/http/client.ts"),
-    ]);
+  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] = await Promise.all([
+    import("./doors/cli/server-file.ts"),
+    import("./doors/cli/banner.ts"),
+    import("./doors/credentials.ts"),
+    import("./doors/http/client.ts"),
+  ]);
   writeServerFile(folder, { port, pid: process.pid, url });
   const health = runtime.health();
   if (flags.json === true && flags.stdio !== true)
-    return terminal.out(
-      `${JSON.stringify({ url, port, pid: process.pid, data: folder, ...health })}\n`,
-    );
+    return terminal.out(`${JSON.stringify({ url, port, pid: process.pid, data: folder, ...health })}\n`);
   const agent = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
   const text = await banner(
     {
@@ -274,9 +254,7 @@ async function serve(
       .then(stop, stop);
   await stopped.promise;
   removeServerFile(folder);
-  terminal.aside(
-    `Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`,
-  );
+  terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
   await wired.close();
   await listening.close(1_000);
   return exitCodes.ok;

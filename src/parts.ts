@@ -1,5 +1,5 @@
-import type { Announce } from "./calls/event.ts";
 import type { ToolCall } from "./calls/call.ts";
+import type { Announce } from "./calls/event.ts";
 import type { ExecuteParts } from "./executors/execute.ts";
 import type { Executor } from "./executors/executor.ts";
 import type { SettleParts } from "./executors/settle.ts";
@@ -11,7 +11,15 @@ import type { OnceParts } from "./gates/once.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
 
 /** All that the path needs; each step asks for its own few in its signature. */
-export interface Parts extends LookupParts, ArgumentParts, VerdictParts, OnceParts, ApprovalParts, ClaimParts, ExecuteParts, SettleParts {
+export interface Parts
+  extends LookupParts,
+    ArgumentParts,
+    VerdictParts,
+    OnceParts,
+    ApprovalParts,
+    ClaimParts,
+    ExecuteParts,
+    SettleParts {
   readonly executor: Executor;
   readonly announce: Announce;
   readonly log: (problem: string, call?: ToolCall) => void;

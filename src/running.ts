@@ -19,9 +19,9 @@ import { invoke } from "./invoke.ts";
 import { settleUnknown } from "./ledger/settlement.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
-import { type Explanation, explain, resume } from "./resume.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
+import { type Explanation, explain, resume } from "./resume.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
@@ -44,7 +44,10 @@ export interface RunningOptions {
   readonly closing: AsyncDisposableStack;
 }
 
-type PerCall = Pick<CallContext, "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress">;
+type PerCall = Pick<
+  CallContext,
+  "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress"
+>;
 
 const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
@@ -75,7 +78,10 @@ export class RunningRuntime implements Runtime {
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({ parts, store, approver, separateUser, arrive: () => this.#arrive(), runDetached });
     this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: async (id) => store.call({ key: id }) };
-    this.ledger = { settle: (id, word, reason, by) => this.#settle(id, word, reason, by), reconcile: (id) => this.#reconcile(id) };
+    this.ledger = {
+      settle: (id, word, reason, by) => this.#settle(id, word, reason, by),
+      reconcile: (id) => this.#reconcile(id),
+    };
   }
 
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
@@ -129,22 +135,45 @@ export class RunningRuntime implements Runtime {
 
   offered(principal?: Principal): readonly Action[] {
     const actions = this.tools.actions();
-    return principal === undefined ? actions : actions.filter(({ facts }) => this.#parts.policy.offers(principal, facts));
+    return principal === undefined
+      ? actions
+      : actions.filter(({ facts }) => this.#parts.policy.offers(principal, facts));
   }
 
   watch(watcher: Watcher): Disposable {
     return this.#options.stream.watch(watcher);
   }
 
-  async note(type: string, summary: string, more: Partial<Pick<NotedEvent, "by" | "tenant" | "outcome" | "data">> = {}): Promise<void> {
-    const event: NotedEvent = { moment: "noted", at: this.#parts.clock.now(), type, summary, traceId: newTraceId(), outcome: "info", ...more };
+  async note(
+    type: string,
+    summary: string,
+    more: Partial<Pick<NotedEvent, "by" | "tenant" | "outcome" | "data">> = {},
+  ): Promise<void> {
+    const event: NotedEvent = {
+      moment: "noted",
+      at: this.#parts.clock.now(),
+      type,
+      summary,
+      traceId: newTraceId(),
+      outcome: "info",
+      ...more,
+    };
     await this.#options.store.commit({ write: "note", event }, "committed");
   }
 
   health(): Health {
     const { broken } = this.#options.store;
-    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem }) => ({ name, status, ...(problem !== undefined && { problem }) }));
-    return { status: broken === undefined ? "ok" : "broken", ...(broken !== undefined && { problem: broken.message }), tools: this.tools.names().length, servers };
+    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem }) => ({
+      name,
+      status,
+      ...(problem !== undefined && { problem }),
+    }));
+    return {
+      status: broken === undefined ? "ok" : "broken",
+      ...(broken !== undefined && { problem: broken.message }),
+      tools: this.tools.names().length,
+      servers,
+    };
   }
 
   /** Every moment comes by here: `arrived` and `left` are how many calls are in flight. */
@@ -176,7 +205,12 @@ export class RunningRuntime implements Runtime {
   }
 
   /** A tool's call of another tool: its parent's authority, budget and caller; its own place in the parent as key (D23). */
-  async child(parent: ToolCall & { readonly key: string }, position: number, request: CallRequest, caller: Caller): Promise<ToolOutcome> {
+  async child(
+    parent: ToolCall & { readonly key: string },
+    position: number,
+    request: CallRequest,
+    caller: Caller,
+  ): Promise<ToolOutcome> {
     const call = this.#toCall(request, parent.authority, `${parent.key}/${position}`, parent.id);
     return invoke(call, caller, this.#parts);
   }
@@ -189,11 +223,29 @@ export class RunningRuntime implements Runtime {
     return invoke(call, this.#caller(session, per), this.#parts);
   }
 
-  #toCall(request: CallRequest, authority: Authority, idempotencyKey: string | undefined, parentId: string | undefined): ToolCall {
+  #toCall(
+    request: CallRequest,
+    authority: Authority,
+    idempotencyKey: string | undefined,
+    parentId: string | undefined,
+  ): ToolCall {
     const { tool, action = "default", arguments: given } = request;
     const { id, number, arrivedAt } = this.#arrive();
     const { arguments: own, text, digest, problem } = read(given);
-    return new Arrival({ id, number, arrivedAt, tool: nameOf(tool), action: nameOf(action), arguments: own, text, digest, problem, authority, parentId, idempotencyKey });
+    return new Arrival({
+      id,
+      number,
+      arrivedAt,
+      tool: nameOf(tool),
+      action: nameOf(action),
+      arguments: own,
+      text,
+      digest,
+      problem,
+      authority,
+      parentId,
+      idempotencyKey,
+    });
   }
 
   #arrive(): Pick<ToolCall, "id" | "number" | "arrivedAt"> {
@@ -237,9 +289,25 @@ export class RunningRuntime implements Runtime {
     const record = await this.#unknown(id);
     if (!("key" in record)) return record;
     const found = await askTool(record, this.#parts);
-    if (found.found === "unknown") return { settled: false, why: "not_unknown", message: `The call stays unknown: ${found.problem ?? "the tool could not tell"}.`, call: record };
-    const reason = found.found === "failed" ? (found.reason ?? "the tool found that it did not happen") : "the tool found that it happened";
-    const { won, call } = await settleUnknown(this.#options.store, this.#parts.clock, record, found.found, `tool:${record.call.tool}`, this.#parts.redactor.redact(reason));
+    if (found.found === "unknown")
+      return {
+        settled: false,
+        why: "not_unknown",
+        message: `The call stays unknown: ${found.problem ?? "the tool could not tell"}.`,
+        call: record,
+      };
+    const reason =
+      found.found === "failed"
+        ? (found.reason ?? "the tool found that it did not happen")
+        : "the tool found that it happened";
+    const { won, call } = await settleUnknown(
+      this.#options.store,
+      this.#parts.clock,
+      record,
+      found.found,
+      `tool:${record.call.tool}`,
+      this.#parts.redactor.redact(reason),
+    );
     return won ? { settled: true, call } : notUnknown(call);
   }
 
@@ -254,7 +322,9 @@ export class RunningRuntime implements Runtime {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#idle = resolve;
     const cancel = this.#parts.clock.in(graceMs, () => {
-      this.#parts.log(`${this.#inFlight} calls were still running after ${graceMs} ms; they will be unknown at the next start.`);
+      this.#parts.log(
+        `${this.#inFlight} calls were still running after ${graceMs} ms; they will be unknown at the next start.`,
+      );
       resolve();
     });
     await promise;
@@ -263,5 +333,10 @@ export class RunningRuntime implements Runtime {
 }
 
 function notUnknown(call: CallRecord): Settled {
-  return { settled: false, why: "not_unknown", message: `The call \`${call.key}\` is ${call.state}; only an unknown one can be settled.`, call };
+  return {
+    settled: false,
+    why: "not_unknown",
+    message: `The call \`${call.key}\` is ${call.state}; only an unknown one can be settled.`,
+    call,
+  };
 }

@@ -31,8 +31,8 @@ import type { Spell, Store } from "./stores/store.ts";
 import type { AnyTool } from "./tools/kinds.ts";
 import { Registry } from "./tools/registry.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
-import type { Servers } from "./tools/upstream/servers.ts";
 import type { ServerConfig } from "./tools/upstream/server-config.ts";
+import type { Servers } from "./tools/upstream/servers.ts";
 import { type Hooks, hooksWatcher } from "./watchers/hooks.ts";
 import { createStream } from "./watchers/stream.ts";
 
@@ -79,24 +79,65 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const closing = new AsyncDisposableStack();
   try {
     const redactor = options.redactor ?? createRedactor();
-    const store = closing.use(await openStore(options.store ?? "sqlite::memory:", clock, spellWith((text) => redactor.redact(text)), log));
+    const store = closing.use(
+      await openStore(
+        options.store ?? "sqlite::memory:",
+        clock,
+        spellWith((text) => redactor.redact(text)),
+        log,
+      ),
+    );
     await recover(store, clock);
     const signer = folder === undefined ? createSigner() : await loadSigner(folder);
-    const audit = closing.use(await openAuditLog({ store, clock, signer, log, ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }) }));
+    const audit = closing.use(
+      await openAuditLog({
+        store,
+        clock,
+        signer,
+        log,
+        ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
+      }),
+    );
     const stream = createStream(log);
     if (options.hooks !== undefined) stream.watch(hooksWatcher(options.hooks));
-    closing.use(store.follow((entries) => {
-      for (const { event } of entries) if (event !== undefined) stream.announce(event);
-    }));
-    const controls = await openControls({ store, clock, ...(options.autonomy !== undefined && { autonomy: options.autonomy }), log });
+    closing.use(
+      store.follow((entries) => {
+        for (const { event } of entries) if (event !== undefined) stream.announce(event);
+      }),
+    );
+    const controls = await openControls({
+      store,
+      clock,
+      ...(options.autonomy !== undefined && { autonomy: options.autonomy }),
+      log,
+    });
     const tools = closing.use(new Registry({ clock, switches: () => controls.state }));
-    const artifacts: ArtifactStore = folder === undefined ? memoryArtifacts() : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock });
+    const artifacts: ArtifactStore =
+      folder === undefined
+        ? memoryArtifacts()
+        : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock });
     const { policy: given } = options;
-    const policy = given !== undefined && "decide" in given ? given : createPolicy({ ...(options.limits?.maxRiskUnapproved !== undefined && { maxRiskUnapproved: options.limits.maxRiskUnapproved }), ...given });
-    const book = closing.use(new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, policyVersion: policy.version, log }));
+    const policy =
+      given !== undefined && "decide" in given
+        ? given
+        : createPolicy({
+            ...(options.limits?.maxRiskUnapproved !== undefined && {
+              maxRiskUnapproved: options.limits.maxRiskUnapproved,
+            }),
+            ...given,
+          });
+    const book = closing.use(
+      new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, policyVersion: policy.version, log }),
+    );
     await book.watchOpen();
     const parts: Parts & { readonly tools: Registry } = {
-      tools, controls, artifacts, redactor, book, clock, log,
+      tools,
+      controls,
+      artifacts,
+      redactor,
+      book,
+      clock,
+      log,
       policy,
       ledger: new Ledger(store, clock, policy.version, options.durability === "strict" ? "synced" : "committed"),
       secrets: options.secrets ?? environmentSecrets({ redactor }),
@@ -109,7 +150,19 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const limits = checkedLimits({ ...directLimits, ...options.limits });
     const { approver, separateUser = false } = options.approvals ?? {};
     const patience = options.approvals?.patience ?? (approver === undefined ? "deny" : "wait");
-    const running = new RunningRuntime({ parts, controls, store, audit, tools, stream, limits, patience, approver, separateUser, closing });
+    const running = new RunningRuntime({
+      parts,
+      controls,
+      store,
+      audit,
+      tools,
+      stream,
+      limits,
+      patience,
+      approver,
+      separateUser,
+      closing,
+    });
     register(options.tools ?? [], tools);
     await tools.ready(); // a schema that cannot be used is said now, not at the first call
     if (options.servers !== undefined) running.serve(await connect(options.servers, running, parts));
@@ -128,7 +181,11 @@ function register(given: readonly AnyTool[] | Toolbox, registry: Registry): void
 }
 
 /** The SDK is loaded only where a server is configured. */
-async function connect(servers: Readonly<Record<string, ServerConfig>>, running: RunningRuntime, parts: Parts & { readonly tools: Registry }): Promise<Servers> {
+async function connect(
+  servers: Readonly<Record<string, ServerConfig>>,
+  running: RunningRuntime,
+  parts: Parts & { readonly tools: Registry },
+): Promise<Servers> {
   const { connectServers } = await import("./tools/upstream/servers.ts");
   return connectServers(servers, {
     registry: parts.tools,
@@ -138,11 +195,20 @@ async function connect(servers: Readonly<Record<string, ServerConfig>>, running:
   });
 }
 
-async function openStore(store: string | Store, clock: Clock, spell: Spell, log: (problem: string) => void): Promise<Store> {
+async function openStore(
+  store: string | Store,
+  clock: Clock,
+  spell: Spell,
+  log: (problem: string) => void,
+): Promise<Store> {
   if (typeof store !== "string") return store;
   if (store === "memory") return new MapStore({ clock, spell });
-  if (store.startsWith("sqlite:")) return openSqliteStore({ location: store.slice("sqlite:".length), clock, spell, log });
-  throw new RuntimeFault("store_unknown", `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`);
+  if (store.startsWith("sqlite:"))
+    return openSqliteStore({ location: store.slice("sqlite:".length), clock, spell, log });
+  throw new RuntimeFault(
+    "store_unknown",
+    `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
+  );
 }
 
 function logNothing(): void {}

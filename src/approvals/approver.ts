@@ -30,13 +30,19 @@ export function policyApprover(upTo: Risk): Approver {
     name: "policy",
     async ask({ risk }) {
       const fits = rankOf(risk) <= rankOf(upTo);
-      return { decision: fits ? "approved" : "denied", by: "policy", reason: `risk ${risk} is ${fits ? "within" : "above"} ${upTo}` };
+      return {
+        decision: fits ? "approved" : "denied",
+        by: "policy",
+        reason: `risk ${risk} is ${fits ? "within" : "above"} ${upTo}`,
+      };
     },
   };
 }
 
 /** A bare callback as approver (case 86). */
-export function callbackApprover(decide: (request: ApprovalRecord, signal: AbortSignal) => Answer | boolean | Promise<Answer | boolean>): Approver {
+export function callbackApprover(
+  decide: (request: ApprovalRecord, signal: AbortSignal) => Answer | boolean | Promise<Answer | boolean>,
+): Approver {
   return {
     name: "callback",
     async ask(request, signal) {

@@ -13,12 +13,34 @@ export interface Bound extends Pick<ToolCall, "tool" | "action" | "digest"> {
 /** SHA-256 over RFC 8785 bytes; the exact arguments are in it by their own digest, over their own RFC 8785 bytes. */
 export function bind({ tool, action, digest, authority, key, found }: Bound, expiresAt: number): string {
   const { tenant, agent, user = "" } = authority.principal;
-  return digestOf({ action, agent, arguments: digest, definition: found.definition, expires_at: expiresAt, key, tenant, tool, user });
+  return digestOf({
+    action,
+    agent,
+    arguments: digest,
+    definition: found.definition,
+    expires_at: expiresAt,
+    key,
+    tenant,
+    tool,
+    user,
+  });
 }
 
 /** Whether it is bound to what it shows itself: a record whose display was changed is bound to nothing any more. */
-export function isBoundAsShown({ tool, action, principal, key, definition, arguments: shown, binding, expiresAt }: ApprovalRecord): boolean {
-  return binding === bind({ tool, action, digest: digestOf(shown), authority: { principal }, key, found: { definition } }, expiresAt);
+export function isBoundAsShown({
+  tool,
+  action,
+  principal,
+  key,
+  definition,
+  arguments: shown,
+  binding,
+  expiresAt,
+}: ApprovalRecord): boolean {
+  return (
+    binding ===
+    bind({ tool, action, digest: digestOf(shown), authority: { principal }, key, found: { definition } }, expiresAt)
+  );
 }
 
 /** A preview is stored with its digest: what was shown can be compared with what would be shown now. */

@@ -8,7 +8,7 @@
 import { Arrival } from "../calls/arrival.ts";
 import type { Risk, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import { refuse, outcomeOf } from "../calls/ending.ts";
+import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
@@ -27,10 +27,20 @@ export interface Question extends ToolCall {
   readonly risk: Risk;
   readonly weighing: Weighing;
   readonly suggestion: { readonly summary?: string } | undefined;
-  readonly found: { readonly definition: string; readonly idempotent: boolean; readonly approvalTtlMs: number | undefined };
+  readonly found: {
+    readonly definition: string;
+    readonly idempotent: boolean;
+    readonly approvalTtlMs: number | undefined;
+  };
 }
 
-export type Asked = { readonly asked: ApprovalRecord } | { readonly asked: undefined; readonly prior: CallRecord | undefined; readonly approval: ApprovalRecord | undefined };
+export type Asked =
+  | { readonly asked: ApprovalRecord }
+  | {
+      readonly asked: undefined;
+      readonly prior: CallRecord | undefined;
+      readonly approval: ApprovalRecord | undefined;
+    };
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
 export interface Ruling {
@@ -39,7 +49,14 @@ export interface Ruling {
   readonly via: string;
   readonly reason?: string | undefined;
   /** With `modified`: what runs instead, and its binding, made by the gates that weighed it. */
-  readonly edited?: { readonly arguments: JsonObject; readonly binding: string; readonly risk: Risk; readonly why: Weighing["reasons"] } | undefined;
+  readonly edited?:
+    | {
+        readonly arguments: JsonObject;
+        readonly binding: string;
+        readonly risk: Risk;
+        readonly why: Weighing["reasons"];
+      }
+    | undefined;
 }
 
 export interface BookOptions {
@@ -82,7 +99,9 @@ export class Book implements Disposable {
     const expiresAt = at + (found.approvalTtlMs ?? this.#ttlMs);
     const approval = this.#request(question, preview, at, expiresAt);
     const record: CallRecord = {
-      key, match, risk,
+      key,
+      match,
+      risk,
       call: question,
       state: "held",
       definition: found.definition,
@@ -103,14 +122,23 @@ export class Book implements Disposable {
       return { asked: approval };
     }
     const first = committed.call?.approvalId;
-    return { asked: undefined, prior: committed.call, approval: first === undefined ? undefined : await this.get(first) };
+    return {
+      asked: undefined,
+      prior: committed.call,
+      approval: first === undefined ? undefined : await this.get(first),
+    };
   }
 
   #request(question: Question, preview: Preview | undefined, requestedAt: number, expiresAt: number): ApprovalRecord {
     const { key, tool, action, authority, risk, weighing, suggestion, found } = question;
     return {
       id: newId("apr"),
-      key, tool, action, risk, requestedAt, expiresAt,
+      key,
+      tool,
+      action,
+      risk,
+      requestedAt,
+      expiresAt,
       state: "pending",
       principal: authority.principal,
       runId: authority.runId,
@@ -135,29 +163,59 @@ export class Book implements Disposable {
   /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
   async recorded(approval: ApprovalRecord, arrival: Pick<ToolCall, "id" | "number" | "arrivedAt">): Promise<ToolCall> {
     const record = await this.#store.call({ key: approval.key });
-    if (record === undefined) throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
+    if (record === undefined)
+      throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
     const { id, number, arrivedAt } = arrival;
     const text = canonical(approval.arguments);
-    return new Arrival({ ...record.call, id, number, arrivedAt, arguments: approval.arguments, text, digest: sha256(text), resumes: approval.key });
+    return new Arrival({
+      ...record.call,
+      id,
+      number,
+      arrivedAt,
+      arguments: approval.arguments,
+      text,
+      digest: sha256(text),
+      resumes: approval.key,
+    });
   }
 
   /** One decision wins; whoever comes later gets the record that won. */
-  async rule(approval: ApprovalRecord, ruling: Ruling): Promise<{ readonly won: boolean; readonly approval: ApprovalRecord }> {
+  async rule(
+    approval: ApprovalRecord,
+    ruling: Ruling,
+  ): Promise<{ readonly won: boolean; readonly approval: ApprovalRecord }> {
     const at = this.#clock.now();
     const { as, by, via, reason, edited } = ruling;
     const state = as === "modified" ? "approved" : as;
     const { preview: _shown, previewDigest: _digest, ...unseen } = approval; // an edit was not what the preview showed
     const next: ApprovalRecord = {
-      ...(edited === undefined ? approval : { ...unseen, arguments: edited.arguments, binding: edited.binding, risk: edited.risk, why: edited.why }),
+      ...(edited === undefined
+        ? approval
+        : { ...unseen, arguments: edited.arguments, binding: edited.binding, risk: edited.risk, why: edited.why }),
       state,
       decision: { as, by, via, at, ...(reason !== undefined && { reason }) },
     };
     const record = await this.#store.call({ key: approval.key });
-    if (record === undefined) throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
+    if (record === undefined)
+      throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
     const { call } = record;
-    const event = { moment: "decided", at, call, approvalId: approval.id, as, by, risk: next.risk, policyVersion: this.#policyVersion, ...(reason !== undefined && { reason }) } as const;
-    const denied = as === "denied" || as === "skipped" ? deniedOutcome(call.id, as, by, reason, approval.id) : undefined;
-    const committed = await this.#store.commit({ write: "decide", approval: next, ...(denied !== undefined && { denied }), event }, "synced");
+    const event = {
+      moment: "decided",
+      at,
+      call,
+      approvalId: approval.id,
+      as,
+      by,
+      risk: next.risk,
+      policyVersion: this.#policyVersion,
+      ...(reason !== undefined && { reason }),
+    } as const;
+    const denied =
+      as === "denied" || as === "skipped" ? deniedOutcome(call.id, as, by, reason, approval.id) : undefined;
+    const committed = await this.#store.commit(
+      { write: "decide", approval: next, ...(denied !== undefined && { denied }), event },
+      "synced",
+    );
     if (!committed.won) return { won: false, approval: committed.approval ?? approval };
     this.#sweeps.get(approval.id)?.();
     this.#sweeps.delete(approval.id);
@@ -185,16 +243,29 @@ export class Book implements Disposable {
   #sweepLater(approval: ApprovalRecord): void {
     const expire = (): void => {
       this.#sweeps.delete(approval.id);
-      this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "nobody decided in time" }).catch((error: unknown) => {
-        this.#log(`The expiry of \`${approval.id}\` could not be written: ${messageOf(error)}. It counts as expired all the same.`);
-      });
+      this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "nobody decided in time" }).catch(
+        (error: unknown) => {
+          this.#log(
+            `The expiry of \`${approval.id}\` could not be written: ${messageOf(error)}. It counts as expired all the same.`,
+          );
+        },
+      );
     };
     this.#sweeps.set(approval.id, this.#clock.in(Math.max(0, approval.expiresAt - this.#clock.now()), expire, false));
   }
 }
 
-function deniedOutcome(callId: string, as: "denied" | "skipped", by: string, reason: string | undefined, approvalId: string): ToolOutcome {
+function deniedOutcome(
+  callId: string,
+  as: "denied" | "skipped",
+  by: string,
+  reason: string | undefined,
+  approvalId: string,
+): ToolOutcome {
   const why = reason === undefined ? "" : ` Reason: ${reason}`;
-  const said = as === "denied" ? `A person (${by}) denied this call; it was not run.${why}` : `Skipped by ${by}: continue without it.${why}`;
+  const said =
+    as === "denied"
+      ? `A person (${by}) denied this call; it was not run.${why}`
+      : `Skipped by ${by}: continue without it.${why}`;
   return { ...outcomeOf(callId, refuse(`approval_${as}`, said)), approvalId };
 }

@@ -21,7 +21,9 @@ export interface DecisionRequest {
 export const decisions: readonly DecisionRequest["decision"][] = ["approved", "denied", "skipped", "modified"];
 
 /** Whether it is one of the four, and brings arguments exactly when it must: what anybody sent is not believed to be. */
-export function isWellFormed(said: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined): boolean {
+export function isWellFormed(
+  said: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined,
+): boolean {
   const { decision, arguments: edited } = said ?? {};
   return decisions.some((one) => one === decision) && (decision === "modified") === (edited !== undefined);
 }
@@ -38,4 +40,10 @@ export const decisionProblems = {
 
 export type Decided =
   | { readonly decided: true; readonly approval: ApprovalRecord }
-  | { readonly decided: false; readonly code: keyof typeof decisionProblems; readonly message: string; readonly approval?: ApprovalRecord; readonly refusal?: Refusal };
+  | {
+      readonly decided: false;
+      readonly code: keyof typeof decisionProblems;
+      readonly message: string;
+      readonly approval?: ApprovalRecord;
+      readonly refusal?: Refusal;
+    };

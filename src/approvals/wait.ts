@@ -30,7 +30,11 @@ export class Waiting implements Disposable {
     if (signal?.aborted === true) return "cancelled";
     if (this.#stopped) return "timed_out";
     const leftMs = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.#clock.monotonic();
-    const waitMs = Math.min(session.limits.approvalWaitMs, caller.approvalWaitMs ?? Number.POSITIVE_INFINITY, session.remainingMs());
+    const waitMs = Math.min(
+      session.limits.approvalWaitMs,
+      caller.approvalWaitMs ?? Number.POSITIVE_INFINITY,
+      session.remainingMs(),
+    );
     const { promise, resolve } = Promise.withResolvers<Answered>();
     const decided = (): void => resolve("decided");
     const cancelled = (): void => resolve("cancelled");

@@ -95,8 +95,6 @@ describe("the anchor file", () => {
     await using log = await open(join(folder, "missing", "anchors"));
     await noteSome(store, 1);
     expect(await log.checkpoint()).toContain("postern/");
-    expect(problems).toEqual([
-      expect.stringContaining("The anchor file could not be written: ENOENT"),
-    ]);
+    expect(problems).toEqual([expect.stringContaining("The anchor file could not be written: ENOENT")]);
   });
 });

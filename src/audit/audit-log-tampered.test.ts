@@ -55,15 +55,10 @@ describe("a log that was tampered with", () => {
     const cut = aLogStore(clock);
     const id = "0000000000000006";
     const body = (await store.documents.get("checkpoint", id))?.body ?? null;
-    await cut.commit(
-      { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
-      "committed",
-    );
+    await cut.commit({ write: "document", kind: "checkpoint", id, body, expectedVersion: 0 }, "committed");
     await noteSome(cut, 4);
     await using log = await open(cut);
-    expect(problems).toEqual([
-      expect.stringContaining("was cut off: its last checkpoint signs 6 entries"),
-    ]);
+    expect(problems).toEqual([expect.stringContaining("was cut off: its last checkpoint signs 6 entries")]);
     expect(await log.verify()).toMatchObject({ intact: false, firstBroken: 4 });
     await noteSome(cut, 2);
     expect(await log.verify()).toMatchObject({ intact: false });
@@ -74,9 +69,7 @@ describe("a log that was tampered with", () => {
   it("is followed from its first entry when its last one has another number", async () => {
     await noteSome(store, 6);
     await (await open())[Symbol.asyncDispose]();
-    const events = changedEvents(store, (entry) =>
-      entry.seq === 5 ? { ...entry, seq: 6 } : entry,
-    );
+    const events = changedEvents(store, (entry) => (entry.seq === 5 ? { ...entry, seq: 6 } : entry));
     await using log = await open(bent(store, { events }));
     expect(problems).toEqual([expect.stringContaining("was cut off")]);
     expect(log.size).toBe(5);

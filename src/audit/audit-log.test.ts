@@ -20,8 +20,7 @@ beforeEach(() => {
 
 const open = (over: Store = store) =>
   openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem) });
-const signedSizes = async (): Promise<readonly number[]> =>
-  (await store.documents.list("checkpoint", "")).map(Number);
+const signedSizes = async (): Promise<readonly number[]> => (await store.documents.list("checkpoint", "")).map(Number);
 describe("a log that follows its store", () => {
   it("has every committed entry in its tree, and verifies", async () => {
     await noteSome(store, 3);
@@ -184,9 +183,7 @@ describe("a checkpoint", () => {
     let full = true;
     const small = bent(store, {
       commit: (write, durability) =>
-        full && write.write === "document"
-          ? Promise.reject(new Error("disk full"))
-          : store.commit(write, durability),
+        full && write.write === "document" ? Promise.reject(new Error("disk full")) : store.commit(write, durability),
     });
     await using log = await open(small);
     await noteSome(store, 2);

@@ -60,13 +60,7 @@ export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">
 };
 
 /** Ends of calls that were attempted: verdict, reasons and request stand in `tool_call.attempted`. */
-export const attemptedEnds: ReadonlySet<EndName> = new Set([
-  "succeeded",
-  "failed",
-  "unknown",
-  "suspended",
-  "settled",
-]);
+export const attemptedEnds: ReadonlySet<EndName> = new Set(["succeeded", "failed", "unknown", "suspended", "settled"]);
 
 const endSummaries: Readonly<Record<EndName, string>> = {
   succeeded: "succeeded",
@@ -90,7 +84,5 @@ export function stageOf(as: EndName, code?: RefusalCode): string {
 }
 
 export function endSummary(name: string, as: EndName, code?: RefusalCode): string {
-  return code === undefined
-    ? `${name} ${endSummaries[as]}`
-    : `${name} ${endSummaries[as]}: ${code}`;
+  return code === undefined ? `${name} ${endSummaries[as]}` : `${name} ${endSummaries[as]}: ${code}`;
 }

@@ -24,8 +24,7 @@ const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =
   ...more,
 });
 const spell = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
-const read = (event: DurableEvent): Record<string, Json> =>
-  JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
+const read = (event: DurableEvent): Record<string, Json> => JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
 const ended = (
   as: keyof typeof endWords,
   more: Partial<Extract<DurableEvent, { moment: "ended" }>> = {},
@@ -62,9 +61,7 @@ describe("an event as it is kept", () => {
 
   it("names what was asked of a person, and until when", () => {
     const call = aCall();
-    expect(
-      read({ moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 958 }),
-    ).toEqual({
+    expect(read({ moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 958 })).toEqual({
       action: "default",
       data: { expires_at: "2026-11-20T12:30:16.000Z" },
       outcome: "info",
@@ -92,29 +89,26 @@ describe("an event as it is kept", () => {
     ["skipped", "info"],
     ["expired", "info"],
     ["withdrawn", "info"],
-  ] as const)(
-    "says gate.%s with outcome %s, at stage gate, and who decided (C30)",
-    (as, outcome) => {
-      const body = read({
-        moment: "decided",
-        at,
-        call: aCall(),
-        approvalId: "apr_1",
-        as,
-        by: "ann",
-        reason: "why",
-        risk: "high",
-      });
-      expect(body).toMatchObject({
-        type: `gate.${as}`,
-        outcome,
-        stage: "gate",
-        decided_by: "ann",
-        reason: "why",
-        risk_level: "high",
-      });
-    },
-  );
+  ] as const)("says gate.%s with outcome %s, at stage gate, and who decided (C30)", (as, outcome) => {
+    const body = read({
+      moment: "decided",
+      at,
+      call: aCall(),
+      approvalId: "apr_1",
+      as,
+      by: "ann",
+      reason: "why",
+      risk: "high",
+    });
+    expect(body).toMatchObject({
+      type: `gate.${as}`,
+      outcome,
+      stage: "gate",
+      decided_by: "ann",
+      reason: "why",
+      risk_level: "high",
+    });
+  });
 
   it("names the code of a refusal and the gate it came from", () => {
     expect(read(ended("refused", { code: "scope_missing" }))).toMatchObject({
@@ -146,18 +140,13 @@ describe("an event as it is kept", () => {
 
   it("hashes structured content and other blocks beside the text", () => {
     const image = { type: "image", mediaType: "image/png", data: "AA==" } as const;
-    const hashes = [
-      {},
-      { structured: { a: 1 } },
-      { content: [image] },
-      { content: [image], structured: { a: 1 } },
-    ].map((more) => read(ended("succeeded", { outcome: outcomeOf("t", more) }))["response_hash"]);
+    const hashes = [{}, { structured: { a: 1 } }, { content: [image] }, { content: [image], structured: { a: 1 } }].map(
+      (more) => read(ended("succeeded", { outcome: outcomeOf("t", more) }))["response_hash"],
+    );
     expect(new Set(hashes).size).toBe(4);
     expect(hashes[1]).toBe(sha256('{"structured":{"a":1},"text":"t"}'));
     expect(
-      read(ended("succeeded", { outcome: outcomeOf("t", { structured: "\ud800" }) }))[
-        "response_hash"
-      ],
+      read(ended("succeeded", { outcome: outcomeOf("t", { structured: "\ud800" }) }))["response_hash"],
     ).toHaveLength(64);
   });
 

@@ -23,14 +23,11 @@ export class ExportReader {
   }
 
   read(line: string): Broken | undefined {
-    if (this.#ended)
-      return this.#recount.broken("Something follows the last line.", this.#recount.size);
+    if (this.#ended) return this.#recount.broken("Something follows the last line.", this.#recount.size);
     if (line.startsWith("{")) return this.#recount.add(line);
     if (line.startsWith("#checkpoint ")) return this.#checkpoint(line.slice(12));
     if (line.startsWith("#end ")) return this.#last(line.slice(5));
-    return this.#recount.broken(
-      `After entry ${this.#recount.size - 1} comes a line that is none of a log.`,
-    );
+    return this.#recount.broken(`After entry ${this.#recount.size - 1} comes a line that is none of a log.`);
   }
 
   end(): Verification {
@@ -57,14 +54,10 @@ export class ExportReader {
   #last(count: string): Broken | undefined {
     const { size } = this.#recount;
     if (count !== String(size)) {
-      return this.#recount.broken(
-        `The last line counts ${count.slice(0, 20)} entries; there are ${size}.`,
-      );
+      return this.#recount.broken(`The last line counts ${count.slice(0, 20)} entries; there are ${size}.`);
     }
     if (this.#lastCheckpoint !== size) {
-      return this.#recount.broken(
-        `No checkpoint signs the entries from ${this.#recount.vouched} on.`,
-      );
+      return this.#recount.broken(`No checkpoint signs the entries from ${this.#recount.vouched} on.`);
     }
     this.#ended = true;
     return undefined;

@@ -1,19 +1,7 @@
 import type { ToolCall } from "../calls/call.ts";
-import {
-  type DurableEvent,
-  endWords,
-  type NotedEvent,
-  type Weighing,
-  words,
-} from "../calls/event.ts";
+import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../calls/event.ts";
 import { type Json, maxDepth } from "../calls/json.ts";
-import {
-  attemptedEnds,
-  attemptedSummary,
-  decisionOutcomes,
-  endSummary,
-  stageOf,
-} from "./audit-words.ts";
+import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, stageOf } from "./audit-words.ts";
 import type { AuditEvent } from "./log.ts";
 import { responseHash } from "./response-hash.ts";
 import type { Timestamps } from "./timestamps.ts";
@@ -23,9 +11,7 @@ export type AuditBody = Omit<AuditEvent, "audit_id" | "seq">;
 /** Every text that came from outside passes it: known secrets masked, half surrogates replaced. */
 export type Clean = (text: string) => string;
 
-type CallFields = Required<
-  Pick<AuditBody, "action" | "principal" | "tenant" | "tool_name" | "trace_id">
-> &
+type CallFields = Required<Pick<AuditBody, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
   Pick<AuditBody, "autonomy_level">;
 type RiskFields = Required<Pick<AuditBody, "policy_version" | "risk_level">>;
 type WeighingFields = RiskFields & Required<Pick<AuditBody, "reasons" | "verdict">>;

@@ -48,9 +48,7 @@ export class Follower implements Disposable {
       if (seq === this.#tree.size) this.#tree.append(body);
     }
     if (this.#told >= this.#tree.size && !this.#reading && !this.#stuck) {
-      this.#read().then(this.#grown, (error: unknown) =>
-        this.#log("The audit log could not be read", error),
-      );
+      this.#read().then(this.#grown, (error: unknown) => this.#log("The audit log could not be read", error));
     } else this.#grown();
   }
 

@@ -19,40 +19,27 @@ const weighing: Weighing = {
   ],
   policyVersion: "p1",
 };
-const clean = (text: string): string =>
-  text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
+const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
 const spell = spellWith(clean);
 const plainly = (event: DurableEvent): string => spellPlainly(event, clean, new Timestamps());
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
-  fc.constantFrom(
-    "\ud800",
-    'a"b\\c',
-    "constructor",
-    "__proto__",
-    "hunter2-hunter2",
-    "default",
-    "\u2028",
-    "",
-  ),
+  fc.constantFrom("\ud800", 'a"b\\c', "constructor", "__proto__", "hunter2-hunter2", "default", "\u2028", ""),
 );
 /** Ids, keys and digests are of our own making: any text, but never half a surrogate pair. */
 const anyId = fc.oneof(
   anyText.filter((text) => text.isWellFormed()),
   fc.constant(aCall().id),
 );
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  fc.option(arbitrary, { nil: undefined });
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
 /** The fields that are there, as `exactOptionalPropertyTypes` wants them. */
 const present = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never; // only values left out
 
 const anyAuthority = fc
   .record({
-    principal: fc
-      .record({ tenant: anyText, agent: anyText, user: maybe(anyText), via: maybe(anyText) })
-      .map(present),
+    principal: fc.record({ tenant: anyText, agent: anyText, user: maybe(anyText), via: maybe(anyText) }).map(present),
     scopes: fc.constant([]),
     autonomy: maybe(fc.constantFrom("A0", "A2", "A4" as const)),
     runId: anyText,
@@ -95,10 +82,7 @@ const anyOutcome = fc
   .record({
     status: fc.constant("ok" as const),
     callId: fc.constant("call_1"),
-    content: fc.oneof(
-      fc.constant([]),
-      fc.constant([{ type: "image" as const, mediaType: "image/png", data: "AA==" }]),
-    ),
+    content: fc.oneof(fc.constant([]), fc.constant([{ type: "image" as const, mediaType: "image/png", data: "AA==" }])),
     text: anyText,
     structured: maybe(fc.jsonValue() as fc.Arbitrary<Json>),
     artifact: maybe(anyId),

@@ -92,8 +92,7 @@ export class Forms {
 
   #ended(event: Ended): string | undefined {
     const { call, at, as, outcome, weighing, code, approvalId, latencyMs } = event;
-    if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined)
-      return undefined;
+    if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined) return undefined;
     if (!this.#isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
     const form = this.#formOf(call);
     const end = this.#endOf(form, weighing, as, code);
@@ -106,7 +105,9 @@ export class Forms {
     const fraction = thousandths[us % 1000];
     const hash = responseHash(outcome);
     const time = this.#timestamps.spell(at);
-    return [end.latency, whole, fraction, refs, call.id, '"},"response_hash":"', hash, end.hash, time, end.time].join("");
+    return [end.latency, whole, fraction, refs, call.id, '"},"response_hash":"', hash, end.hash, time, end.time].join(
+      "",
+    );
   }
 
   /** Of one call both events come, mostly one after the other. */
@@ -158,22 +159,13 @@ export class Forms {
   }
 }
 
-function leadingRefs(
-  call: ToolCall,
-  key: string | undefined,
-  approvalId: string | undefined,
-): string {
+function leadingRefs(call: ToolCall, key: string | undefined, approvalId: string | undefined): string {
   const approval = approvalId === undefined ? "" : `"approval":${JSON.stringify(approvalId)},`;
-  return key === undefined || key === call.id
-    ? approval
-    : `${approval}"key":${JSON.stringify(key)},`;
+  return key === undefined || key === call.id ? approval : `${approval}"key":${JSON.stringify(key)},`;
 }
 
 function makeForm(call: ToolCall, clean: Clean): Form {
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(
-    call,
-    clean,
-  );
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const { tool_call: _, ...refs } = refsOf(call, undefined, undefined, clean);
   return {
     head: inner({ action, ...(autonomy_level !== undefined && { autonomy_level }) }),
@@ -189,9 +181,7 @@ function makeForm(call: ToolCall, clean: Clean): Form {
 function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm {
   const { policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
   const outcome = inner({ outcome: "info", policy_version });
-  const attempted = flat(
-    `{${form.head},${outcome},${form.principal},${inner({ reasons })},"refs":{`,
-  );
+  const attempted = flat(`{${form.head},${outcome},${form.principal},${inner({ reasons })},"refs":{`);
   const stage = inner({ risk_level, stage: "execute", summary: attemptedSummary(form.name) });
   return {
     attempted,
@@ -202,13 +192,7 @@ function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm 
   };
 }
 
-function makeEnd(
-  form: Form,
-  weighing: Weighing,
-  as: EndName,
-  code: RefusalCode | undefined,
-  clean: Clean,
-): EndForm {
+function makeEnd(form: Form, weighing: Weighing, as: EndName, code: RefusalCode | undefined, clean: Clean): EndForm {
   const { policy_version, risk_level } = weighingFields(weighing, clean);
   const { audit, outcome } = endWords[as];
   const coded = code === undefined ? form.head : `${form.head},${inner({ code })}`;

@@ -5,9 +5,7 @@ import { RuntimeFault } from "../calls/fault.ts";
  *
  * @throws RuntimeFault `export_unreadable` when the bytes are not UTF-8: a decoder that replaced them would hide a change
  */
-export async function* readLines(
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): AsyncGenerator<string> {
+export async function* readLines(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = "";
   for await (const chunk of bytes) {
@@ -24,10 +22,6 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch (error) {
-    throw new RuntimeFault(
-      "export_unreadable",
-      "The file is damaged: its bytes are not UTF-8 text.",
-      { cause: error },
-    );
+    throw new RuntimeFault("export_unreadable", "The file is damaged: its bytes are not UTF-8 text.", { cause: error });
   }
 }

@@ -1,14 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  consistencyPath,
-  inclusionPath,
-  leafHash,
-  verifyConsistency,
-  verifyInclusion,
-  verifyPart,
-} from "./proofs.ts";
+import { consistencyPath, inclusionPath, leafHash, verifyConsistency, verifyInclusion, verifyPart } from "./proofs.ts";
 import { Tree } from "./tree.ts";
 
 interface Row {
@@ -30,8 +23,7 @@ interface Row {
   };
 }
 
-const corpora =
-  process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
+const corpora = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
 const file = join(corpora, "merkle-log/rfc6962_proofs.dev.json");
 const hex = (base64: string): string => Buffer.from(base64, "base64").toString("hex");
 
@@ -49,9 +41,7 @@ function holds({ name, v }: Row): boolean {
     case "subtreeinclusion": {
       const part = isPart(v.start, v.end);
       const [index, size] = [v.leafIdx - v.start, v.end - v.start];
-      return (
-        part && verifyInclusion({ leaf: hex(v.leafHash), index, size, root: hex(v.root), path })
-      );
+      return part && verifyInclusion({ leaf: hex(v.leafHash), index, size, root: hex(v.root), path });
     }
     case "consistency":
       return verifyConsistency({

@@ -18,8 +18,7 @@ beforeEach(() => {
 });
 
 async function tell(...events: readonly DurableEvent[]): Promise<void> {
-  for (const event of events)
-    await store.commit({ write: "note", event: { ...event, at: at++ } }, "committed");
+  for (const event of events) await store.commit({ write: "note", event: { ...event, at: at++ } }, "committed");
 }
 const attempted = (call: ToolCall, key = call.id): DurableEvent => ({
   moment: "attempted",
@@ -50,10 +49,7 @@ describe("a query of the log", () => {
   it("finds of one safe call, by its trace id, that it was attempted and succeeded, and nothing else (case 197)", async () => {
     const [one, other] = [traced(1, "1".repeat(32)), traced(2, "2".repeat(32))];
     await tell(attempted(other), attempted(one), succeeded(one), succeeded(other));
-    expect(await types({ traceId: "1".repeat(32) })).toEqual([
-      "tool_call.attempted",
-      "tool_call.succeeded",
-    ]);
+    expect(await types({ traceId: "1".repeat(32) })).toEqual(["tool_call.attempted", "tool_call.succeeded"]);
   });
 
   it("finds the steps of an approved call under one trace id (case 142)", async () => {
@@ -99,9 +95,7 @@ describe("a query of the log", () => {
     expect(await numbers({ tenant: "other" })).toEqual([]);
     expect(await numbers({ callId: one.id })).toEqual([0, 2]);
     expect(await numbers({ callId: two.id })).toEqual([1, 3]);
-    expect(
-      await numbers({ callId: again.id, tool: "echo", outcome: "info", type: "tool_call." }),
-    ).toEqual([3]);
+    expect(await numbers({ callId: again.id, tool: "echo", outcome: "info", type: "tool_call." })).toEqual([3]);
   });
 
   it("is not misled by what an event's data says", async () => {

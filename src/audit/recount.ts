@@ -54,9 +54,7 @@ export class Recount {
   /** A checkpoint that stands in the log, at this place. */
   checkpoint({ size, root }: Checkpoint): Broken | undefined {
     if (size !== this.#size) {
-      return this.broken(
-        `A checkpoint over ${size} entries stands where the one over ${this.#size} belongs.`,
-      );
+      return this.broken(`A checkpoint over ${size} entries stands where the one over ${this.#size} belongs.`);
     }
     if (root !== this.root()) return this.broken(this.#differs(size));
     this.#vouched = size;

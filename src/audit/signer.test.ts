@@ -19,12 +19,7 @@ describe("a signed checkpoint", () => {
   it("is a C2SP note: origin, size and root, then a blank line and the signature", () => {
     const signer = createSigner();
     const lines = signCheckpoint(signer, 42, root).split("\n");
-    expect(lines.slice(0, 4)).toEqual([
-      signer.origin,
-      "42",
-      Buffer.from(root, "hex").toString("base64"),
-      "",
-    ]);
+    expect(lines.slice(0, 4)).toEqual([signer.origin, "42", Buffer.from(root, "hex").toString("base64"), ""]);
     expect(lines[4]).toMatch(new RegExp(`^— ${signer.origin} [A-Za-z0-9+/]{91}=$`));
     expect(lines.slice(5)).toEqual([""]);
   });
@@ -44,10 +39,7 @@ describe("a signed checkpoint", () => {
   it("of another log is none of this one, though the same key signed it", () => {
     const signer = createSigner();
     const other = { ...signer, origin: "postern/other" };
-    const renamed = signCheckpoint(other, 7, root).replace(
-      "— postern/other ",
-      `— ${signer.origin} `,
-    );
+    const renamed = signCheckpoint(other, 7, root).replace("— postern/other ", `— ${signer.origin} `);
     expect(openCheckpoint(renamed, trustedKey(signer.publicKey))).toBeUndefined();
   });
 
@@ -59,9 +51,7 @@ describe("a signed checkpoint", () => {
   });
 
   it("reads keys and signatures as Go's sumdb/note writes them", () => {
-    const key = readVerifierKey(
-      "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
-    );
+    const key = readVerifierKey("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW");
     const text =
       "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
     const signature = Buffer.from(
@@ -72,13 +62,10 @@ describe("a signed checkpoint", () => {
     expect(key && verify(null, Buffer.from(text), key.key, signature.subarray(4))).toBe(true);
   });
 
-  it.each(["", "a+b+c", "name+00000000+AAAA", "x".repeat(500)])(
-    "takes no key that is none: %j",
-    (text) => {
-      expect(readVerifierKey(text)).toBeUndefined();
-      expect(() => trustedKey(text)).toThrow("is not a public key of an audit log");
-    },
-  );
+  it.each(["", "a+b+c", "name+00000000+AAAA", "x".repeat(500)])("takes no key that is none: %j", (text) => {
+    expect(readVerifierKey(text)).toBeUndefined();
+    expect(() => trustedKey(text)).toThrow("is not a public key of an audit log");
+  });
 });
 
 describe("a log's key", () => {

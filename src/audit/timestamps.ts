@@ -1,7 +1,4 @@
-const thousandths: readonly string[] = Array.from(
-  { length: 1000 },
-  (_, ms) => `${String(ms).padStart(3, "0")}Z`,
-);
+const thousandths: readonly string[] = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, "0")}Z`);
 
 /** ISO 8601 in UTC, the text `Date` writes. A second is spelled once: calls come many in one. */
 export class Timestamps {

@@ -61,9 +61,7 @@ export class Tree {
     for (const smaller of this.#subtrees()) {
       root = root === undefined ? smaller : this.#join(smaller, root);
     }
-    return root === undefined
-      ? hash("sha256", "", "hex")
-      : Buffer.from(root, "latin1").toString("hex");
+    return root === undefined ? hash("sha256", "", "hex") : Buffer.from(root, "latin1").toString("hex");
   }
 
   edge(): Edge {

@@ -15,9 +15,7 @@ function logOf(count: number, every: number): Pick<Store, "events" | "documents"
     seq,
     body: `{"data":"Grüße\u2028€","n":${seq}}`,
   }));
-  const ids = entries.flatMap(({ seq }) =>
-    (seq + 1) % every === 0 ? [checkpointId(seq + 1)] : [],
-  );
+  const ids = entries.flatMap(({ seq }) => ((seq + 1) % every === 0 ? [checkpointId(seq + 1)] : []));
   return {
     events: async function* (): AsyncGenerator<Entry> {
       yield* entries;
@@ -66,9 +64,7 @@ describe("the verifier of an exported file", () => {
       }),
     ).toMatchObject({ intact: true });
     const none = logOf(0, 1);
-    expect(
-      await verifyExport(exportLines(none, signer.publicKey, await noteAt(none, 0))),
-    ).toMatchObject({
+    expect(await verifyExport(exportLines(none, signer.publicKey, await noteAt(none, 0)))).toMatchObject({
       intact: true,
       events: 0,
     });
@@ -81,9 +77,7 @@ describe("the verifier of an exported file", () => {
         changed[at] = (changed[at] ?? 0) ^ flip;
         const found = await verifyBytes(changed).catch((error: { code: string }) => error);
         expect(found, `byte ${at} ^ ${flip}`).toEqual(
-          expect.toSatisfy(
-            (answer) => answer.intact === false || answer.code === "export_unreadable",
-          ),
+          expect.toSatisfy((answer) => answer.intact === false || answer.code === "export_unreadable"),
         );
       }
     }
@@ -91,9 +85,7 @@ describe("the verifier of an exported file", () => {
 
   it("finds a file that was cut off at any byte", async () => {
     for (let length = 0; length < bytes.length - 1; length += 1) {
-      const found = await verifyBytes(bytes.subarray(0, length)).catch(
-        (error: { code: string }) => error,
-      );
+      const found = await verifyBytes(bytes.subarray(0, length)).catch((error: { code: string }) => error);
       expect(found, `${length} bytes`).not.toMatchObject({ intact: true });
     }
   });

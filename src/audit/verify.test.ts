@@ -86,9 +86,7 @@ describe("the verifier of a store", () => {
       checkpoints: 2,
       unsigned: 10,
     });
-    expect(await check(logOf(60, 25), { anchors: [noteAt(whole, 60)] })).not.toHaveProperty(
-      "unsigned",
-    );
+    expect(await check(logOf(60, 25), { anchors: [noteAt(whole, 60)] })).not.toHaveProperty("unsigned");
   });
 
   it("reads a growing log as far as it was told, or as far as anybody signed", async () => {
@@ -104,11 +102,7 @@ describe("the verifier of a store", () => {
 
   it("finds every changed, deleted, swapped, inserted and cut off entry", async () => {
     /** What stands at a place and after it, instead; `first` is the first entry that is then another. */
-    const tampers: readonly (readonly [
-      string,
-      number,
-      (entries: readonly Entry[]) => readonly Entry[],
-    ])[] = [
+    const tampers: readonly (readonly [string, number, (entries: readonly Entry[]) => readonly Entry[]])[] = [
       ["changed", 0, ([one, ...rest]) => [{ seq: 0, body: `${one?.body} ` }, ...rest]],
       ["deleted", 0, ([, ...rest]) => rest],
       ["swapped", 0, (rest) => [...rest.slice(0, 2).reverse(), ...rest.slice(2)]],

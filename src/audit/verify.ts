@@ -46,11 +46,7 @@ export async function verifyStore(
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
-  const until = Math.max(
-    options.upTo ?? Number.POSITIVE_INFINITY,
-    Number(ids.at(-1) ?? 0),
-    recount.claimed,
-  );
+  const until = Math.max(options.upTo ?? Number.POSITIVE_INFINITY, Number(ids.at(-1) ?? 0), recount.claimed);
   let next = 0;
   for await (const { seq, body } of unhurried(store.events({ after: -1 }))) {
     if (recount.size === until) break;
@@ -158,9 +154,7 @@ async function checkOne(
   const note = isJsonObject(document?.body) ? document.body["note"] : undefined;
   const checkpoint = typeof note === "string" ? openCheckpoint(note, key) : undefined;
   if (checkpoint === undefined) {
-    return recount.broken(
-      `The checkpoint over ${Number(id)} entries is not signed by this log's key.`,
-    );
+    return recount.broken(`The checkpoint over ${Number(id)} entries is not signed by this log's key.`);
   }
   if (checkpoint.size !== Number(id)) {
     return recount.broken(`The checkpoint \`${id}\` signs ${checkpoint.size} entries.`);

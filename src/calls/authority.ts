@@ -32,8 +32,10 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   checkName("principal.tenant", principal.tenant);
   checkName("principal.agent", principal.agent);
   if (principal.user !== undefined) checkName("principal.user", principal.user);
-  if (traceId !== undefined && !traceIdPattern.test(traceId)) throw invalid("traceId", traceId, "32 lower-case hex digits");
-  if (claims.runId !== undefined && !runIdPattern.test(claims.runId)) throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
+  if (traceId !== undefined && !traceIdPattern.test(traceId))
+    throw invalid("traceId", traceId, "32 lower-case hex digits");
+  if (claims.runId !== undefined && !runIdPattern.test(claims.runId))
+    throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
   if (taskId !== undefined) checkName("taskId", taskId);
   if (stepId !== undefined) checkName("stepId", stepId);
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
@@ -50,7 +52,10 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   };
 }
 
-const patiences: readonly unknown[] = [undefined, "deny", "wait", "suspend"] satisfies readonly (Patience | undefined)[];
+const patiences: readonly unknown[] = [undefined, "deny", "wait", "suspend"] satisfies readonly (
+  | Patience
+  | undefined
+)[];
 
 /** What one call says of its waiting. */
 export interface PerCall {
@@ -62,14 +67,26 @@ export interface PerCall {
 }
 
 /** A number that is none, or a patience nobody knows, would be a limit that never ends: it would widen (DESIGN 3). */
-export function perCallFault({ idempotencyKey, patience, approvalWaitMs, signal, deadline }: PerCall): RuntimeFault | undefined {
-  if (idempotencyKey !== undefined && !(typeof idempotencyKey === "string" && idempotencyKey !== "" && idempotencyKey.isWellFormed())) {
+export function perCallFault({
+  idempotencyKey,
+  patience,
+  approvalWaitMs,
+  signal,
+  deadline,
+}: PerCall): RuntimeFault | undefined {
+  if (
+    idempotencyKey !== undefined &&
+    !(typeof idempotencyKey === "string" && idempotencyKey !== "" && idempotencyKey.isWellFormed())
+  ) {
     return invalid("idempotencyKey", idempotencyKey, "a text that is not empty, without half surrogate pairs");
   }
   if (!patiences.includes(patience)) return invalid("patience", patience, "`deny`, `wait` or `suspend`");
-  if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0)) return invalid("approvalWaitMs", approvalWaitMs, "a number of milliseconds from 0");
-  if (deadline !== undefined && !Number.isFinite(deadline)) return invalid("deadline", deadline, "a time in milliseconds since 1970");
-  if (signal !== undefined && typeof signal?.addEventListener !== "function") return invalid("signal", signal, "an AbortSignal");
+  if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0))
+    return invalid("approvalWaitMs", approvalWaitMs, "a number of milliseconds from 0");
+  if (deadline !== undefined && !Number.isFinite(deadline))
+    return invalid("deadline", deadline, "a time in milliseconds since 1970");
+  if (signal !== undefined && typeof signal?.addEventListener !== "function")
+    return invalid("signal", signal, "an AbortSignal");
   return undefined;
 }
 
@@ -77,7 +94,8 @@ export function perCallFault({ idempotencyKey, patience, approvalWaitMs, signal,
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
   const { maxRiskUnapproved: baseRisk } = base;
   const { maxRiskUnapproved: askedRisk } = asked;
-  const risk = baseRisk === undefined || (askedRisk !== undefined && rankOf(askedRisk) < rankOf(baseRisk)) ? askedRisk : baseRisk;
+  const risk =
+    baseRisk === undefined || (askedRisk !== undefined && rankOf(askedRisk) < rankOf(baseRisk)) ? askedRisk : baseRisk;
   return checkedLimits({
     maxToolCalls: Math.min(base.maxToolCalls, asked.maxToolCalls ?? base.maxToolCalls),
     callTimeoutMs: Math.min(base.callTimeoutMs, asked.callTimeoutMs ?? base.callTimeoutMs),
@@ -102,9 +120,13 @@ function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): stri
 }
 
 function checkName(member: string, value: unknown): void {
-  if (typeof value !== "string" || !namePattern.test(value)) throw invalid(member, value, "1 to 200 printable characters");
+  if (typeof value !== "string" || !namePattern.test(value))
+    throw invalid(member, value, "1 to 200 printable characters");
 }
 
 function invalid(member: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault("context_invalid", `\`${member}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`);
+  return new RuntimeFault(
+    "context_invalid",
+    `\`${member}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`,
+  );
 }

@@ -8,7 +8,13 @@ export type Ending =
   | { readonly ending: "replayed"; readonly outcome: ToolOutcome }
   | { readonly ending: "previewed"; readonly preview: Preview }
   /** `asked`: this very arrival asked, and its `gate.required` is its terminal event. */
-  | { readonly ending: "pending"; readonly approvalId: string; readonly expiresAt: number; readonly asked: boolean; readonly tell: string };
+  | {
+      readonly ending: "pending";
+      readonly approvalId: string;
+      readonly expiresAt: number;
+      readonly asked: boolean;
+      readonly tell: string;
+    };
 
 export function isEnding(value: object): value is Ending {
   return "ending" in value;

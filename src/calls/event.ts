@@ -43,7 +43,14 @@ export interface Reason {
 
 export type CallEvent =
   | { readonly moment: "arrived"; readonly call: ToolCall }
-  | { readonly moment: "held"; readonly at: number; readonly call: ToolCall; readonly weighing: Weighing; readonly approvalId: string; readonly expiresAt: number }
+  | {
+      readonly moment: "held";
+      readonly at: number;
+      readonly call: ToolCall;
+      readonly weighing: Weighing;
+      readonly approvalId: string;
+      readonly expiresAt: number;
+    }
   | {
       readonly moment: "decided";
       readonly at: number;
@@ -55,7 +62,14 @@ export type CallEvent =
       readonly risk: Risk;
       readonly policyVersion?: string;
     }
-  | { readonly moment: "attempted"; readonly at: number; readonly call: ToolCall; readonly key: string; readonly weighing: Weighing; readonly approvalId?: string }
+  | {
+      readonly moment: "attempted";
+      readonly at: number;
+      readonly call: ToolCall;
+      readonly key: string;
+      readonly weighing: Weighing;
+      readonly approvalId?: string;
+    }
   | { readonly moment: "progressed"; readonly call: ToolCall; readonly content: string }
   | {
       readonly moment: "ended";

@@ -7,7 +7,13 @@ export type CallStatus = "ok" | "error" | "denied" | "pending" | "preview";
 export type ContentBlock =
   | { readonly type: "text"; readonly text: string }
   | MediaBlock
-  | { readonly type: "resource"; readonly uri: string; readonly mediaType?: string; readonly text?: string; readonly data?: string }
+  | {
+      readonly type: "resource";
+      readonly uri: string;
+      readonly mediaType?: string;
+      readonly text?: string;
+      readonly data?: string;
+    }
   | { readonly type: "link"; readonly uri: string; readonly name?: string; readonly mediaType?: string };
 
 /** An image, a sound or another file: inline (`data`, base64) or by reference (`artifact`). */
@@ -62,10 +68,20 @@ export interface ToolOutcome {
 export function textOf(content: readonly ContentBlock[]): string {
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
-  return content.flatMap((block) => ((block.type === "text" || block.type === "resource") && block.text !== undefined ? [block.text] : [])).join("\n");
+  return content
+    .flatMap((block) =>
+      (block.type === "text" || block.type === "resource") && block.text !== undefined ? [block.text] : [],
+    )
+    .join("\n");
 }
 
 /** An outcome without a result: its text is what the model is told. */
 export function refusedOutcome(callId: string, status: CallStatus, refused: Refusal): ToolOutcome {
-  return { status, callId, content: [{ type: "text", text: refused.message }], text: refused.message, refusal: refused };
+  return {
+    status,
+    callId,
+    content: [{ type: "text", text: refused.message }],
+    text: refused.message,
+    refusal: refused,
+  };
 }

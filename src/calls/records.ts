@@ -83,11 +83,27 @@ export interface ApprovalRecord {
 }
 
 export type Write =
-  | { readonly write: "hold"; readonly record: CallRecord; readonly approval: ApprovalRecord; readonly event: DurableEvent }
+  | {
+      readonly write: "hold";
+      readonly record: CallRecord;
+      readonly approval: ApprovalRecord;
+      readonly event: DurableEvent;
+    }
   /** `denied`: what the held call ended with, when the decision ends it. */
-  | { readonly write: "decide"; readonly approval: ApprovalRecord; readonly denied?: ToolOutcome; readonly event: DurableEvent }
+  | {
+      readonly write: "decide";
+      readonly approval: ApprovalRecord;
+      readonly denied?: ToolOutcome;
+      readonly event: DurableEvent;
+    }
   /** `fresh`: the key is this arrival's own id, so no earlier row can exist. `use`: the approval that is spent by it. */
-  | { readonly write: "claim"; readonly record: CallRecord; readonly fresh: boolean; readonly use?: string; readonly event: DurableEvent }
+  | {
+      readonly write: "claim";
+      readonly record: CallRecord;
+      readonly fresh: boolean;
+      readonly use?: string;
+      readonly event: DurableEvent;
+    }
   /** `by`: an operator or a reconcile hook settles an `unknown` row, whose fence is dead. */
   | { readonly write: "settle"; readonly record: CallRecord; readonly by?: string; readonly event: DurableEvent }
   | { readonly write: "note"; readonly event: DurableEvent }
@@ -95,4 +111,11 @@ export type Write =
    * Grants, tokens, pins, switches, checkpoints: one shelf of versioned documents. Version 0 means "not there yet".
    * Only a checkpoint of the log itself has no event: it says nothing new.
    */
-  | { readonly write: "document"; readonly kind: string; readonly id: string; readonly body: Json; readonly expectedVersion: number; readonly event?: DurableEvent };
+  | {
+      readonly write: "document";
+      readonly kind: string;
+      readonly id: string;
+      readonly body: Json;
+      readonly expectedVersion: number;
+      readonly event?: DurableEvent;
+    };

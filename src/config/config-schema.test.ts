@@ -8,9 +8,7 @@ import { loadToolModules } from "./tool-modules.ts";
 const root = join(import.meta.dirname, "../..");
 
 it("publishes the schema that is enforced: `npm run schema` was not forgotten", () => {
-  const published: unknown = JSON.parse(
-    readFileSync(join(root, "schema/postern.schema.json"), "utf8"),
-  );
+  const published: unknown = JSON.parse(readFileSync(join(root, "schema/postern.schema.json"), "utf8"));
   expect(published).toEqual(JSON.parse(JSON.stringify(jsonSchema())));
 });
 
@@ -28,7 +26,5 @@ it("says which module cannot be loaded, or exports no tool", async () => {
   await expect(loadToolModules([join(root, "nope.ts")], "postern.yaml")).rejects.toThrow(
     /postern\.yaml tools\.modules\[0\]: `.*nope\.ts` cannot be loaded/,
   );
-  await expect(loadToolModules([join(root, "src/calls/risk.ts")], "postern.yaml")).rejects.toThrow(
-    /exports no tool/,
-  );
+  await expect(loadToolModules([join(root, "src/calls/risk.ts")], "postern.yaml")).rejects.toThrow(/exports no tool/);
 });

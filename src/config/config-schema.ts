@@ -9,9 +9,7 @@ import type { Shape } from "./shape.ts";
 /** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
 export interface ConfigFile {
   readonly version?: 1 | undefined;
-  readonly listen?:
-    | { readonly host?: string | undefined; readonly port?: number | undefined }
-    | undefined;
+  readonly listen?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
   readonly data?: string | undefined;
   readonly autonomy?: Autonomy | undefined;
   readonly agent?: { readonly scopes?: readonly string[] | undefined } | undefined;
@@ -57,11 +55,7 @@ function ms(max: number, what: string): z.ZodType<number | undefined> {
 }
 
 const limits = z.strictObject({
-  max_tool_calls: z
-    .int()
-    .min(0)
-    .optional()
-    .describe("Calls of one session; 10000 when nothing is said."),
+  max_tool_calls: z.int().min(0).optional().describe("Calls of one session; 10000 when nothing is said."),
   call_timeout_ms: ms(dayMs, "How long one tool may run"),
   approval_wait_ms: ms(dayMs, "How long a call holds the line for a person"),
   total_timeout_ms: ms(7 * dayMs, "All calls of one session together"),
@@ -101,15 +95,8 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
       host: z
         .enum(["127.0.0.1", "localhost", "::1"])
         .optional()
-        .describe(
-          "Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere.",
-        ),
-      port: z
-        .int()
-        .min(0)
-        .max(65_535)
-        .optional()
-        .describe("7420 when nothing is said; 0 takes a free one."),
+        .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
+      port: z.int().min(0).max(65_535).optional().describe("7420 when nothing is said; 0 takes a free one."),
     })
     .optional(),
   data: path
@@ -131,9 +118,7 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .describe("Scopes the agent's token grants; none when nothing is said."),
     })
     .optional(),
-  policy: policySchema
-    .optional()
-    .describe("Rules, thresholds and matrix: docs/reference/policy.md."),
+  policy: policySchema.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
   limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
   approvals: approvals.optional(),
   servers: z

@@ -45,12 +45,9 @@ export function findFile(
 
 /** What stands there and would have to be named, because it is code. */
 export function codeNearby(folder: string): string | undefined {
-  return [
-    "postern.config.ts",
-    "postern.config.mts",
-    "postern.config.js",
-    "postern.config.mjs",
-  ].find((name) => existsSync(join(folder, name)));
+  return ["postern.config.ts", "postern.config.mts", "postern.config.js", "postern.config.mjs"].find((name) =>
+    existsSync(join(folder, name)),
+  );
 }
 
 function namedFile(file: string, shown: string): Found | { readonly problem: ConfigProblem } {

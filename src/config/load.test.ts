@@ -13,12 +13,10 @@ it("reads JSON with the same places and the same strictness", async () => {
     ending: "json",
   });
   expect(settings).toMatchObject({ listen: { port: 1234 }, autonomy: "A1" });
-  expect(
-    await problemsOf(configs.load('{\n  "listen": { "prot": 1 }\n}', { ending: "json" })),
-  ).toEqual(["FILE:2:15 listen.prot: `prot` is not a known key. Fix: Did you mean `port`?"]);
-  expect(
-    (await problemsOf(configs.load('{ "a": 1, // no\n "b": 2 }', { ending: "json" }))).length,
-  ).toBeGreaterThan(0);
+  expect(await problemsOf(configs.load('{\n  "listen": { "prot": 1 }\n}', { ending: "json" }))).toEqual([
+    "FILE:2:15 listen.prot: `prot` is not a known key. Fix: Did you mean `port`?",
+  ]);
+  expect((await problemsOf(configs.load('{ "a": 1, // no\n "b": 2 }', { ending: "json" }))).length).toBeGreaterThan(0);
 });
 
 it("fills in defaults, and keeps data beside the configuration", async () => {
@@ -127,11 +125,7 @@ export default defineConfig({ tools: [ping], hooks: { toolStart() {} }, limits: 
   });
 
   it("is checked like a file", async () => {
-    expect(
-      await problemsOf(
-        configs.load("export default { limits: { maxToolCals: 3 } };", { ending: "ts" }),
-      ),
-    ).toEqual([
+    expect(await problemsOf(configs.load("export default { limits: { maxToolCals: 3 } };", { ending: "ts" }))).toEqual([
       "FILE limits.maxToolCals: `maxToolCals` is not a known key. Fix: Did you mean `maxToolCalls`?",
     ]);
     expect(
@@ -141,23 +135,18 @@ export default defineConfig({ tools: [ping], hooks: { toolStart() {} }, limits: 
         }),
       ),
     ).toEqual(["FILE servers.a_b.callTimeoutMs: `0` is too small. Fix: Write at least 1."]);
-    expect(
-      (await problemsOf(configs.load("export default { tools: [{}] };", { ending: "ts" })))[0],
-    ).toContain("FILE tools[0]: It is not a tool.");
-    expect(
-      (await problemsOf(configs.load("export const nothing = 1;", { ending: "ts" })))[0],
-    ).toContain("export default defineConfig");
-    expect(
-      (await problemsOf(configs.load("throw new Error('boom');", { ending: "ts" })))[0],
-    ).toContain("boom");
+    expect((await problemsOf(configs.load("export default { tools: [{}] };", { ending: "ts" })))[0]).toContain(
+      "FILE tools[0]: It is not a tool.",
+    );
+    expect((await problemsOf(configs.load("export const nothing = 1;", { ending: "ts" })))[0]).toContain(
+      "export default defineConfig",
+    );
+    expect((await problemsOf(configs.load("throw new Error('boom');", { ending: "ts" })))[0]).toContain("boom");
   });
 
   it("is never run because it lies there", async () => {
     const here = mkdtempSync(join(tmpdir(), "postern-code-"));
-    writeFileSync(
-      join(here, "postern.config.ts"),
-      "globalThis.posternRan = true; export default {};",
-    );
+    writeFileSync(join(here, "postern.config.ts"), "globalThis.posternRan = true; export default {};");
     const settings = await loadConfig({ flags: {}, environment: {}, folder: here });
     rmSync(here, { recursive: true });
     expect(settings.file).toBeUndefined();

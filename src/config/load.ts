@@ -52,10 +52,7 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
 }
 
 /** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
-export function loadOverrides({
-  flags,
-  environment,
-}: Pick<LoadOptions, "flags" | "environment">): Overrides {
+export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" | "environment">): Overrides {
   const { overrides, problems } = overridesFrom(flags, environment);
   if (problems.length > 0) throw new ConfigProblems(problems);
   return overrides;
@@ -65,9 +62,7 @@ async function givenBy(
   { file, language }: Found,
   folder: string,
 ): Promise<{ readonly given: Given; readonly locate: Locate }> {
-  const shown = relative(folder, file).startsWith("..")
-    ? file
-    : relative(folder, file) || basename(file);
+  const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
   if (language === "typescript") {
     const given = codeConfig(await imported(file, shown), shown, configShape());
     return { given, locate: () => ({ source: shown }) };
@@ -155,8 +150,7 @@ function settingsOf(
       host: over.host ?? data.listen?.host ?? "127.0.0.1",
       port: over.port ?? data.listen?.port ?? 7420,
     },
-    dataFolder:
-      over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
+    dataFolder: over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
     agentScopes: data.agent?.scopes ?? [],
     policy,

@@ -18,11 +18,7 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "listen:\n  prot: 1\n",
     "FILE:2:3 listen.prot: `prot` is not a known key. Fix: Did you mean `port`?",
   ],
-  [
-    "a key nobody can guess",
-    "log:\n  zzz: 1\n",
-    "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level.",
-  ],
+  ["a key nobody can guess", "log:\n  zzz: 1\n", "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level."],
   [
     "text for a number",
     'listen:\n  port: "7420"\n',
@@ -63,11 +59,7 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "servers:\n  - command: node\n",
     "FILE:2:3 servers: A list is not a mapping (`name: …` lines). Fix: Write a mapping (`name: …` lines).",
   ],
-  [
-    "a number for text",
-    "data: 12\n",
-    "FILE:1:7 data: `12` is not text. Fix: Write text, in quotes.",
-  ],
+  ["a number for text", "data: 12\n", "FILE:1:7 data: `12` is not text. Fix: Write text, in quotes."],
   [
     "a server's unknown key",
     "servers:\n  files:\n    comand: node\n",
@@ -88,33 +80,13 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "autonomy: A1\nlog: {}\nautonomy: A4\n",
     "FILE:3:1: Map keys must be unique. Fix: Keep one of the two; which one should win is not guessed.",
   ],
-  [
-    "a tab",
-    "listen:\n\tport: 1\n",
-    "FILE:2:1: Tabs are not allowed as indentation. Fix: Indent with spaces.",
-  ],
-  [
-    "a tag",
-    "data: !!js/function x\n",
-    "Fix: Write plain values, text in quotes; tags (`!…`) are not read.",
-  ],
-  [
-    "two documents",
-    "version: 1\n---\nversion: 1\n",
-    "Fix: Keep one document; remove the `---` between them.",
-  ],
-  [
-    "the name that is no data",
-    "log:\n  __proto__:\n    level: info\n",
-    "FILE:2:3: `__proto__` cannot be a key.",
-  ],
+  ["a tab", "listen:\n\tport: 1\n", "FILE:2:1: Tabs are not allowed as indentation. Fix: Indent with spaces."],
+  ["a tag", "data: !!js/function x\n", "Fix: Write plain values, text in quotes; tags (`!…`) are not read."],
+  ["two documents", "version: 1\n---\nversion: 1\n", "Fix: Keep one document; remove the `---` between them."],
+  ["the name that is no data", "log:\n  __proto__:\n    level: info\n", "FILE:2:3: `__proto__` cannot be a key."],
   ["a list as key", "? [a, b]\n: 1\n", "FILE:1:3: A list or a mapping cannot be a key."],
   ["an unclosed quote", 'data: "abc\n', "FILE:"],
-  [
-    "a threshold that lets critical calls pass",
-    "policy:\n  max_risk_unapproved: critical\n",
-    "FILE:1:1 policy:",
-  ],
+  ["a threshold that lets critical calls pass", "policy:\n  max_risk_unapproved: critical\n", "FILE:1:1 policy:"],
 ];
 
 describe("a mistake in a configuration names file, line, key and the fix", () => {
@@ -126,9 +98,7 @@ describe("a mistake in a configuration names file, line, key and the fix", () =>
 });
 
 it("tells all mistakes at once", async () => {
-  expect(await problemsOf(configs.load("autonomy: A9\nlisten:\n  port: x\nfoo: 1\n"))).toHaveLength(
-    3,
-  );
+  expect(await problemsOf(configs.load("autonomy: A9\nlisten:\n  port: x\nfoo: 1\n"))).toHaveLength(3);
 });
 
 it("refuses aliases that grow without bound, quickly", async () => {

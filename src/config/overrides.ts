@@ -58,10 +58,7 @@ export function overridesFrom(
     const given = said.get(key);
     if (given === undefined) return undefined;
     const found = options.find(
-      (option) =>
-        option === given.text ||
-        option === given.text.toUpperCase() ||
-        option === given.text.toLowerCase(),
+      (option) => option === given.text || option === given.text.toUpperCase() || option === given.text.toLowerCase(),
     );
     if (found === undefined) problems.push(notOneOf(given, options));
     return found;

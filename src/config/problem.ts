@@ -15,9 +15,7 @@ export interface ConfigProblem {
 /** `postern.yaml:12:5 policy.rules[0].effect: … Fix: …` */
 export function problemLine(problem: ConfigProblem): string {
   const place =
-    problem.line === undefined
-      ? problem.source
-      : `${problem.source}:${problem.line}:${problem.column ?? 1}`;
+    problem.line === undefined ? problem.source : `${problem.source}:${problem.line}:${problem.column ?? 1}`;
   const key = problem.key === "" ? "" : ` ${problem.key}`;
   return `${place}${key}: ${problem.message} Fix: ${problem.fix}`;
 }
@@ -54,8 +52,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
-    if (distance <= limit && (best === undefined || distance < best.distance))
-      best = { name, distance };
+    if (distance <= limit && (best === undefined || distance < best.distance)) best = { name, distance };
   }
   return best?.name;
 }
@@ -69,11 +66,7 @@ function editDistance(one: string, other: string): number {
     const row = [i];
     for (let j = 1; j <= other.length; j += 1) {
       const same = one[i - 1] === other[j - 1];
-      let cost = Math.min(
-        (last[j] ?? 0) + 1,
-        (row[j - 1] ?? 0) + 1,
-        (last[j - 1] ?? 0) + (same ? 0 : 1),
-      );
+      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
       const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
       if (swapped) cost = Math.min(cost, (beforeLast[j - 2] ?? 0) + 1);
       row.push(cost);

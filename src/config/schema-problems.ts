@@ -24,9 +24,7 @@ export function schemaProblems(
   written: Written,
   above: KeyPath = [],
 ): readonly ConfigProblem[] {
-  return issues.flatMap((issue) =>
-    problemsOf(issue, [...above, ...issue.path.map(stepOf)], written),
-  );
+  return issues.flatMap((issue) => problemsOf(issue, [...above, ...issue.path.map(stepOf)], written));
 }
 
 function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly ConfigProblem[] {
@@ -45,9 +43,7 @@ function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly Con
       const branch = likeliest(issue.errors);
       if (branch !== undefined) return schemaProblems(branch, written, path);
       const message = `${shown(value, path)} fits none of what may stand here.`;
-      return [
-        { ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." },
-      ];
+      return [{ ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":
     case "invalid_element":
@@ -77,10 +73,7 @@ function keyOf(path: KeyPath, { shape, spell }: Written): string {
   return keyText(steps);
 }
 
-function unknownKey(
-  name: string,
-  known: readonly string[],
-): { readonly message: string; readonly fix: string } {
+function unknownKey(name: string, known: readonly string[]): { readonly message: string; readonly fix: string } {
   const message = `\`${name}\` is not a known key.`;
   const meant = nearest(name, known);
   if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
@@ -95,15 +88,10 @@ function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | u
   return [...meant].sort((a, b) => a.length - b.length)[0];
 }
 
-function said(
-  issue: Issue,
-  value: string,
-  path: KeyPath,
-): { readonly message: string; readonly fix: string } {
+function said(issue: Issue, value: string, path: KeyPath): { readonly message: string; readonly fix: string } {
   switch (issue.code) {
     case "invalid_type":
-      if (value === "nothing")
-        return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
+      if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
       return {
         message: `${value} is not ${article(issue.expected)}.`,
         fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.`,
@@ -137,8 +125,7 @@ function said(
     default:
       return {
         message: `${value}: ${issue.message}`,
-        fix:
-          fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
+        fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
       };
   }
 }
@@ -172,9 +159,7 @@ function article(expected: string): string {
 }
 
 function hint(expected: string, value: string): string {
-  return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value)
-    ? ", in quotes"
-    : "";
+  return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value) ? ", in quotes" : "";
 }
 
 function unit(origin: string): string {
@@ -185,8 +170,7 @@ function unit(origin: string): string {
 function shown(root: unknown, path: KeyPath): string {
   let value: unknown = root;
   for (const step of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
-      return "nothing";
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return "nothing";
     value = (value as Readonly<Record<string | number, unknown>>)[step]; // has it, as was just asked
   }
   if (value === undefined) return "nothing";

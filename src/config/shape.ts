@@ -26,17 +26,12 @@ function step(shape: Shape, name: string | number): Shape | undefined {
 
 /** The shape of what stands at a path; undefined where nothing is known. */
 export function shapeAt(root: Shape, path: readonly (string | number)[]): Shape | undefined {
-  return path.reduce<Shape | undefined>(
-    (shape, name) => (shape === undefined ? undefined : step(shape, name)),
-    root,
-  );
+  return path.reduce<Shape | undefined>((shape, name) => (shape === undefined ? undefined : step(shape, name)), root);
 }
 
 /** The keys a mapping at this place may have, when they are fixed. */
 export function knownKeys(shape: Shape | undefined): readonly string[] {
-  return shape === undefined
-    ? []
-    : branches(shape).flatMap((branch) => Object.keys(branch.properties ?? {}));
+  return shape === undefined ? [] : branches(shape).flatMap((branch) => Object.keys(branch.properties ?? {}));
 }
 
 /**
@@ -58,8 +53,7 @@ function respelled(
   tableOf: (known: readonly string[]) => ReadonlyMap<string, string>,
 ): unknown {
   if (shape === undefined || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value))
-    return value.map((item: unknown) => respelled(item, step(shape, 0), tableOf));
+  if (Array.isArray(value)) return value.map((item: unknown) => respelled(item, step(shape, 0), tableOf));
   const known = knownKeys(shape);
   const table = tableOf(known);
   return Object.fromEntries(

@@ -45,9 +45,7 @@ export function readSource(file: string, text: string, language: "yaml" | "json"
     prettyErrors: true,
     logLevel: "error",
   });
-  const problems = [...document.errors, ...document.warnings].map((error) =>
-    syntaxProblem(file, error),
-  );
+  const problems = [...document.errors, ...document.warnings].map((error) => syntaxProblem(file, error));
   if (problems.length > 0) return { problems };
   const strange = strangeKeys(file, document.contents, lines);
   if (strange.length > 0) return { problems: strange };
@@ -98,11 +96,7 @@ function syntaxProblem(file: string, error: YAMLError): ConfigProblem {
 }
 
 /** Keys that are not text, and the one name that is not data in JavaScript. */
-function strangeKeys(
-  file: string,
-  contents: ParsedNode | null,
-  lines: LineCounter,
-): readonly ConfigProblem[] {
+function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCounter): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   visit(contents, {
     Pair(_, pair) {
@@ -136,9 +130,7 @@ function placeOf(
   let node: unknown = contents;
   for (const [i, step] of path.entries()) {
     if (isMap(node)) {
-      const pair = node.items.find(
-        ({ key }) => isScalar(key) && String(key.value) === String(step),
-      );
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
       if (pair === undefined) break;
       const wanted = part === "key" && i === path.length - 1 ? pair.key : (pair.value ?? pair.key);
       offset = offsetOf(wanted) ?? offsetOf(pair.key) ?? offset;
@@ -155,7 +147,5 @@ function placeOf(
 }
 
 function offsetOf(node: unknown): number | undefined {
-  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)
-    ? node.range?.[0]
-    : undefined;
+  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined;
 }

@@ -10,13 +10,9 @@ import { ConfigProblems } from "./problem.ts";
  *
  * @throws ConfigProblems for a module that cannot be run or exports none
  */
-export async function loadToolModules(
-  paths: readonly string[],
-  file: string,
-): Promise<readonly AnyTool[]> {
+export async function loadToolModules(paths: readonly string[], file: string): Promise<readonly AnyTool[]> {
   const tools: AnyTool[] = [];
-  for (const [i, path] of paths.entries())
-    tools.push(...(await toolsOf(path, `tools.modules[${i}]`, file)));
+  for (const [i, path] of paths.entries()) tools.push(...(await toolsOf(path, `tools.modules[${i}]`, file)));
   return tools;
 }
 
@@ -35,9 +31,7 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
     ]);
   }
   const found = new Set(
-    Object.values(module).flatMap((value): readonly unknown[] =>
-      Array.isArray(value) ? value : [value],
-    ),
+    Object.values(module).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value])),
   );
   const tools = [...found].filter(isTool);
   if (tools.length > 0) return tools;

@@ -1,14 +1,4 @@
-import {
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -20,8 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const modeOf = async (path: string): Promise<string> =>
-  ((await stat(path)).mode & 0o777).toString(8);
+const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
 
 it("makes two different 256-bit tokens on first start, readable by their owner only", async () => {
   const data = join(folder, "data");
@@ -114,14 +103,11 @@ it("writes a token as one line of its file", async () => {
 it("agrees with another first start at the same moment, and leaves nothing else behind", async () => {
   const both = await Promise.all([openCredentials(folder), openCredentials(folder)]);
   const token = await readToken(folder, "operator");
-  for (const credentials of both)
-    expect(credentials.authenticate(`Bearer ${token}`)?.role).toBe("operator");
+  for (const credentials of both) expect(credentials.authenticate(`Bearer ${token}`)?.role).toBe("operator");
   expect((await readdir(folder)).sort()).toEqual(["agent.token", "operator.token"]);
 });
 
 it("says of a folder that cannot be used which one it is", async () => {
   await writeFile(join(folder, "file"), "");
-  await expect(openCredentials(join(folder, "file"))).rejects.toThrow(
-    /file` cannot be used.*--data/,
-  );
+  await expect(openCredentials(join(folder, "file"))).rejects.toThrow(/file` cannot be used.*--data/);
 });

@@ -38,10 +38,7 @@ const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
  *
  * @throws RuntimeFault `token_unreadable` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
  */
-export async function openCredentials(
-  folder: string,
-  options: CredentialOptions = {},
-): Promise<Credentials> {
+export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
   const notices: string[] = [];
   await ownFolder(folder, notices);
   const agent = await openToken(join(folder, "agent.token"), notices);
@@ -72,12 +69,7 @@ class TokenCredentials implements Credentials {
   readonly #agent: Who;
   readonly #operator: Who;
 
-  constructor(
-    agentToken: string,
-    operatorToken: string,
-    agentScopes: readonly string[],
-    notices: readonly string[],
-  ) {
+  constructor(agentToken: string, operatorToken: string, agentScopes: readonly string[], notices: readonly string[]) {
     this.#agentDigest = digest(agentToken);
     this.#operatorDigest = digest(operatorToken);
     this.notices = notices;
@@ -133,11 +125,7 @@ async function openExisting(path: string): Promise<FileHandle | undefined> {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw unreadable(
-      path,
-      codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`,
-      error,
-    );
+    throw unreadable(path, codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`, error);
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();
@@ -171,9 +159,7 @@ async function ownFolder(folder: string, notices: string[]): Promise<void> {
       const { mode } = await handle.stat();
       if ((mode & 0o077) === 0) return;
       await handle.chmod(0o700);
-      notices.push(
-        `\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`,
-      );
+      notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
     } finally {
       await handle.close();
     }

@@ -42,9 +42,7 @@ it("allows 100 levels and no more, however deep the text goes on", () => {
 });
 
 it("gives what JSON.parse gives for every value that was written plainly", async () => {
-  const plain = fastCheck
-    .json()
-    .filter((text) => !/\\ud|__proto__|\d{16}/i.test(text) && text.isWellFormed());
+  const plain = fastCheck.json().filter((text) => !/\\ud|__proto__|\d{16}/i.test(text) && text.isWellFormed());
   await fastCheck.assert(
     fastCheck.property(plain, (text) => {
       expect(parseStrict(text)).toEqual({ value: JSON.parse(text) });
@@ -81,34 +79,25 @@ const refusedOnPurpose: ReadonlyMap<string, RegExp> = new Map([
   ["y_object_duplicated_key_and_value.json", /twice/],
 ]);
 
-const corpus = join(
-  process.env["POSTERN_CORPORA"] ?? "../shared/corpora",
-  "json-test-suite/parsing.dev.json",
-);
+const corpus = join(process.env["POSTERN_CORPORA"] ?? "../shared/corpora", "json-test-suite/parsing.dev.json");
 const rows: readonly Row[] = existsSync(corpus) ? JSON.parse(readFileSync(corpus, "utf8")) : [];
 if (rows.length === 0) console.warn(`SKIPPED: no JSONTestSuite at ${corpus}`);
 
-it.skipIf(rows.length === 0)(
-  "agrees with JSONTestSuite on what is JSON, but for the rows refused on purpose",
-  () => {
-    const wrong = rows.flatMap((row) => {
-      const bytes = Buffer.from(row.b64 ?? "", "base64");
-      const giant = Buffer.from(row.repeat_b64 ?? "", "base64")
-        .toString("latin1")
-        .repeat(row.times ?? 0);
-      const text =
-        giant +
-        Buffer.from(row.tail_b64 ?? "", "base64").toString("latin1") +
-        new TextDecoder("utf8", { ignoreBOM: true }).decode(bytes);
-      const problem = problemOf(text);
-      const purpose = refusedOnPurpose.get(row.name);
-      if (purpose !== undefined)
-        return purpose.test(problem ?? "") ? [] : [`${row.name}: ${problem}`];
-      const isWrong =
-        (row.expect === "y" && problem !== undefined) ||
-        (row.expect === "n" && problem === undefined);
-      return isWrong ? [`${row.name}: ${problem ?? "accepted"}`] : [];
-    });
-    expect(wrong).toEqual([]);
-  },
-);
+it.skipIf(rows.length === 0)("agrees with JSONTestSuite on what is JSON, but for the rows refused on purpose", () => {
+  const wrong = rows.flatMap((row) => {
+    const bytes = Buffer.from(row.b64 ?? "", "base64");
+    const giant = Buffer.from(row.repeat_b64 ?? "", "base64")
+      .toString("latin1")
+      .repeat(row.times ?? 0);
+    const text =
+      giant +
+      Buffer.from(row.tail_b64 ?? "", "base64").toString("latin1") +
+      new TextDecoder("utf8", { ignoreBOM: true }).decode(bytes);
+    const problem = problemOf(text);
+    const purpose = refusedOnPurpose.get(row.name);
+    if (purpose !== undefined) return purpose.test(problem ?? "") ? [] : [`${row.name}: ${problem}`];
+    const isWrong = (row.expect === "y" && problem !== undefined) || (row.expect === "n" && problem === undefined);
+    return isWrong ? [`${row.name}: ${problem ?? "accepted"}`] : [];
+  });
+  expect(wrong).toEqual([]);
+});

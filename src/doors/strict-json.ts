@@ -94,8 +94,7 @@ class Scan {
     this.#at = end;
     const raw = this.#text.slice(start, end);
     const decoded = raw.includes("\\") ? decode(raw) : raw.slice(1, -1);
-    if (decoded === undefined)
-      return { problem: `The string ${shown(raw)} is not valid JSON.`, position: start };
+    if (decoded === undefined) return { problem: `The string ${shown(raw)} is not valid JSON.`, position: start };
     if (!decoded.isWellFormed())
       return {
         problem: `The string ${shown(raw)} holds half of a surrogate pair.`,
@@ -103,18 +102,15 @@ class Scan {
       };
     const frame = this.#frames.at(-1);
     if (frame?.names === undefined || !frame.expectsName) return undefined;
-    if (decoded === "__proto__")
-      return { problem: "The name `__proto__` is not accepted.", position: start };
-    if (frame.names.has(decoded))
-      return { problem: `The name ${shown(raw)} is given twice.`, position: start };
+    if (decoded === "__proto__") return { problem: "The name `__proto__` is not accepted.", position: start };
+    if (frame.names.has(decoded)) return { problem: `The name ${shown(raw)} is given twice.`, position: start };
     frame.names.add(decoded);
     return undefined;
   }
 
   #number(): Problem | undefined {
     const start = this.#at;
-    while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at)))
-      this.#at += 1;
+    while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const token = this.#text.slice(start, this.#at);
     const value = Number(token);
     if (!Number.isFinite(value))
@@ -155,12 +151,7 @@ function decode(raw: string): string | undefined {
 
 function isOfNumber(code: number): boolean {
   return (
-    (code >= 0x30 && code <= 0x39) ||
-    code === 0x2b ||
-    code === 0x2d ||
-    code === 0x2e ||
-    code === 0x45 ||
-    code === 0x65
+    (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65
   );
 }
 
@@ -168,9 +159,7 @@ function notJson(error: unknown): Problem {
   const message = error instanceof Error ? error.message : String(error);
   const position = /position (\d+)/.exec(message)?.[1];
   const where =
-    position === undefined
-      ? "it ends too early or holds something else"
-      : `unexpected text at position ${position}`;
+    position === undefined ? "it ends too early or holds something else" : `unexpected text at position ${position}`;
   return {
     problem: `This is not valid JSON: ${where}.`,
     ...(position === undefined ? {} : { position: Number(position) }),

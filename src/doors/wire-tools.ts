@@ -138,26 +138,11 @@ export function explanationToWire(explanation: Explanation): ExplanationWire {
   };
 }
 
-function decisionToWire({
-  verdict,
-  risk,
-  reasons,
-  policyVersion,
-  missingScope,
-}: Decision): DecisionWire {
+function decisionToWire({ verdict, risk, reasons, policyVersion, missingScope }: Decision): DecisionWire {
   return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope };
 }
 
-function factsToWire({
-  tool,
-  action,
-  server,
-  risk,
-  riskSource,
-  effects,
-  scopes,
-  permissions,
-}: ToolFacts): FactsWire {
+function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, permissions }: ToolFacts): FactsWire {
   return { tool, action, server, risk, risk_source: riskSource, effects, scopes, permissions };
 }
 
@@ -169,12 +154,7 @@ export interface ControlsWire {
   readonly off_servers: readonly string[];
 }
 
-export function controlsToWire({
-  paused,
-  autonomy,
-  offTools,
-  offServers,
-}: ControlState): ControlsWire {
+export function controlsToWire({ paused, autonomy, offTools, offServers }: ControlState): ControlsWire {
   return { paused, autonomy: autonomy ?? null, off_tools: offTools, off_servers: offServers };
 }
 
@@ -186,13 +166,7 @@ export interface ControlChangeWire {
   readonly reason?: string | undefined;
 }
 
-export function controlChangeToWire({
-  at,
-  by,
-  change,
-  value,
-  reason,
-}: ControlChange): ControlChangeWire {
+export function controlChangeToWire({ at, by, change, value, reason }: ControlChange): ControlChangeWire {
   return { at: iso(at), by, change, value, reason };
 }
 

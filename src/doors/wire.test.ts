@@ -3,12 +3,7 @@ import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts
 import { refusal } from "../calls/refusals.ts";
 import type { Action } from "../tools/tool.ts";
 import { approvalToWire, callToWire, contextFromWire, outcomeToWire } from "./wire.ts";
-import {
-  controlChangeToWire,
-  controlsToWire,
-  explanationToWire,
-  toolToWire,
-} from "./wire-tools.ts";
+import { controlChangeToWire, controlsToWire, explanationToWire, toolToWire } from "./wire-tools.ts";
 
 const at = Date.UTC(2026, 10, 20);
 const outcome = anOutcome({
@@ -82,18 +77,12 @@ function namesIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn);
   if (typeof value !== "object" || value === null) return [];
   const theirs = ["structured", "arguments", "asked", "details", "input_schema", "output_schema"];
-  return Object.entries(value).flatMap(([name, inner]) => [
-    name,
-    ...(theirs.includes(name) ? [] : namesIn(inner)),
-  ]);
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...(theirs.includes(name) ? [] : namesIn(inner))]);
 }
 
 it.each([
   ["an outcome", outcomeToWire(outcome)],
-  [
-    "a call",
-    callToWire({ ...aRecord(), startedAt: at, endedAt: at, outcome, approvalId: "apr_1" }),
-  ],
+  ["a call", callToWire({ ...aRecord(), startedAt: at, endedAt: at, outcome, approvalId: "apr_1" })],
   [
     "an approval",
     approvalToWire({
@@ -116,18 +105,9 @@ it.each([
     }),
   ],
   ["an explanation", explanationToWire({ reached: "verdict", decision, facts, summary: "s" })],
-  [
-    "an explained refusal",
-    explanationToWire({ reached: "refused", decision, refusal: refusal("scope_missing") }),
-  ],
-  [
-    "the switches",
-    controlsToWire({ paused: true, autonomy: undefined, offTools: ["a"], offServers: ["b"] }),
-  ],
-  [
-    "a change of them",
-    controlChangeToWire({ at, by: "b", change: "pause", value: "v", reason: "r" }),
-  ],
+  ["an explained refusal", explanationToWire({ reached: "refused", decision, refusal: refusal("scope_missing") })],
+  ["the switches", controlsToWire({ paused: true, autonomy: undefined, offTools: ["a"], offServers: ["b"] })],
+  ["a change of them", controlChangeToWire({ at, by: "b", change: "pause", value: "v", reason: "r" })],
 ])("spells every name of %s in snake_case", (_, wire) => {
   expect(namesIn(wire).filter((name) => !/^[a-z]+(?:_[a-z]+)*$/.test(name))).toEqual([]);
 });
@@ -140,18 +120,14 @@ it("leaves a tool's own names and values untouched", () => {
 
 it("says times as ISO 8601 in UTC", () => {
   expect(outcomeToWire(outcome).expires_at).toBe("2026-11-20T00:00:00.000Z");
-  expect(outcomeToWire(anOutcome({ expiresAt: Number.MAX_SAFE_INTEGER })).expires_at).toMatch(
-    /^\+275760/,
-  );
+  expect(outcomeToWire(anOutcome({ expiresAt: Number.MAX_SAFE_INTEGER })).expires_at).toMatch(/^\+275760/);
 });
 
 it("says how to approve while that can be done, and not afterwards", () => {
   expect(outcomeToWire(anOutcome({ status: "pending", approvalId: "apr_1" })).how_to_approve).toBe(
     "POST /v1/approvals/apr_1/approve",
   );
-  expect(
-    outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1" })).how_to_approve,
-  ).toBeUndefined();
+  expect(outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1" })).how_to_approve).toBeUndefined();
 });
 
 it("shows what was asked beside what runs, after an edit only", () => {

@@ -53,10 +53,7 @@ export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
     refusal: outcome.refusal,
     approval_id: approvalId,
     expires_at: isoOrNothing(outcome.expiresAt),
-    how_to_approve:
-      outcome.status === "pending" && approvalId !== undefined
-        ? howToApprove(approvalId)
-        : undefined,
+    how_to_approve: outcome.status === "pending" && approvalId !== undefined ? howToApprove(approvalId) : undefined,
     replayed: outcome.replayed,
     timed_out: outcome.timedOut,
   };

@@ -89,10 +89,15 @@ export class CallContext implements ToolContext {
   check(): void {
     if (this.#caller.signal?.aborted === true) throw this.#caller.signal.reason;
     const { deadline } = this.#caller;
-    if (this.#over || (deadline !== undefined && deadline <= this.#parts.clock.monotonic())) throw new RuntimeFault("deadline_passed", "The call is over.");
+    if (this.#over || (deadline !== undefined && deadline <= this.#parts.clock.monotonic()))
+      throw new RuntimeFault("deadline_passed", "The call is over.");
   }
 
-  async call(request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject }): Promise<ToolOutcome> {
+  async call(request: {
+    readonly tool: string;
+    readonly action?: string;
+    readonly arguments?: JsonObject;
+  }): Promise<ToolOutcome> {
     this.check();
     this.#children += 1;
     return this.#parts.child(this.#call, this.#children, request, this.#caller);

@@ -11,7 +11,12 @@ import { CallContext } from "./context.ts";
 import { inputOf } from "./input.ts";
 
 /** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
-export type CallChild = (parent: ClaimedCall, position: number, request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject }, caller: Caller) => Promise<ToolOutcome>;
+export type CallChild = (
+  parent: ClaimedCall,
+  position: number,
+  request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject },
+  caller: Caller,
+) => Promise<ToolOutcome>;
 
 export interface ExecuteParts {
   readonly secrets: SecretStore;

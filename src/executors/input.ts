@@ -12,12 +12,18 @@ import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 export async function inputOf(call: ValidCall, artifacts: ArtifactStore): Promise<unknown> {
   if (call.references.length === 0) return call.input;
   const bytes = new Map<string, Uint8Array>();
-  for (const digest of call.references) bytes.set(digest, (await artifacts.open(digest, call.authority.principal)).bytes);
-  const texts = await call.found.parse(filled(call.arguments, (digest) => textOr(bytes.get(digest))) as typeof call.arguments); // an object stays one
+  for (const digest of call.references)
+    bytes.set(digest, (await artifacts.open(digest, call.authority.principal)).bytes);
+  const texts = await call.found.parse(
+    filled(call.arguments, (digest) => textOr(bytes.get(digest))) as typeof call.arguments,
+  ); // an object stays one
   if ("input" in texts) return texts.input;
   const raw = await call.found.parse(filled(call.arguments, (digest) => bytes.get(digest)) as typeof call.arguments); // an object stays one
   if ("input" in raw) return raw.input;
-  throw new RuntimeFault("arguments_invalid", `An artifact's bytes do not fit the schema of \`${call.tool}\`: ${texts.issues[0]?.message ?? "no reason given"}`);
+  throw new RuntimeFault(
+    "arguments_invalid",
+    `An artifact's bytes do not fit the schema of \`${call.tool}\`: ${texts.issues[0]?.message ?? "no reason given"}`,
+  );
 }
 
 /** UTF-8 text, or the bytes themselves when they are none. */

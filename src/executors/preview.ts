@@ -26,9 +26,15 @@ const previewTimeoutMs = 10_000;
 export async function preview(call: FreshCall, caller: Caller, parts: PreviewParts): Promise<Preview | undefined> {
   const show = call.found.preview;
   if (show === undefined) return undefined;
-  const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> => show(await inputOf(call, parts.artifacts), contextOf(call, lazy, caller));
+  const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
+    show(await inputOf(call, parts.artifacts), contextOf(call, lazy, caller));
   const limitMs = Math.min(previewTimeoutMs, caller.session.remainingMs());
-  const ran = await runForeign<unknown>(body, { limitMs, signal: caller.signal, deadline: caller.deadline, clock: parts.clock });
+  const ran = await runForeign<unknown>(body, {
+    limitMs,
+    signal: caller.signal,
+    deadline: caller.deadline,
+    clock: parts.clock,
+  });
   const words = `${call.tool}(${call.text.length > 300 ? `${call.text.slice(0, 299).toWellFormed()}…` : call.text})`;
   if (ran.ran === "returned") return redacted(toPreview(ran.value, words), parts.redactor);
   const problem = ran.ran === "threw" ? parts.redactor.redact(failureOf(ran.error).message) : ran.ran.replace("_", " ");
@@ -50,7 +56,11 @@ function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, call
       return lazy.signal;
     },
     idempotencyKey: call.key,
-    runId, traceId, taskId, stepId, autonomy,
+    runId,
+    traceId,
+    taskId,
+    stepId,
+    autonomy,
     principal: { ...principal }, // copies: what a tool does to them stays with it
     grantedScopes: [...scopes],
     progress() {},

@@ -1,5 +1,5 @@
-import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { Clock } from "../calls/clock.ts";
+import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
 import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type RefusalCode, refusal } from "../calls/refusals.ts";
@@ -28,17 +28,33 @@ export interface SettleParts {
  * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are outcomes only.
  * What cannot be written is not told as done: the row stays attempted, and recovery will call it unknown.
  */
-export async function settle(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<ToolOutcome | Ending> {
+export async function settle(
+  call: ClaimedCall,
+  ran: Ran<unknown>,
+  caller: Caller,
+  parts: SettleParts,
+): Promise<ToolOutcome | Ending> {
   const made = concluded(call, ran, caller, parts);
   const end = made instanceof Promise ? await made : made;
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   if (kept === "kept") return end.outcome;
   if (kept === "unclaimed") return refuse("audit_unavailable"); // harmless, or it would have waited for its claim
-  return outcomeOf(call.id, refuse("outcome_unknown", "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it."));
+  return outcomeOf(
+    call.id,
+    refuse(
+      "outcome_unknown",
+      "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it.",
+    ),
+  );
 }
 
 /** Synchronous unless something is kept. */
-function concluded(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
+function concluded(
+  call: ClaimedCall,
+  ran: Ran<unknown>,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
   try {
     const end = conclude(call, ran, caller, parts);
     return end instanceof Promise ? end.catch((fault: unknown) => unclear(call, fault, parts)) : end;
@@ -47,7 +63,12 @@ function concluded(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: 
   }
 }
 
-function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
+function conclude(
+  call: ClaimedCall,
+  ran: Ran<unknown>,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
   switch (ran.ran) {
     case "returned":
       return returned(call, ran.value, caller, parts);
@@ -63,18 +84,36 @@ function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: S
   }
 }
 
-function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Settlement | Promise<Settlement> {
+function returned(
+  call: ClaimedCall,
+  value: unknown,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
   if (isSuspended(value)) {
     const { suspended: image, approvalId } = value;
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}). Send the same call again later.`;
     const expiresAt = call.claimed.aliveUntil ?? call.arrivedAt;
-    return { state: "suspended", as: "suspended", image, retryable: false, outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }) };
+    return {
+      state: "suspended",
+      as: "suspended",
+      image,
+      retryable: false,
+      outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }),
+    };
   }
   const raw = toRawResult(value);
   const { session } = caller;
-  const shaped = { limitBytes: session.limits.maxInlineResultBytes, owner: call.authority.principal, session, tool: call.tool };
+  const shaped = {
+    limitBytes: session.limits.maxInlineResultBytes,
+    owner: call.authority.principal,
+    session,
+    tool: call.tool,
+  };
   const made = shape(call.id, raw, shaped, parts);
-  return made instanceof Promise ? made.then((outcome) => answered(call, raw, outcome, parts)) : answered(call, raw, made, parts);
+  return made instanceof Promise
+    ? made.then((outcome) => answered(call, raw, outcome, parts))
+    : answered(call, raw, made, parts);
 }
 
 function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
@@ -91,13 +130,31 @@ const wentWell = { well: true } as const;
 function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);
   const message = parts.redactor.redact(failure.message);
-  parts.tools.report(call.found, { well: false, error: message, ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }) });
+  parts.tools.report(call.found, {
+    well: false,
+    error: message,
+    ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
+  });
   if (failure.unknown && !isHarmless(call)) {
-    return { state: "unknown", as: "unknown", retryable: false, outcome: refused(call, "outcome_unknown", `\`${call.tool}\` lost its connection after it was sent: ${message}. It may have happened; check before you repeat it.`) };
+    return {
+      state: "unknown",
+      as: "unknown",
+      retryable: false,
+      outcome: refused(
+        call,
+        "outcome_unknown",
+        `\`${call.tool}\` lost its connection after it was sent: ${message}. It may have happened; check before you repeat it.`,
+      ),
+    };
   }
   const { retryable } = failure;
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`);
-  return { state: "failed", as: "failed", retryable: retryable || failure.unknown, outcome: refusedOutcome(call.id, "error", retryable ? { ...said, retry: "later" } : said) };
+  return {
+    state: "failed",
+    as: "failed",
+    retryable: retryable || failure.unknown,
+    outcome: refusedOutcome(call.id, "error", retryable ? { ...said, retry: "later" } : said),
+  };
 }
 
 /** A bug of ours after the tool has run: what was effectful may have happened. */
@@ -112,7 +169,12 @@ function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message
     return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
   }
   const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller's own cancellation is rethrown to it
-  return { state: "unknown", as: "unknown", retryable: false, outcome: refused(call, told, `${message} It may have happened; check before you repeat it.`) };
+  return {
+    state: "unknown",
+    as: "unknown",
+    retryable: false,
+    outcome: refused(call, told, `${message} It may have happened; check before you repeat it.`),
+  };
 }
 
 function isHarmless(call: ClaimedCall): boolean {

@@ -40,13 +40,22 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
       return useApproval(call, approval, caller, parts);
     case "pending":
       if (call.verdict !== "ALLOW") return wait(call, approval, false, caller, parts);
-      await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: "the call needs no approval any more" });
+      await parts.book.rule(approval, {
+        as: "withdrawn",
+        by: "policy",
+        via: "postern",
+        reason: "the call needs no approval any more",
+      });
       return approved(call, undefined);
     case "denied":
     case "skipped":
     case "expired":
     case "withdrawn":
-      if (call.resumes !== undefined) return refuse(`approval_${approval.state}`, approval.decision?.reason && `The request was ${approval.state}: ${approval.decision.reason}`);
+      if (call.resumes !== undefined)
+        return refuse(
+          `approval_${approval.state}`,
+          approval.decision?.reason && `The request was ${approval.state}: ${approval.decision.reason}`,
+        );
       return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
     case "used": // it was spent by an attempt that may be made again
     case undefined:
@@ -55,24 +64,40 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
 }
 
 /** Exactly what was shown, or nothing: a changed definition, argument or preview voids the approval, and asking starts anew. */
-async function useApproval(call: FreshCall, approval: ApprovalRecord, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+async function useApproval(
+  call: FreshCall,
+  approval: ApprovalRecord,
+  caller: Caller,
+  parts: ApprovalParts,
+): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
   const bound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
-  const changed = bound ? await previewChanged(call, approval, caller, parts) : "what was approved is not what would run now";
+  const changed = bound
+    ? await previewChanged(call, approval, caller, parts)
+    : "what was approved is not what would run now";
   if (changed === undefined) return approved(call, approval.id);
   if (caller.signal?.aborted === true) return refuse("cancelled"); // a caller that left says nothing of what was approved
   await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
   return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
 }
 
-async function previewChanged(call: FreshCall, approval: ApprovalRecord, caller: Caller, parts: ApprovalParts): Promise<string | undefined> {
+async function previewChanged(
+  call: FreshCall,
+  approval: ApprovalRecord,
+  caller: Caller,
+  parts: ApprovalParts,
+): Promise<string | undefined> {
   if (!call.found.previewBinds || approval.decision?.as === "modified") return undefined;
   const now = await parts.preview(call, caller);
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
-  if (caller.patience === "deny") return refuse("approval_unavailable", `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and there is no approver (no ApprovalHandler) to ask.`);
+  if (caller.patience === "deny")
+    return refuse(
+      "approval_unavailable",
+      `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and there is no approver (no ApprovalHandler) to ask.`,
+    );
   const preview = await parts.preview(call, caller);
   if (caller.signal?.aborted === true) return refuse("cancelled");
   const made = await parts.book.ask(call, preview).catch(unwritten);
@@ -86,9 +111,20 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   return ("prior" in lost && lost.prior && replay(lost.prior, parts.clock.now())) || refuse("in_progress");
 }
 
-async function wait(call: FreshCall, approval: ApprovalRecord, asked: boolean, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+async function wait(
+  call: FreshCall,
+  approval: ApprovalRecord,
+  asked: boolean,
+  caller: Caller,
+  parts: ApprovalParts,
+): Promise<Approved> {
   const { id: approvalId, expiresAt } = approval;
-  if (caller.patience === "deny") return refuse("approval_unavailable", `The request \`${approvalId}\` is open and this caller does not wait for it.`, { approval_id: approvalId });
+  if (caller.patience === "deny")
+    return refuse(
+      "approval_unavailable",
+      `The request \`${approvalId}\` is open and this caller does not wait for it.`,
+      { approval_id: approvalId },
+    );
   if (caller.patience === "suspend") {
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
     return { ending: "pending", approvalId, expiresAt, asked, tell };
@@ -97,19 +133,28 @@ async function wait(call: FreshCall, approval: ApprovalRecord, asked: boolean, c
     case "decided":
       return { again: await parts.book.recorded((await parts.book.get(approvalId)) ?? approval, call) };
     case "cancelled":
-      return refuse("cancelled", "The caller went away while a person was asked; the request is still open.", { approval_id: approvalId });
-    case "timed_out":
-      return refuse("approval_timed_out", `Asking timed out: nobody decided in time and the request \`${approvalId}\` is still open. Call \`${call.tool}\` directly, or send the same call again later.`, {
+      return refuse("cancelled", "The caller went away while a person was asked; the request is still open.", {
         approval_id: approvalId,
-        expires_at: new Date(expiresAt).toISOString(),
       });
+    case "timed_out":
+      return refuse(
+        "approval_timed_out",
+        `Asking timed out: nobody decided in time and the request \`${approvalId}\` is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
+        {
+          approval_id: approvalId,
+          expires_at: new Date(expiresAt).toISOString(),
+        },
+      );
   }
 }
 
 async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
   const made = await parts.preview(call, caller);
   if (caller.signal?.aborted === true) return refuse("cancelled");
-  const preview = made ?? { summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`, supported: false };
+  const preview = made ?? {
+    summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`,
+    supported: false,
+  };
   return { ending: "previewed", preview };
 }
 

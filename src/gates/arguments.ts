@@ -24,19 +24,27 @@ interface Reference {
  * Readable, free of secrets, references that are there and the caller's own, and fit for the schema (D13, D18).
  * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where the tool runs.
  */
-export function checkArguments(call: FoundCall, parts: ArgumentParts): ValidCall | Ending | Promise<ValidCall | Ending> {
+export function checkArguments(
+  call: FoundCall,
+  parts: ArgumentParts,
+): ValidCall | Ending | Promise<ValidCall | Ending> {
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments");
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
   const parsed = call.found.parse(call.arguments);
-  return parsed instanceof Promise ? inTime(parsed, parts.clock).then((late) => judge(call, late, [])) : judge(call, parsed, []);
+  return parsed instanceof Promise
+    ? inTime(parsed, parts.clock).then((late) => judge(call, late, []))
+    : judge(call, parsed, []);
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
   const references = referencesIn(call.arguments, []);
   for (const { digest, path } of references) {
     if (!(await parts.artifacts.mayUse(digest, call.authority.principal))) {
-      return refuse("artifact_unavailable", `\`${path.join(".")}\` names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`);
+      return refuse(
+        "artifact_unavailable",
+        `\`${path.join(".")}\` names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`,
+      );
     }
   }
   const parsed = call.found.parse(call.arguments);
@@ -54,10 +62,21 @@ async function inTime(parsing: Promise<Parsed>, clock: Clock): Promise<Parsed> {
 }
 
 function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
-  const issues = "issues" in parsed ? parsed.issues.filter((issue) => !references.some((reference) => isWithin(issue, reference))) : [];
-  if (issues.length > 0) return refuse("arguments_invalid", sentence(call.tool, issues), issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })));
+  const issues =
+    "issues" in parsed
+      ? parsed.issues.filter((issue) => !references.some((reference) => isWithin(issue, reference)))
+      : [];
+  if (issues.length > 0)
+    return refuse(
+      "arguments_invalid",
+      sentence(call.tool, issues),
+      issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })),
+    );
   const input = "input" in parsed ? parsed.input : undefined;
-  return Object.assign(call, { input, references: references.length === 0 ? none : references.map(({ digest }) => digest) }) as ValidCall;
+  return Object.assign(call, {
+    input,
+    references: references.length === 0 ? none : references.map(({ digest }) => digest),
+  }) as ValidCall;
 }
 
 const none: readonly string[] = [];

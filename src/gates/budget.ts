@@ -11,10 +11,16 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
   const { session } = caller;
   if (session.closed) return refuse("session_closed");
   if (session.remainingMs() <= 0) {
-    return refuse("budget_exhausted", `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`);
+    return refuse(
+      "budget_exhausted",
+      `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`,
+    );
   }
   if (call.resumes === undefined && !session.spend()) {
-    return refuse("budget_exhausted", `The budget of ${session.limits.maxToolCalls} calls is used up; finish with what you have.`);
+    return refuse(
+      "budget_exhausted",
+      `The budget of ${session.limits.maxToolCalls} calls is used up; finish with what you have.`,
+    );
   }
   return call as CountedCall;
 }

@@ -12,9 +12,14 @@ export interface ClaimParts {
 }
 
 /** The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. */
-export function claim(call: ApprovedCall, caller: Caller, parts: ClaimParts): ClaimedCall | Ending | Promise<ClaimedCall | Ending> {
+export function claim(
+  call: ApprovedCall,
+  caller: Caller,
+  parts: ClaimParts,
+): ClaimedCall | Ending | Promise<ClaimedCall | Ending> {
   if (caller.signal?.aborted === true) return refuse("cancelled");
-  if (caller.deadline !== undefined && caller.deadline <= parts.clock.monotonic()) return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
+  if (caller.deadline !== undefined && caller.deadline <= parts.clock.monotonic())
+    return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
   const made = parts.ledger.claim(call);
   if (made instanceof Promise) return made.then((late) => judge(call, late, parts), unwritten);
   return judge(call, made, parts);

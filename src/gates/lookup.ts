@@ -13,13 +13,15 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   if (parts.controls.state.paused) return refuse("paused");
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) return refuse("tool_unknown", unknown(call, parts.tools));
-  if (call.authority.fromChain === true && found.notFromChain !== undefined) return refuse("tool_not_callable", found.notFromChain);
+  if (call.authority.fromChain === true && found.notFromChain !== undefined)
+    return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);
   if (problem !== undefined) return refuse("tool_unavailable", problem);
   return Object.assign(call, { found }) as FoundCall;
 }
 
 function unknown(call: CountedCall, tools: Tools): string {
-  if (tools.has(call.tool)) return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
+  if (tools.has(call.tool))
+    return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
   return `No tool is named \`${call.tool}\`; list the tools to see what there is.`;
 }

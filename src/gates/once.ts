@@ -17,18 +17,30 @@ export interface OnceParts {
  */
 export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;
-  if (found.requireIdempotencyKey && idempotencyKey === undefined && resumes === undefined && found.facts.effects !== "read") {
-    return refuse("key_required", `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`);
+  if (
+    found.requireIdempotencyKey &&
+    idempotencyKey === undefined &&
+    resumes === undefined &&
+    found.facts.effects !== "read"
+  ) {
+    return refuse(
+      "key_required",
+      `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
+    );
   }
   const who = whoAndWhat(call.authority.principal, call.tool, call.action);
   const match = `${who}\0${call.digest}`;
-  const key = resumes ?? (idempotencyKey === undefined ? call.id : `key_${sha256(`${who}\0${idempotencyKey}`).slice(0, 40)}`);
+  const key =
+    resumes ?? (idempotencyKey === undefined ? call.id : `key_${sha256(`${who}\0${idempotencyKey}`).slice(0, 40)}`);
   // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
   const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
   const go = (prior: CallRecord | undefined): FreshCall | Ending => {
     if (prior === undefined) return Object.assign(call, { key, match, record: prior }) as FreshCall;
     if (resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
-    return replay(prior, parts.clock.now()) ?? (Object.assign(call, { key: prior.key, match: prior.match ?? match, record: prior }) as FreshCall);
+    return (
+      replay(prior, parts.clock.now()) ??
+      (Object.assign(call, { key: prior.key, match: prior.match ?? match, record: prior }) as FreshCall)
+    );
   };
   return record instanceof Promise ? record.then(go) : go(record);
 }
@@ -51,7 +63,9 @@ export function replay(record: CallRecord, now: number): Ending | undefined {
     case "queued":
       return refuse("in_progress", undefined, { call_id: record.call.id });
     case "unknown":
-      return record.idempotent || record.retryable ? undefined : refuse("outcome_unknown", undefined, { call_id: record.call.id });
+      return record.idempotent || record.retryable
+        ? undefined
+        : refuse("outcome_unknown", undefined, { call_id: record.call.id });
     case "held":
     case "suspended":
       return undefined;

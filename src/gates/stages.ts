@@ -29,9 +29,11 @@ export type WeighedCall = ValidCall &
     readonly weighing: Decision;
     readonly suggestion: Suggestion | undefined;
   };
-export type FreshCall = WeighedCall & Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };
+export type FreshCall = WeighedCall &
+  Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };
 export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
-export type ClaimedCall = ApprovedCall & Passed<"claim"> & { readonly claimed: CallRecord; /** Monotonic milliseconds. */ readonly claimedAt: number };
+export type ClaimedCall = ApprovedCall &
+  Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
 
 /** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
 export interface Again {

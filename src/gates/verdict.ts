@@ -36,11 +36,24 @@ function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {
   const { tool } = call;
   if (decision.missingScope !== undefined) {
     const granted = call.authority.scopes.map((scope) => `\`${scope}\``).join(", ") || "none";
-    return refuse("scope_missing", `Tool \`${tool}\` needs scope \`${decision.missingScope}\`; this agent has ${granted}.`, rulesOf(decision));
+    return refuse(
+      "scope_missing",
+      `Tool \`${tool}\` needs scope \`${decision.missingScope}\`; this agent has ${granted}.`,
+      rulesOf(decision),
+    );
   }
-  if (decision.verdict === "DENY") return refuse("permission_denied", `The policy does not allow \`${tool}\`: ${names(decision.reasons)}.`, rulesOf(decision));
+  if (decision.verdict === "DENY")
+    return refuse(
+      "permission_denied",
+      `The policy does not allow \`${tool}\`: ${names(decision.reasons)}.`,
+      rulesOf(decision),
+    );
   if (decision.verdict === "BLOCK") {
-    return refuse("blocked", `\`${tool}\` is blocked at risk ${decision.risk}: ${names(decision.reasons)}. No approval can lift that.`, rulesOf(decision));
+    return refuse(
+      "blocked",
+      `\`${tool}\` is blocked at risk ${decision.risk}: ${names(decision.reasons)}. No approval can lift that.`,
+      rulesOf(decision),
+    );
   }
   return undefined;
 }

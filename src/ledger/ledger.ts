@@ -26,7 +26,11 @@ export interface Claimable extends ToolCall {
 
 export type Claim =
   | { readonly claimed: CallRecord }
-  | { readonly claimed: undefined; readonly call: CallRecord | undefined; readonly approval: ApprovalRecord | undefined };
+  | {
+      readonly claimed: undefined;
+      readonly call: CallRecord | undefined;
+      readonly approval: ApprovalRecord | undefined;
+    };
 
 /** How an execution ended, as the row and the event will tell it. */
 export interface Settlement {
@@ -37,7 +41,11 @@ export interface Settlement {
   readonly image?: string | undefined;
 }
 
-const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = { replayed: "deduped", previewed: "previewed", pending: "deduped" };
+const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
+  replayed: "deduped",
+  previewed: "previewed",
+  pending: "deduped",
+};
 /** A settle that cannot be written is tried again after so long, in milliseconds; the first time at once. */
 const retryAfterMs: readonly number[] = [0, 50, 500];
 
@@ -47,14 +55,21 @@ export class Ledger {
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
 
-  constructor(store: Store, clock: Clock, policyVersion: string, settleDurability: "committed" | "synced" = "committed") {
+  constructor(
+    store: Store,
+    clock: Clock,
+    policyVersion: string,
+    settleDurability: "committed" | "synced" = "committed",
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#policyVersion = policyVersion;
     this.#settleDurability = settleDurability;
   }
 
-  find(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined> {
+  find(
+    by: { readonly key: string } | { readonly match: string },
+  ): CallRecord | undefined | Promise<CallRecord | undefined> {
     return this.#store.call(by);
   }
 
@@ -85,23 +100,46 @@ export class Ledger {
       retryable: false,
       image: undefined,
     };
-    const event = approvalId === undefined ? ({ moment: "attempted", at, call, key, weighing } as const) : ({ moment: "attempted", at, call, key, weighing, approvalId } as const);
+    const event =
+      approvalId === undefined
+        ? ({ moment: "attempted", at, call, key, weighing } as const)
+        : ({ moment: "attempted", at, call, key, weighing, approvalId } as const);
     const fresh = key === call.id && call.record === undefined;
-    const write = approvalId === undefined ? ({ write: "claim", record: claimed, fresh, event } as const) : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
+    const write =
+      approvalId === undefined
+        ? ({ write: "claim", record: claimed, fresh, event } as const)
+        : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
     const committed = this.#store.commit(write, harmless && approvalId === undefined ? "queued" : "synced");
-    return committed instanceof Promise ? committed.then((late) => claimOf(late, claimed)) : claimOf(committed, claimed);
+    return committed instanceof Promise
+      ? committed.then((late) => claimOf(late, claimed))
+      : claimOf(committed, claimed);
   }
 
   /**
    * `unkept`: somebody else has settled it meanwhile, or it could not be written however often it was tried: recovery will
    * call it unknown. `unclaimed`: the claim was only queued and its transaction failed, so there is nothing to settle.
    */
-  async settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<"kept" | "unkept" | "unclaimed"> {
+  async settle(
+    call: Claimable,
+    claimed: CallRecord,
+    end: Settlement,
+    latencyMs: number,
+  ): Promise<"kept" | "unkept" | "unclaimed"> {
     const at = this.#clock.now();
     const { state, as, outcome, retryable, image } = end;
     const record: CallRecord = { ...claimed, state, outcome, retryable, endedAt: at, image };
     const { code } = outcome.refusal ?? {};
-    const event = { moment: "ended", at, call, as, outcome, latencyMs, weighing: call.weighing, ...(code !== undefined && { code }), ...(call.approvalId !== undefined && { approvalId: call.approvalId }) } as const;
+    const event = {
+      moment: "ended",
+      at,
+      call,
+      as,
+      outcome,
+      latencyMs,
+      weighing: call.weighing,
+      ...(code !== undefined && { code }),
+      ...(call.approvalId !== undefined && { approvalId: call.approvalId }),
+    } as const;
     for (const waitMs of retryAfterMs) {
       if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
       try {
@@ -116,7 +154,12 @@ export class Ledger {
   }
 
   /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */
-  async note(call: ToolCall & Partial<Pick<Claimable, "weighing">>, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
+  async note(
+    call: ToolCall & Partial<Pick<Claimable, "weighing">>,
+    end: Ending,
+    outcome: ToolOutcome,
+    latencyMs: number,
+  ): Promise<boolean> {
     const { code } = outcome.refusal ?? {};
     const { weighing } = call;
     const approvalId = end.ending === "pending" ? end.approvalId : outcome.approvalId;

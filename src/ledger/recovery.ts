@@ -1,5 +1,5 @@
-import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { Clock } from "../calls/clock.ts";
+import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { CallRecord } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -14,9 +14,21 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
   for (const record of await store.stranded()) {
     const { call, startedAt } = record;
     const at = clock.now();
-    const outcome = outcomeOf(call.id, refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."));
+    const outcome = outcomeOf(
+      call.id,
+      refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."),
+    );
     const unknown: CallRecord = { ...record, state: "unknown", outcome, endedAt: at, retryable: false };
-    const event = { moment: "ended", at, call, as: "unknown", outcome, latencyMs: Math.max(0, at - (startedAt ?? at)), code: "outcome_unknown", by: "recovery" } as const;
+    const event = {
+      moment: "ended",
+      at,
+      call,
+      as: "unknown",
+      outcome,
+      latencyMs: Math.max(0, at - (startedAt ?? at)),
+      code: "outcome_unknown",
+      by: "recovery",
+    } as const;
     const { won } = await store.commit({ write: "settle", record: unknown, event }, "synced");
     if (won) recovered.push(unknown);
   }

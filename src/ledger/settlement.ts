@@ -15,19 +15,36 @@ export type Word = "succeeded" | "failed" | "retry";
  * @param found the tool's own outcome, where its hook could tell it
  * @returns the row as it is now, and whether this word settled it
  */
-export async function settleUnknown(store: Store, clock: Clock, record: CallRecord, word: Word, by: string, reason: string, found?: ToolOutcome): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
+export async function settleUnknown(
+  store: Store,
+  clock: Clock,
+  record: CallRecord,
+  word: Word,
+  by: string,
+  reason: string,
+  found?: ToolOutcome,
+): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
   const at = clock.now();
   const outcome = found ?? outcomeFor(record, word, by, reason);
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const settled: CallRecord = { ...record, state: states[word], outcome, retryable: word === "retry", endedAt: at };
   const as: EndName = "settled";
-  const event = { moment: "ended", at, call: record.call, as, outcome, latencyMs: 0, by: `${by}: ${word}: ${reason}` } as const;
+  const event = {
+    moment: "ended",
+    at,
+    call: record.call,
+    as,
+    outcome,
+    latencyMs: 0,
+    by: `${by}: ${word}: ${reason}`,
+  } as const;
   const committed = await store.commit({ write: "settle", record: settled, by, event }, "synced");
   return committed.won ? { won: true, call: settled } : { won: false, call: committed.call ?? record };
 }
 
 function outcomeFor({ call }: CallRecord, word: Word, by: string, reason: string): ToolOutcome {
   const said = `Settled by ${by} as ${word}: ${reason}`;
-  if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text: said }], text: said };
+  if (word === "succeeded")
+    return { status: "ok", callId: call.id, content: [{ type: "text", text: said }], text: said };
   return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", said));
 }

@@ -26,10 +26,7 @@ export function historyId(version: number): string {
   return String(version).padStart(12, "0");
 }
 
-export function bodyOf(
-  { paused, autonomy, offTools, offServers }: ControlState,
-  change: ControlChange,
-): JsonObject {
+export function bodyOf({ paused, autonomy, offTools, offServers }: ControlState, change: ControlChange): JsonObject {
   return {
     state: { paused, autonomy: autonomy ?? null, offTools, offServers },
     change: { ...change },
@@ -43,8 +40,7 @@ export async function readControls(store: Store): Promise<SavedControls> {
   const { version, body } = document;
   if (!isJsonObject(body) || !isJsonObject(body["state"])) throw unreadable("state");
   const { paused, autonomy, offTools, offServers } = body["state"];
-  if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy)))
-    throw unreadable("state");
+  if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy))) throw unreadable("state");
   const state = {
     paused,
     autonomy: autonomy ?? undefined,
@@ -65,8 +61,7 @@ function namesFrom(list: Json | undefined): readonly string[] {
 export function changeFrom(body: Json | undefined): ControlChange {
   if (!isJsonObject(body)) throw unreadable("change");
   const { at, by, change, value, reason } = body;
-  if (typeof at !== "number" || typeof by !== "string" || typeof change !== "string")
-    throw unreadable("change");
+  if (typeof at !== "number" || typeof by !== "string" || typeof change !== "string") throw unreadable("change");
   return {
     at,
     by,

@@ -70,11 +70,7 @@ const anyOptions: fc.Arbitrary<PolicyOptions> = fc.record(
     rules: fc.array(anyRule, { maxLength: 6 }),
     default: fc.constantFrom("allow", "deny"),
     maxRiskUnapproved: fc.constantFrom("safe", "medium", "high"),
-    matrix: fc.constantFrom(
-      {},
-      { A3: { high: "ALLOW" }, A0: { safe: "BLOCK" } },
-      { A4: { safe: "PREVIEW" } },
-    ),
+    matrix: fc.constantFrom({}, { A3: { high: "ALLOW" }, A0: { safe: "BLOCK" } }, { A4: { safe: "PREVIEW" } }),
   },
   { requiredKeys: [] },
 );
@@ -86,8 +82,7 @@ const strictness: readonly (Verdict | "DENY")[] = [...verdicts, "DENY"];
 function reference(options: PolicyOptions, facts: Facts): { verdict: string; risk: Risk } {
   const { tool, principal, autonomy, suggestion } = facts;
   const fits = (wanted: string | undefined, name: string | undefined): boolean =>
-    wanted === undefined ||
-    (name !== undefined && new RegExp(`^${wanted.replaceAll("*", ".*")}$`).test(name));
+    wanted === undefined || (name !== undefined && new RegExp(`^${wanted.replaceAll("*", ".*")}$`).test(name));
   const matching = (options.rules ?? []).filter(
     (rule) =>
       fits(rule.tool, tool.tool) &&
@@ -99,9 +94,7 @@ function reference(options: PolicyOptions, facts: Facts): { verdict: string; ris
   );
   const suggested = suggestion?.risk ?? tool.risk;
   const risk =
-    tool.riskSource === "declared" || risks.indexOf(suggested) > risks.indexOf(tool.risk)
-      ? suggested
-      : tool.risk;
+    tool.riskSource === "declared" || risks.indexOf(suggested) > risks.indexOf(tool.risk) ? suggested : tool.risk;
   const permits = matching.filter(({ effect }) => effect !== "deny");
   if (permits.length < matching.length) return { verdict: "DENY", risk };
   if (tool.effects === "destructive" && !permits.some((rule) => rule.tool === tool.tool))
@@ -109,14 +102,12 @@ function reference(options: PolicyOptions, facts: Facts): { verdict: string; ris
   if (options.default === "deny" && permits.length === 0) return { verdict: "DENY", risk };
   if (!tool.scopes.every((scope) => facts.scopes.includes(scope))) return { verdict: "DENY", risk };
   const demands: Verdict[] = [];
-  if (autonomy !== undefined)
-    demands.push(options.matrix?.[autonomy]?.[risk] ?? defaultMatrix[autonomy][risk]);
+  if (autonomy !== undefined) demands.push(options.matrix?.[autonomy]?.[risk] ?? defaultMatrix[autonomy][risk]);
   const operators = options.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
   const set = [operators, facts.maxRiskUnapproved]
     .filter((one) => one !== undefined)
     .map((one) => Math.min(2, risks.indexOf(one)));
-  if (set.length > 0)
-    demands.push(risks.indexOf(risk) > Math.min(...set) ? "CONFIRM" : "ALLOW");
+  if (set.length > 0) demands.push(risks.indexOf(risk) > Math.min(...set) ? "CONFIRM" : "ALLOW");
   if (tool.scopes.includes("secrets:read")) demands.push(autonomy === "A0" ? "PREVIEW" : "CONFIRM");
   if (permits.some(({ effect }) => effect === "confirm")) demands.push("CONFIRM");
   return {
@@ -128,15 +119,10 @@ function reference(options: PolicyOptions, facts: Facts): { verdict: string; ris
 group("a decision", () => {
   it("is what the slow reading of the specification says, also when asked again", async () => {
     await fc.assert(
-      fc.property(
-        anyOptions,
-        fc.array(anyFacts, { minLength: 1, maxLength: 4 }),
-        (options, asked) => {
-          const policy = createPolicy(options);
-          for (const facts of [...asked, ...asked])
-            expect(policy.decide(facts)).toMatchObject(reference(options, facts));
-        },
-      ),
+      fc.property(anyOptions, fc.array(anyFacts, { minLength: 1, maxLength: 4 }), (options, asked) => {
+        const policy = createPolicy(options);
+        for (const facts of [...asked, ...asked]) expect(policy.decide(facts)).toMatchObject(reference(options, facts));
+      }),
       { numRuns: 4_000 },
     );
   });
@@ -148,18 +134,13 @@ group("a decision", () => {
       suggestion: fc.option(fc.record({ risk: fc.constantFrom(...risks) }), { nil: undefined }),
     });
     await fc.assert(
-      fc.property(
-        anyOptions,
-        anyFacts,
-        fc.array(question, { maxLength: 60 }),
-        (options, facts, questions) => {
-          const policy = createPolicy(options);
-          for (const asked of questions) {
-            const changed = { ...facts, ...asked };
-            expect(policy.decide(changed)).toMatchObject(reference(options, changed));
-          }
-        },
-      ),
+      fc.property(anyOptions, anyFacts, fc.array(question, { maxLength: 60 }), (options, facts, questions) => {
+        const policy = createPolicy(options);
+        for (const asked of questions) {
+          const changed = { ...facts, ...asked };
+          expect(policy.decide(changed)).toMatchObject(reference(options, changed));
+        }
+      }),
       { numRuns: 300 },
     );
   });
@@ -167,9 +148,7 @@ group("a decision", () => {
   it("does not hang on the order of the rules", async () => {
     await fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 6 }), anyFacts, (rules, facts) => {
-        const [one, other] = [rules, rules.toReversed()].map((list) =>
-          createPolicy({ rules: list }).decide(facts),
-        );
+        const [one, other] = [rules, rules.toReversed()].map((list) => createPolicy({ rules: list }).decide(facts));
         expect(one?.verdict).toBe(other?.verdict);
       }),
       runs,
@@ -188,9 +167,7 @@ group("a decision", () => {
         expect(allowed).toBeLessThanOrEqual(before);
         if (before < strictness.indexOf("DENY")) {
           expect(allowed).toBe(before);
-          expect(verdict([...rules, { ...rule, effect: "confirm" }])).toBeGreaterThanOrEqual(
-            before,
-          );
+          expect(verdict([...rules, { ...rule, effect: "confirm" }])).toBeGreaterThanOrEqual(before);
         }
       }),
       runs,
@@ -213,8 +190,7 @@ group("a decision", () => {
     await fc.assert(
       fc.property(anyFacts, (facts) => {
         const { risk } = createPolicy().decide(facts);
-        if (facts.tool.riskSource !== "declared")
-          expect(rankOf(risk)).toBeGreaterThanOrEqual(rankOf(facts.tool.risk));
+        if (facts.tool.riskSource !== "declared") expect(rankOf(risk)).toBeGreaterThanOrEqual(rankOf(facts.tool.risk));
         if (facts.suggestion?.risk !== undefined)
           expect(rankOf(risk)).toBeGreaterThanOrEqual(rankOf(facts.suggestion.risk));
       }),
@@ -226,8 +202,7 @@ group("a decision", () => {
     await fc.assert(
       fc.property(anyFacts, fc.constantFrom(...autonomies), (facts, autonomy) => {
         const { verdict, risk } = createPolicy().decide({ ...facts, autonomy });
-        if (verdict !== "DENY")
-          expect(isStricter(defaultMatrix[autonomy][risk], verdict)).toBe(false);
+        if (verdict !== "DENY") expect(isStricter(defaultMatrix[autonomy][risk], verdict)).toBe(false);
         if (autonomy === "A0") expect(["PREVIEW", "BLOCK", "DENY"]).toContain(verdict);
       }),
       runs,

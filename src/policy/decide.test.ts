@@ -31,9 +31,7 @@ function facts(tool: Partial<ToolFacts> = {}, more: Partial<Facts> = {}): Facts 
 
 group("scopes", () => {
   it("one that is missing is a denial that names it (case 143)", () => {
-    const decision = createPolicy().decide(
-      facts({ scopes: ["mail:read", "mail:write"] }, { scopes: ["mail:read"] }),
-    );
+    const decision = createPolicy().decide(facts({ scopes: ["mail:read", "mail:write"] }, { scopes: ["mail:read"] }));
     expect(decision).toMatchObject({
       verdict: "DENY",
       missingScope: "mail:write",
@@ -42,25 +40,20 @@ group("scopes", () => {
   });
 
   it("more than needed pass, and none needed pass (case 144)", () => {
-    expect(
-      createPolicy().decide(facts({ scopes: ["mail:read"] }, { scopes: ["a", "mail:read", "b"] }))
-        .verdict,
-    ).toBe("ALLOW");
+    expect(createPolicy().decide(facts({ scopes: ["mail:read"] }, { scopes: ["a", "mail:read", "b"] })).verdict).toBe(
+      "ALLOW",
+    );
     expect(createPolicy().decide(facts()).verdict).toBe("ALLOW");
   });
 
   it("are not spoken of to those who lack the permission itself", () => {
-    const decision = createPolicy({ rules: [{ effect: "deny" }] }).decide(
-      facts({ scopes: ["mail:write"] }),
-    );
+    const decision = createPolicy({ rules: [{ effect: "deny" }] }).decide(facts({ scopes: ["mail:write"] }));
     expect(decision.verdict).toBe("DENY");
     expect(decision).not.toHaveProperty("missingScope");
   });
 
   it("to secrets ask a person even at A4 with safe risk (case 130)", () => {
-    const decision = createPolicy().decide(
-      facts({ scopes: ["secrets:read"] }, { scopes: ["secrets:read"] }),
-    );
+    const decision = createPolicy().decide(facts({ scopes: ["secrets:read"] }, { scopes: ["secrets:read"] }));
     expect(decision).toMatchObject({
       verdict: "CONFIRM",
       reasons: expect.arrayContaining([{ rule: "override secrets scope", says: "CONFIRM" }]),
@@ -69,19 +62,14 @@ group("scopes", () => {
 
   it("to secrets only preview at A0", () => {
     const granted = ["secrets:read"];
-    const decision = createPolicy().decide(
-      facts({ scopes: granted }, { scopes: granted, autonomy: "A0" }),
-    );
+    const decision = createPolicy().decide(facts({ scopes: granted }, { scopes: granted, autonomy: "A0" }));
     expect(decision.verdict).toBe("PREVIEW");
     expect(decision.reasons).toContainEqual({ rule: "override secrets scope", says: "PREVIEW" });
   });
 });
 
 group("the risk of one call", () => {
-  const decided = (
-    tool: Partial<ToolFacts>,
-    suggestion: Suggestion,
-  ): { risk: Risk; verdict: string } =>
+  const decided = (tool: Partial<ToolFacts>, suggestion: Suggestion): { risk: Risk; verdict: string } =>
     createPolicy().decide(facts(tool, { suggestion, autonomy: "A3" }));
 
   it("is the action's own where the tool suggests nothing (case 127)", () => {
@@ -126,9 +114,7 @@ group("the risk of one call", () => {
 group("a policy", () => {
   it("lets an allowed call through without asking anybody (case 137), and blocks beyond any approval (case 136)", () => {
     expect(createPolicy().decide(facts({}, { autonomy: "A2" })).verdict).toBe("ALLOW");
-    expect(createPolicy().decide(facts({ risk: "critical" }, { autonomy: "A2" })).verdict).toBe(
-      "BLOCK",
-    );
+    expect(createPolicy().decide(facts({ risk: "critical" }, { autonomy: "A2" })).verdict).toBe("BLOCK");
   });
 
   it("gives the same frozen decision for the same question", () => {
@@ -143,11 +129,9 @@ group("a policy", () => {
         principal: { ...asked.principal },
       }),
     ).toBe(decision);
-    expect(
-      Object.isFrozen(decision) &&
-        Object.isFrozen(decision.reasons) &&
-        Object.isFrozen(decision.reasons[0]),
-    ).toBe(true);
+    expect(Object.isFrozen(decision) && Object.isFrozen(decision.reasons) && Object.isFrozen(decision.reasons[0])).toBe(
+      true,
+    );
     expect(policy.decide({ ...asked, autonomy: "A1" })).not.toBe(decision);
   });
 
@@ -243,10 +227,7 @@ group("a policy", () => {
     const policy = createPolicy({
       rules: [...rules, { effect: "deny", principal: { user: "eve" } }],
     });
-    const asked = facts(
-      { scopes: ["a", "b"] },
-      { scopes: ["b", "a"], suggestion: { risk: "medium" } },
-    );
+    const asked = facts({ scopes: ["a", "b"] }, { scopes: ["b", "a"], suggestion: { risk: "medium" } });
     const times = Array.from({ length: 20 }, () => {
       const started = performance.now();
       for (let i = 0; i < 5_000; i += 1) policy.decide(asked);
@@ -271,8 +252,7 @@ group("a policy", () => {
 group("levels", () => {
   it("an autonomy level the operator lowers is the new one for the next call (case 141)", () => {
     const policy = createPolicy();
-    const at = (autonomy: Autonomy): string =>
-      policy.decide(facts({ risk: "medium" }, { autonomy })).verdict;
+    const at = (autonomy: Autonomy): string => policy.decide(facts({ risk: "medium" }, { autonomy })).verdict;
     expect([at("A3"), at("A2"), at("A0")]).toEqual(["ALLOW", "CONFIRM", "PREVIEW"]);
   });
 });

@@ -31,13 +31,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return new LayeredPolicy(options);
 }
 
-const optionNames: readonly string[] = [
-  "rules",
-  "default",
-  "matrix",
-  "maxRiskUnapproved",
-  "allowUnattendedCritical",
-];
+const optionNames: readonly string[] = ["rules", "default", "matrix", "maxRiskUnapproved", "allowUnattendedCritical"];
 
 class LayeredPolicy implements Policy {
   readonly version: string;
@@ -62,19 +56,14 @@ class LayeredPolicy implements Policy {
       allowUnattendedCritical = false,
     } = options;
     if (otherwise !== "allow" && otherwise !== "deny") {
-      throw new RuntimeFault(
-        "policy_invalid",
-        `\`default\` is \`${String(otherwise)}\`; it is allow or deny.`,
-      );
+      throw new RuntimeFault("policy_invalid", `\`default\` is \`${String(otherwise)}\`; it is allow or deny.`);
     }
     this.#book = compileRules(rules);
     this.#otherwise = otherwise;
     this.#terms = {
       matrix: matrixOf(matrix, allowUnattendedCritical),
       maxRiskUnapproved:
-        maxRiskUnapproved === undefined
-          ? undefined
-          : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
+        maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
       allowUnattendedCritical,
     };
     this.version = versionOf(rules, otherwise, this.#terms);
@@ -99,8 +88,7 @@ class LayeredPolicy implements Policy {
   /** The same question gets the same object: records of a decision are spelled once and found by it. */
   #decide(facts: Facts): Decision {
     const permission = this.#meet(facts.tool).permissionOf(facts.principal);
-    const question =
-      missingScope(facts.tool.scopes, facts.scopes) === undefined ? questionOf(facts) : undefined;
+    const question = missingScope(facts.tool.scopes, facts.scopes) === undefined ? questionOf(facts) : undefined;
     if (question === undefined) return this.#think(facts, permission);
     const before = permission.decisions.get(question);
     if (before !== undefined) return before;
@@ -135,9 +123,7 @@ class LayeredPolicy implements Policy {
   }
 
   #denyFor(error: unknown): Decision {
-    const reasons = Object.freeze([
-      { rule: `policy error: ${messageOf(error)}`, says: "DENY" as const },
-    ]);
+    const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, says: "DENY" as const }]);
     return Object.freeze({
       verdict: "DENY",
       risk: "critical",
@@ -169,9 +155,7 @@ function versionOf(
   otherwise: string,
   { matrix, maxRiskUnapproved, allowUnattendedCritical }: Omit<Terms, "permission">,
 ): string {
-  const plainRules = rules.map(
-    ({ where: _where, ...rule }): Json => JSON.parse(JSON.stringify(rule)),
-  );
+  const plainRules = rules.map(({ where: _where, ...rule }): Json => JSON.parse(JSON.stringify(rule)));
   return digestOf({
     format: 1,
     default: otherwise,

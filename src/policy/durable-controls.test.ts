@@ -133,12 +133,8 @@ describe("the controls", () => {
     await first.setTool("mail", false, "ada");
     expect((await open(shelf, { autonomy: "A1" })).state.autonomy).toBe("A1");
     await first.setAutonomy("A3", "ada");
-    expect(
-      (await open(shelf, { autonomy: "A1", log: (message) => told.push(message) })).state.autonomy,
-    ).toBe("A3");
-    expect(told).toEqual([
-      "The configuration asks for autonomy A1; an operator set A3, which holds.",
-    ]);
+    expect((await open(shelf, { autonomy: "A1", log: (message) => told.push(message) })).state.autonomy).toBe("A3");
+    expect(told).toEqual(["The configuration asks for autonomy A1; an operator set A3, which holds."]);
   });
 
   it("keep what another process changed meanwhile", async () => {
@@ -171,9 +167,7 @@ describe("the controls", () => {
   it("lose none of many changes made at once", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
-    await Promise.all(
-      Array.from({ length: 50 }, (_, i) => controls.setTool(`tool_${i}`, false, "ada")),
-    );
+    await Promise.all(Array.from({ length: 50 }, (_, i) => controls.setTool(`tool_${i}`, false, "ada")));
     expect(controls.state.offTools.length).toBe(50);
     expect((await controls.history()).length).toBe(50);
   });

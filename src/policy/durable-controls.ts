@@ -29,22 +29,11 @@ export interface ControlsOptions {
  *
  * @throws RuntimeFault `controls_invalid` for a configured level that is none, `controls_unreadable` for a document that is not ours
  */
-export async function openControls({
-  store,
-  clock,
-  autonomy,
-  log,
-}: ControlsOptions): Promise<Controls> {
+export async function openControls({ store, clock, autonomy, log }: ControlsOptions): Promise<Controls> {
   if (autonomy !== undefined) checkedAutonomy(autonomy);
   const saved = await readControls(store);
-  if (
-    saved.state.autonomy !== undefined &&
-    autonomy !== undefined &&
-    saved.state.autonomy !== autonomy
-  ) {
-    log?.(
-      `The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`,
-    );
+  if (saved.state.autonomy !== undefined && autonomy !== undefined && saved.state.autonomy !== autonomy) {
+    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`);
   }
   return new DurableControls(store, clock, autonomy, saved);
 }
@@ -85,16 +74,12 @@ class DurableControls implements Controls {
 
   pause(by: string, reason?: string): Promise<ControlState> {
     const change: Change = { change: "pause", event: "pause", summary: "all tool calls paused" };
-    return this.#change({ by, reason }, change, (state) =>
-      state.paused ? undefined : { ...state, paused: true },
-    );
+    return this.#change({ by, reason }, change, (state) => (state.paused ? undefined : { ...state, paused: true }));
   }
 
   resume(by: string, reason?: string): Promise<ControlState> {
     const change: Change = { change: "resume", event: "resume", summary: "tool calls resumed" };
-    return this.#change({ by, reason }, change, (state) =>
-      state.paused ? { ...state, paused: false } : undefined,
-    );
+    return this.#change({ by, reason }, change, (state) => (state.paused ? { ...state, paused: false } : undefined));
   }
 
   setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState> {
@@ -157,10 +142,7 @@ class DurableControls implements Controls {
 
   async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
     if (typeof by !== "string" || by === "")
-      throw new RuntimeFault(
-        "controls_invalid",
-        "A change of the controls needs the operator who made it.",
-      );
+      throw new RuntimeFault("controls_invalid", "A change of the controls needs the operator who made it.");
     for (let tries = 0; tries < mostTries; tries += 1) {
       const saved = await readControls(this.#store);
       const state = next(saved.state);

@@ -14,10 +14,7 @@ export function describe(decision: Decision): string[] {
   const { verdict, risk, reasons, policyVersion } = decision;
   return [
     `${verdict}: ${meanings[verdict]} (risk ${risk})`,
-    ...reasons.map(
-      ({ rule, says, where }) =>
-        `  ${says.padEnd(7)} ${rule}${where === undefined ? "" : ` [${where}]`}`,
-    ),
+    ...reasons.map(({ rule, says, where }) => `  ${says.padEnd(7)} ${rule}${where === undefined ? "" : ` [${where}]`}`),
     `  policy  ${policyVersion.slice(0, 12)}`,
   ];
 }

@@ -53,10 +53,7 @@ function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
   if (base === undefined || suggested === undefined) {
-    draft.demand(
-      "BLOCK",
-      `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`,
-    );
+    draft.demand("BLOCK", `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`);
     return;
   }
   // Only the author of a tool knows better than its own label; what an operator or our caution said, a suggestion cannot lower.
@@ -84,10 +81,7 @@ function weighScopes({ tool, scopes }: Facts, draft: Draft): void {
 }
 
 /** The first required scope that was not granted. */
-export function missingScope(
-  required: readonly string[],
-  granted: readonly string[],
-): string | undefined {
+export function missingScope(required: readonly string[], granted: readonly string[]): string | undefined {
   for (const scope of required) if (!granted.includes(scope)) return scope;
   return undefined;
 }
@@ -108,10 +102,7 @@ function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, te
   const set = lowerThreshold(operators, own); // a session only narrows, also where nobody else set one (C19)
   if (set === undefined) return;
   const threshold = set === "critical" && !terms.allowUnattendedCritical ? "high" : set;
-  draft.demand(
-    rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW",
-    `threshold ${threshold}`,
-  );
+  draft.demand(rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW", `threshold ${threshold}`);
 }
 
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */

@@ -96,9 +96,7 @@ describe("the gate matrix", () => {
       critical: "BLOCK",
     });
     expect({ ...matrix, A2: defaultMatrix.A2 }).toEqual(defaultMatrix);
-    expect(
-      createPolicy({ matrix: { A3: { high: "BLOCK" } } }).decide(facts("high", "A3")).verdict,
-    ).toBe("BLOCK");
+    expect(createPolicy({ matrix: { A3: { high: "BLOCK" } } }).decide(facts("high", "A3")).verdict).toBe("BLOCK");
   });
 
   it.each([
@@ -150,32 +148,26 @@ describe("the threshold", () => {
   });
 
   it("at high runs high unasked and asks about critical (case 76)", () => {
-    expect(answers(createPolicy({ maxRiskUnapproved: "high" }))).toEqual([
-      "ALLOW",
-      "ALLOW",
-      "ALLOW",
-      "CONFIRM",
-    ]);
+    expect(answers(createPolicy({ maxRiskUnapproved: "high" }))).toEqual(["ALLOW", "ALLOW", "ALLOW", "CONFIRM"]);
   });
 
   it("of an agent that needs approval from critical on runs high, from high on asks about both (case 77)", () => {
-    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("critical") })).slice(2)).toEqual(
-      ["ALLOW", "CONFIRM"],
-    );
-    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("high") })).slice(2)).toEqual([
-      "CONFIRM",
+    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("critical") })).slice(2)).toEqual([
+      "ALLOW",
       "CONFIRM",
     ]);
+    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("high") })).slice(2)).toEqual(["CONFIRM", "CONFIRM"]);
     expect(() => thresholdFor("safe")).toThrow(invalid("confirm"));
   });
 
   it("at critical is refused without the explicit opt-in (case 78)", () => {
-    expect(() => createPolicy({ maxRiskUnapproved: "critical" })).toThrow(
-      invalid("allowUnattendedCritical"),
-    );
-    expect(
-      answers(createPolicy({ maxRiskUnapproved: "critical", allowUnattendedCritical: true })),
-    ).toEqual(["ALLOW", "ALLOW", "ALLOW", "ALLOW"]);
+    expect(() => createPolicy({ maxRiskUnapproved: "critical" })).toThrow(invalid("allowUnattendedCritical"));
+    expect(answers(createPolicy({ maxRiskUnapproved: "critical", allowUnattendedCritical: true }))).toEqual([
+      "ALLOW",
+      "ALLOW",
+      "ALLOW",
+      "ALLOW",
+    ]);
   });
 
   it("of a session never lets critical run unasked by itself", () => {
@@ -191,26 +183,18 @@ describe("the threshold", () => {
     const verdict = (maxRiskUnapproved: Risk): string =>
       policy.decide({ ...facts("medium", undefined), maxRiskUnapproved }).verdict;
     expect([verdict("safe"), verdict("high")]).toEqual(["CONFIRM", "ALLOW"]);
-    expect(policy.decide({ ...facts("high", undefined), maxRiskUnapproved: "high" }).verdict).toBe(
-      "CONFIRM",
-    );
+    expect(policy.decide({ ...facts("high", undefined), maxRiskUnapproved: "high" }).verdict).toBe("CONFIRM");
   });
 
   it("joins the matrix only where it was set", () => {
     expect(createPolicy().decide(facts("high", "A4")).verdict).toBe("ALLOW");
-    expect(createPolicy({ maxRiskUnapproved: "medium" }).decide(facts("high", "A4")).verdict).toBe(
-      "CONFIRM",
-    );
-    expect(createPolicy({ maxRiskUnapproved: "high" }).decide(facts("high", "A2")).verdict).toBe(
-      "CONFIRM",
-    );
+    expect(createPolicy({ maxRiskUnapproved: "medium" }).decide(facts("high", "A4")).verdict).toBe("CONFIRM");
+    expect(createPolicy({ maxRiskUnapproved: "high" }).decide(facts("high", "A2")).verdict).toBe("CONFIRM");
   });
 
   it("reads low as safe and refuses what is no level", () => {
     expect(checkedThreshold("low", false)).toBe("safe");
     expect(() => checkedThreshold("some", false)).toThrow(invalid("`some`"));
-    expect(
-      createPolicy().decide({ ...facts("safe", "A4"), maxRiskUnapproved: "some" as Risk }).verdict,
-    ).toBe("BLOCK");
+    expect(createPolicy().decide({ ...facts("safe", "A4"), maxRiskUnapproved: "some" as Risk }).verdict).toBe("BLOCK");
   });
 });

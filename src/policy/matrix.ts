@@ -36,12 +36,12 @@ export function isAutonomy(level: unknown): level is Autonomy {
  * @throws RuntimeFault `policy_invalid`, naming the level or the cell
  */
 export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolean): Matrix {
-  const matrix = Object.fromEntries(
-    autonomies.map((level) => [level, { ...defaultMatrix[level] }]),
-  ) as Record<Autonomy, Record<Risk, Verdict>>; // made from all levels, each with all risks
+  const matrix = Object.fromEntries(autonomies.map((level) => [level, { ...defaultMatrix[level] }])) as Record<
+    Autonomy,
+    Record<Risk, Verdict>
+  >; // made from all levels, each with all risks
   for (const [level, row] of Object.entries(changes)) {
-    if (!isAutonomy(level))
-      throw invalid(`\`${level}\``, `no autonomy level; the levels are ${autonomies.join(", ")}`);
+    if (!isAutonomy(level)) throw invalid(`\`${level}\``, `no autonomy level; the levels are ${autonomies.join(", ")}`);
     const seen = new Set<Risk>();
     for (const [word, verdict] of Object.entries(row ?? {})) {
       const name = `\`${level}\` × \`${word}\``;
@@ -51,16 +51,10 @@ export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolea
       seen.add(risk);
       matrix[level][risk] = checkedVerdict(verdict, name);
       if (level === "A0" && (verdict === "ALLOW" || verdict === "CONFIRM")) {
-        throw invalid(
-          name,
-          `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`,
-        );
+        throw invalid(name, `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`);
       }
       if (risk === "critical" && verdict === "ALLOW" && !allowUnattendedCritical) {
-        throw invalid(
-          name,
-          "`ALLOW`; critical calls run unasked only with `allowUnattendedCritical`",
-        );
+        throw invalid(name, "`ALLOW`; critical calls run unasked only with `allowUnattendedCritical`");
       }
     }
   }
@@ -69,8 +63,7 @@ export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolea
 
 function checkedVerdict(verdict: unknown, name: string): Verdict {
   const known = verdicts.find((word) => word === verdict);
-  if (known === undefined)
-    throw invalid(name, `\`${String(verdict)}\`; a cell is one of ${verdicts.join(", ")}`);
+  if (known === undefined) throw invalid(name, `\`${String(verdict)}\`; a cell is one of ${verdicts.join(", ")}`);
   return known;
 }
 

@@ -26,11 +26,7 @@ export function permissionFrom(
   const denies = rules.filter(({ effect }) => effect === "deny");
   if (denies.length > 0) return permission(false, reasonsOf(denies), []);
   const permits = rules; // no deny among them: each allows, or allows after a question
-  if (
-    tool.effects !== "read" &&
-    tool.effects !== "write" &&
-    !permits.some(({ namesTool }) => namesTool)
-  ) {
+  if (tool.effects !== "read" && tool.effects !== "write" && !permits.some(({ namesTool }) => namesTool)) {
     return permission(
       false,
       [{ rule: `default: destructive needs a rule that names \`${tool.tool}\``, says: "DENY" }],
@@ -40,18 +36,10 @@ export function permissionFrom(
   if (otherwise === "deny" && permits.length === 0) return permission(false, [deniedByDefault], []);
   const allows = permits.filter(({ effect }) => effect === "allow");
   const confirms = permits.filter(({ effect }) => effect === "confirm");
-  return permission(
-    true,
-    permits.length === 0 ? [allowedByDefault] : reasonsOf(allows),
-    reasonsOf(confirms),
-  );
+  return permission(true, permits.length === 0 ? [allowedByDefault] : reasonsOf(allows), reasonsOf(confirms));
 }
 
-function permission(
-  allowed: boolean,
-  reasons: readonly Reason[],
-  confirms: readonly Reason[],
-): Permission {
+function permission(allowed: boolean, reasons: readonly Reason[], confirms: readonly Reason[]): Permission {
   return { allowed, reasons, confirms, decisions: new Map() };
 }
 
@@ -93,13 +81,8 @@ export class KnownTool {
   /** Facts are compared, not trusted to be frozen: a stale decision would be a wrong one. */
   isStill(facts: ToolFacts): boolean {
     const known = this.#facts;
-    if (known.tool !== facts.tool || known.action !== facts.action || known.server !== facts.server)
-      return false;
-    if (
-      known.risk !== facts.risk ||
-      known.riskSource !== facts.riskSource ||
-      known.effects !== facts.effects
-    )
+    if (known.tool !== facts.tool || known.action !== facts.action || known.server !== facts.server) return false;
+    if (known.risk !== facts.risk || known.riskSource !== facts.riskSource || known.effects !== facts.effects)
       return false;
     const { scopes } = facts;
     if (scopes.length !== this.#scopes.length) return false;
@@ -114,8 +97,7 @@ export class KnownTool {
     if (this.#forEverybody !== undefined) return this.#forEverybody;
     const { tenant, agent, user } = principal;
     const met = this.#principals.get(principal);
-    if (met !== undefined && met.tenant === tenant && met.agent === agent && met.user === user)
-      return met.permission;
+    if (met !== undefined && met.tenant === tenant && met.agent === agent && met.user === user) return met.permission;
     const permission = this.#permissionFor(principal);
     this.#principals.set(principal, { tenant, agent, user, permission });
     return permission;
@@ -123,9 +105,7 @@ export class KnownTool {
 
   /** Principals for whom the same rules speak share one permission, and so its decisions. */
   #permissionFor(principal: Principal): Permission {
-    const rules = this.#rules.filter(
-      ({ fitsPrincipal }) => fitsPrincipal === undefined || fitsPrincipal(principal),
-    );
+    const rules = this.#rules.filter(({ fitsPrincipal }) => fitsPrincipal === undefined || fitsPrincipal(principal));
     const key = rules.map(({ number }) => number).join();
     const known = this.#permissions.get(key);
     if (known !== undefined) return known;

@@ -18,10 +18,7 @@ max_risk_unapproved: low
 
 describe("the policy section of a file", () => {
   it("becomes options, each rule with its place in the file", () => {
-    const options = policyOptionsFrom(
-      policySchema.parse(parse(text)),
-      (path) => `postern.yaml ${path.join(".")}`,
-    );
+    const options = policyOptionsFrom(policySchema.parse(parse(text)), (path) => `postern.yaml ${path.join(".")}`);
     expect(options).toEqual({
       default: "deny",
       rules: [
@@ -50,19 +47,15 @@ describe("the policy section of a file", () => {
   });
 
   it("names a rule's place by its number where the file cannot say it", () => {
-    expect(policyOptionsFrom({ rules: [{ effect: "deny" }] }).rules?.[0]?.where).toBe(
-      "policy.rules[0]",
-    );
+    expect(policyOptionsFrom({ rules: [{ effect: "deny" }] }).rules?.[0]?.where).toBe("policy.rules[0]");
   });
 
   it("reads the risk that needs approval as the threshold below it", () => {
-    expect(policyOptionsFrom({ approval_required_risk: "critical" }).maxRiskUnapproved).toBe(
-      "high",
-    );
+    expect(policyOptionsFrom({ approval_required_risk: "critical" }).maxRiskUnapproved).toBe("high");
     expect(policyOptionsFrom({ approval_required_risk: "high" }).maxRiskUnapproved).toBe("safe");
-    expect(() =>
-      policyOptionsFrom({ approval_required_risk: "critical", max_risk_unapproved: "high" }),
-    ).toThrow(expect.objectContaining({ code: "policy_invalid" }));
+    expect(() => policyOptionsFrom({ approval_required_risk: "critical", max_risk_unapproved: "high" })).toThrow(
+      expect.objectContaining({ code: "policy_invalid" }),
+    );
   });
 
   it.each([

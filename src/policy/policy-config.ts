@@ -42,9 +42,7 @@ const rule = z.strictObject({
   tool: name.optional().describe("name of the tool; * stands for anything"),
   action: name.optional(),
   server: name.optional().describe("the upstream server the tool comes from"),
-  principal: z
-    .strictObject({ tenant: name.optional(), agent: name.optional(), user: name.optional() })
-    .optional(),
+  principal: z.strictObject({ tenant: name.optional(), agent: name.optional(), user: name.optional() }).optional(),
   id: name.optional().describe("a name for the rule, shown wherever it took part"),
   reason: name.optional().describe("why the rule is there, for people"),
 });
@@ -73,10 +71,7 @@ export type WhereOf = (path: readonly (string | number)[]) => string | undefined
  * @param whereOf paths are inside the section; without it a rule's place is `policy.rules[0]`
  * @throws RuntimeFault `policy_invalid`
  */
-export function policyOptionsFrom(
-  file: PolicyFile,
-  whereOf: WhereOf = () => undefined,
-): PolicyOptions {
+export function policyOptionsFrom(file: PolicyFile, whereOf: WhereOf = () => undefined): PolicyOptions {
   const {
     default: otherwise,
     rules,
@@ -102,10 +97,7 @@ export function policyOptionsFrom(
   };
 }
 
-function thresholdFrom(
-  most: Level | undefined,
-  required: Level | undefined,
-): PolicyOptions["maxRiskUnapproved"] {
+function thresholdFrom(most: Level | undefined, required: Level | undefined): PolicyOptions["maxRiskUnapproved"] {
   if (most !== undefined && required !== undefined) {
     throw new RuntimeFault(
       "policy_invalid",
@@ -127,9 +119,6 @@ function present<T extends object>(value: T): Present<T> {
   const entries = Object.entries(value).filter(([, field]) => field !== undefined);
   // Only undefined fields are left out, which is what Present says.
   return Object.fromEntries(
-    entries.map(([key, field]) => [
-      key,
-      typeof field === "object" && field !== null ? present(field) : field,
-    ]),
+    entries.map(([key, field]) => [key, typeof field === "object" && field !== null ? present(field) : field]),
   ) as Present<T>;
 }

@@ -89,12 +89,8 @@ describe("permission rules", () => {
   });
 
   it("allow never lowers a verdict", () => {
-    expect(decide([{ effect: "allow", tool: "mail__send" }], { risk: "high" }).verdict).toBe(
-      "CONFIRM",
-    );
-    expect(decide([{ effect: "allow", tool: "mail__send" }], { risk: "critical" }).verdict).toBe(
-      "BLOCK",
-    );
+    expect(decide([{ effect: "allow", tool: "mail__send" }], { risk: "high" }).verdict).toBe("CONFIRM");
+    expect(decide([{ effect: "allow", tool: "mail__send" }], { risk: "critical" }).verdict).toBe("BLOCK");
   });
 
   it("allow and confirm permit what the default refuses", () => {
@@ -102,21 +98,15 @@ describe("permission rules", () => {
       verdict: "DENY",
       reasons: [{ rule: "default: deny", says: "DENY" }],
     });
-    expect(decide([{ effect: "allow", server: "mail" }], {}, principal, "deny").verdict).toBe(
-      "ALLOW",
-    );
-    expect(decide([{ effect: "confirm", server: "mail" }], {}, principal, "deny").verdict).toBe(
-      "CONFIRM",
-    );
+    expect(decide([{ effect: "allow", server: "mail" }], {}, principal, "deny").verdict).toBe("ALLOW");
+    expect(decide([{ effect: "confirm", server: "mail" }], {}, principal, "deny").verdict).toBe("CONFIRM");
   });
 
   it("a destructive tool needs a line of its own", () => {
     const destructive = { effects: "destructive" } as const;
     expect(decide([], destructive)).toMatchObject({
       verdict: "DENY",
-      reasons: [
-        { rule: "default: destructive needs a rule that names `mail__send`", says: "DENY" },
-      ],
+      reasons: [{ rule: "default: destructive needs a rule that names `mail__send`", says: "DENY" }],
     });
     expect(
       decide(
@@ -130,9 +120,7 @@ describe("permission rules", () => {
       ).verdict,
     ).toBe("DENY");
     expect(decide([{ effect: "allow", tool: "mail__send" }], destructive).verdict).toBe("ALLOW");
-    expect(
-      decide([{ effect: "confirm", tool: "mail__send", action: "def*" }], destructive).verdict,
-    ).toBe("CONFIRM");
+    expect(decide([{ effect: "confirm", tool: "mail__send", action: "def*" }], destructive).verdict).toBe("CONFIRM");
   });
 
   it("takes effects it does not know for destructive ones", () => {
@@ -194,8 +182,6 @@ describe("permission rules", () => {
     [{ effect: "deny" }, "`rules`"],
   ])("refuse %j and name what is wrong", (rules, named) => {
     const made = (): unknown => createPolicy({ rules: rules as readonly Rule[] });
-    expect(made).toThrow(
-      expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(named) }),
-    );
+    expect(made).toThrow(expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(named) }));
   });
 });

@@ -82,8 +82,7 @@ function compileRule(rule: Rule, number: number): CompiledRule {
 }
 
 function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
-  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined)
-    return undefined;
+  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined) return undefined;
   const tenant = matcher(wanted.tenant);
   const agent = matcher(wanted.agent);
   const user = matcher(wanted.user);
@@ -107,15 +106,11 @@ function checkRule(rule: unknown, number: number): void {
   for (const [name, value] of fieldsOf(rule, at)) {
     if (name === "effect") {
       if (!effects.includes(value as string))
-        throw invalid(
-          `The effect of ${at} is \`${String(value)}\`; it is one of ${effects.join(", ")}.`,
-        ); // includes() compares, whatever it is
+        throw invalid(`The effect of ${at} is \`${String(value)}\`; it is one of ${effects.join(", ")}.`); // includes() compares, whatever it is
     } else if (name === "principal") {
       for (const [field, wanted] of fieldsOf(value, `\`principal\` of ${at}`)) {
         if (!principalFields.includes(field))
-          throw invalid(
-            `\`principal.${field}\` of ${at} is not known; it has ${principalFields.join(", ")}.`,
-          );
+          throw invalid(`\`principal.${field}\` of ${at} is not known; it has ${principalFields.join(", ")}.`);
         checkPattern(wanted, `\`principal.${field}\` of ${at}`);
       }
     } else if (selectors.includes(name)) {
@@ -140,9 +135,7 @@ function fieldsOf(value: unknown, name: string): readonly (readonly [string, unk
 
 function checkPattern(pattern: unknown, name: string): void {
   if (typeof pattern !== "string" || pattern === "" || !pattern.isWellFormed()) {
-    throw invalid(
-      `${name} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`,
-    );
+    throw invalid(`${name} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`);
   }
 }
 

@@ -21,10 +21,7 @@ export interface ArtifactStore {
   /** Whether the principal may use it; asked before a person is bothered. False when it does not exist. */
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
   /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
-  open(
-    digest: string,
-    principal: Principal,
-  ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
+  open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
   pin(digest: string): Promise<void>;
   unpin(digest: string): Promise<void>;
 }

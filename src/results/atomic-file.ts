@@ -8,11 +8,7 @@ import { dirname, join, resolve } from "node:path";
  *
  * @param temporary a folder of the same file system; what is left in it after a crash is rubbish
  */
-export async function writeWhole(
-  path: string,
-  bytes: Uint8Array | string,
-  temporary: string,
-): Promise<void> {
+export async function writeWhole(path: string, bytes: Uint8Array | string, temporary: string): Promise<void> {
   const draft = join(temporary, randomUUID());
   try {
     const file = await open(

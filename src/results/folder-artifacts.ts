@@ -27,10 +27,7 @@ interface Sidecar {
  * Pins survive the process, because stored outcomes and open approvals refer to artifacts (D10): a pin of a process that
  * died stays, and its bytes with it.
  */
-export async function openFolderArtifacts({
-  folder,
-  clock,
-}: FolderArtifactsOptions): Promise<ArtifactShelf> {
+export async function openFolderArtifacts({ folder, clock }: FolderArtifactsOptions): Promise<ArtifactShelf> {
   const temporary = join(folder, "tmp");
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary);
@@ -87,10 +84,7 @@ class FolderArtifacts implements ArtifactShelf {
       throw unavailable(digest, error);
     });
     if (hash("sha256", bytes, "hex") !== digest) {
-      throw unavailable(
-        digest,
-        new Error("The bytes on the disk are not the ones that were kept."),
-      );
+      throw unavailable(digest, new Error("The bytes on the disk are not the ones that were kept."));
     }
     return { meta: { digest, mediaType: release.mediaType, bytes: bytes.length }, bytes };
   }

@@ -40,11 +40,7 @@ export function isSmall(result: CleanResult, limitBytes: number): boolean {
  *
  * One after another, so that when one fails the session knows every pin made before (case 187).
  */
-export async function keep(
-  result: CleanResult,
-  order: ShapeOrder,
-  artifacts: ArtifactStore,
-): Promise<Shaped> {
+export async function keep(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const content: ContentBlock[] = [];
   const files: ResultFile[] = [];
   for (const block of result.content) {
@@ -66,11 +62,7 @@ export async function keep(
 }
 
 /** The whole result as one artifact; the head of its text, a summary and the media's references stay. */
-async function keepWhole(
-  result: CleanResult,
-  order: ShapeOrder,
-  artifacts: ArtifactStore,
-): Promise<Shaped> {
+async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const { content, text, structured } = result;
   const others = content.filter(isOther);
   const plain = structured === undefined && others.length === 0;
@@ -85,26 +77,17 @@ async function keepWhole(
   const { digest, bytes } = await put(Buffer.from(body), mediaType, order, artifacts);
   const summary = structured && summaryOf(structured.value, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
-  const told =
-    text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
+  const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
   const head = cut(told, Math.max(0, order.limitBytes - summaryBytes));
   return {
-    content: [
-      ...(head === "" ? [] : [{ type: "text" as const, text: head }]),
-      ...content.filter(isMedia),
-    ],
+    content: [...(head === "" ? [] : [{ type: "text" as const, text: head }]), ...content.filter(isMedia)],
     text: head,
     ...(summary && { structured: summary }),
     artifact: digest,
   };
 }
 
-async function keepMedia(
-  block: Bytes,
-  n: number,
-  order: ShapeOrder,
-  artifacts: ArtifactStore,
-): Promise<ResultFile> {
+async function keepMedia(block: Bytes, n: number, order: ShapeOrder, artifacts: ArtifactStore): Promise<ResultFile> {
   const { mediaType } = block;
   const { digest } = await put(Buffer.from(block.data, "base64"), mediaType, order, artifacts);
   return { path: mediaPath(order.tool, n, mediaType), mediaType, artifact: digest };
@@ -148,8 +131,6 @@ function hasBytes(block: ContentBlock): block is Bytes {
 }
 
 /** Resources and links: neither text nor media. */
-function isOther(
-  block: ContentBlock,
-): block is Exclude<ContentBlock, MediaBlock | { readonly type: "text" }> {
+function isOther(block: ContentBlock): block is Exclude<ContentBlock, MediaBlock | { readonly type: "text" }> {
   return block.type === "resource" || block.type === "link";
 }

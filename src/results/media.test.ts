@@ -13,7 +13,5 @@ it.each([
 });
 
 it("cannot be led out of the media folder by a tool's name", () => {
-  expect(mediaPath("../../etc/pass\0wd", 0, "image/png")).toBe(
-    "/workspace/media/______etc_pass_wd_0.png",
-  );
+  expect(mediaPath("../../etc/pass\0wd", 0, "image/png")).toBe("/workspace/media/______etc_pass_wd_0.png");
 });

@@ -25,8 +25,7 @@ export function memoryArtifacts(): ArtifactShelf {
       all.set(digest, kept);
       return { digest, mediaType, bytes: bytes.length };
     },
-    mayUse: (digest, principal) =>
-      releaseTo(all.get(digest)?.releases ?? [], principal) !== undefined,
+    mayUse: (digest, principal) => releaseTo(all.get(digest)?.releases ?? [], principal) !== undefined,
     async open(digest, principal) {
       const { bytes, releases } = find(digest);
       const release = releaseTo(releases, principal);

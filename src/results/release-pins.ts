@@ -16,9 +16,7 @@ export async function releasePins(
       try {
         await artifacts.unpin(digest);
       } catch (error) {
-        log(
-          `The artifact \`${digest}\` stays pinned after its session ended: ${messageOf(error)}.`,
-        );
+        log(`The artifact \`${digest}\` stays pinned after its session ended: ${messageOf(error)}.`);
       }
     }),
   );

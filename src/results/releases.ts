@@ -22,22 +22,14 @@ export function releaseTo(releases: readonly Release[], principal: Principal): R
 }
 
 /** What a principal puts again counts with its newest media type. */
-export function releasedTo(
-  releases: readonly Release[],
-  principal: Principal,
-  mediaType: string,
-): readonly Release[] {
+export function releasedTo(releases: readonly Release[], principal: Principal, mediaType: string): readonly Release[] {
   const { tenant, agent, user } = principal;
   const release: Release = { tenant, agent, ...(user === undefined ? {} : { user }), mediaType };
   return [...releases.filter((other) => !isFor(other, principal)), release];
 }
 
 /** Released to one more of a tenant that already has it, as what it is there. */
-export function shared(
-  digest: string,
-  releases: readonly Release[],
-  principal: Principal,
-): readonly Release[] {
+export function shared(digest: string, releases: readonly Release[], principal: Principal): readonly Release[] {
   if (releaseTo(releases, principal) !== undefined) return releases;
   const own = releases.find(({ tenant }) => tenant === principal.tenant);
   if (own === undefined) throw unavailable(digest);
@@ -47,11 +39,7 @@ export function shared(
 /** The same words whether it is missing or somebody else's: an answer must not tell which. */
 export function unavailable(digest: string, cause?: unknown): RuntimeFault {
   const message = `The artifact \`${digest.slice(0, 64)}\` does not exist or is not yours; store the bytes again.`;
-  return new RuntimeFault(
-    "artifact_unavailable",
-    message,
-    cause === undefined ? undefined : { cause },
-  );
+  return new RuntimeFault("artifact_unavailable", message, cause === undefined ? undefined : { cause });
 }
 
 function isFor(release: Release, { tenant, agent, user }: Principal): boolean {

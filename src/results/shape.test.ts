@@ -31,10 +31,7 @@ interface Setting extends Partial<ShapeParts> {
   readonly session?: Session;
 }
 
-function shaped(
-  raw: Partial<RawResult>,
-  setting: Setting = {},
-): ToolOutcome | Promise<ToolOutcome> {
+function shaped(raw: Partial<RawResult>, setting: Setting = {}): ToolOutcome | Promise<ToolOutcome> {
   const { limitBytes = 4096, session = newSession(), redactor = nothingSecret, ...parts } = setting;
   const order = { limitBytes, owner, session, tool: "draw" };
   return shape("call_1", { content: [], isError: false, ...raw }, order, { redactor, ...parts });
@@ -140,9 +137,7 @@ it("makes an image one file with its media type, a reference and a path (case 17
   expect(outcome.files).toEqual([
     { path: "/workspace/media/draw_0.png", mediaType: "image/png", artifact: file?.artifact },
   ]);
-  expect(outcome.content).toEqual([
-    { type: "image", mediaType: "image/png", artifact: file?.artifact },
-  ]);
+  expect(outcome.content).toEqual([{ type: "image", mediaType: "image/png", artifact: file?.artifact }]);
   expect(outcome).not.toHaveProperty("artifact");
   const opened = await artifacts.open(file?.artifact ?? "", owner);
   expect(opened.meta.mediaType).toBe("image/png");
@@ -173,9 +168,7 @@ it("offloads large structured content and leaves a summary (case 181)", async ()
   const outcome = await shaped({ ...text("1500 rows"), structured }, { artifacts });
   const whole = { text: "1500 rows", structured };
   expect(JSON.parse(await kept(artifacts, outcome.artifact))).toEqual(whole);
-  expect((await artifacts.open(outcome.artifact ?? "", owner)).meta.mediaType).toBe(
-    "application/json",
-  );
+  expect((await artifacts.open(outcome.artifact ?? "", owner)).meta.mediaType).toBe("application/json");
   expect(outcome.structured).toEqual({
     $artifact: outcome.artifact,
     bytes: JSON.stringify(whole).length,
@@ -199,18 +192,13 @@ it("counts text and structured content together", async () => {
   const structured = "s".repeat(10);
   const fitting = shaped({ ...text("t".repeat(12)), structured }, { artifacts, limitBytes: 24 });
   expect(fitting).toMatchObject({ structured });
-  const outcome = await shaped(
-    { ...text("t".repeat(13)), structured },
-    { artifacts, limitBytes: 24 },
-  );
+  const outcome = await shaped({ ...text("t".repeat(13)), structured }, { artifacts, limitBytes: 24 });
   expect(outcome.artifact).toMatch(/^[0-9a-f]{64}$/);
 });
 
 it("stays within the limit with head and summary together", async () => {
   const artifacts = memoryArtifacts();
-  const structured = Object.fromEntries(
-    Array.from({ length: 500 }, (_, n) => [`${n} ${"käse".repeat(99)}`, n]),
-  );
+  const structured = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`${n} ${"käse".repeat(99)}`, n]));
   const outcome = await shaped({ ...text("€".repeat(9000)), structured }, { artifacts });
   const bytes = Buffer.byteLength(outcome.text + JSON.stringify(outcome.structured));
   expect(bytes).toBeLessThanOrEqual(4096);

@@ -72,13 +72,7 @@ function failure(raw: RawResult, text: string): Refusal {
 }
 
 /** @param text redacted; none when it was the redacting that failed */
-function lost(
-  callId: string,
-  raw: RawResult,
-  parts: ShapeParts,
-  error: unknown,
-  text = "",
-): ToolOutcome {
+function lost(callId: string, raw: RawResult, parts: ShapeParts, error: unknown, text = ""): ToolOutcome {
   parts.log?.(`The result of \`${callId}\` could not be kept: ${messageOf(error)}.`);
   const refused = raw.isError ? failure(raw, text) : refusal("result_unavailable");
   return refusedOutcome(callId, "error", refused);

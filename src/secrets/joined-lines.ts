@@ -47,10 +47,7 @@ function hasBreak(text: string): boolean {
   return ["\n", "\r", "\\n", "%0A", "%0a"].some((sign) => text.includes(sign));
 }
 
-function missingBefore(
-  cuts: readonly { readonly at: number; readonly missing: number }[],
-  place: number,
-): number {
+function missingBefore(cuts: readonly { readonly at: number; readonly missing: number }[], place: number): number {
   let low = 0;
   let high = cuts.length;
   while (low < high) {
@@ -63,8 +60,7 @@ function missingBefore(
 
 function endsWrapped(text: string, end: number): boolean {
   if (end < shortestLine) return false;
-  for (let i = end - 1; i >= end - shortestLine; i -= 1)
-    if (!isEncoded(text.charCodeAt(i))) return false;
+  for (let i = end - 1; i >= end - shortestLine; i -= 1) if (!isEncoded(text.charCodeAt(i))) return false;
   return true;
 }
 

@@ -26,11 +26,7 @@ describe("a secret", () => {
       inspect({ secret }, { depth: 9, showHidden: true }),
       inspect(secret, { customInspect: false }),
     ];
-    expect(shown.slice(0, 3)).toEqual([
-      "[secret]",
-      '{"secret":"[secret]"}',
-      "{ secret: [secret] }",
-    ]);
+    expect(shown.slice(0, 3)).toEqual(["[secret]", '{"secret":"[secret]"}', "{ secret: [secret] }"]);
     expect(shown.join()).not.toContain(value);
     expect({ ...secret }).not.toHaveProperty("value");
     expect(secret.reveal()).toBe(value);
@@ -61,14 +57,9 @@ describe("a loan", () => {
   });
 
   it("offers no way to list or dump (case 262)", () => {
-    const loan = lend(
-      environmentSecrets({ environment, redactor: createRedactor() }),
-      createRedactor(),
-    );
+    const loan = lend(environmentSecrets({ environment, redactor: createRedactor() }), createRedactor());
     expect(Object.keys(loan).sort()).toEqual(["end", "get"]);
-    expect(Object.keys(environmentSecrets({ environment, redactor: createRedactor() }))).toEqual([
-      "get",
-    ]);
+    expect(Object.keys(environmentSecrets({ environment, redactor: createRedactor() }))).toEqual(["get"]);
     expect(inspect(loan, { depth: 9, showHidden: true })).not.toContain(value);
   });
 
@@ -132,20 +123,17 @@ describe("references", () => {
     expect(parseSecretReference("https://github.com")).toBeUndefined();
   });
 
-  it.each([
-    "secret://",
-    "secret://github",
-    "secret://github/",
-    "secret://git hub/token",
-    "secret://a/b/c",
-  ])("refuses %s without repeating what may be a value", (text) => {
-    expect(() => parseSecretReference(text)).toThrow(
-      expect.objectContaining({
-        code: "secret_reference_invalid",
-        message: expect.not.stringMatching(/github|git hub|a\/b/),
-      }),
-    );
-  });
+  it.each(["secret://", "secret://github", "secret://github/", "secret://git hub/token", "secret://a/b/c"])(
+    "refuses %s without repeating what may be a value",
+    (text) => {
+      expect(() => parseSecretReference(text)).toThrow(
+        expect.objectContaining({
+          code: "secret_reference_invalid",
+          message: expect.not.stringMatching(/github|git hub|a\/b/),
+        }),
+      );
+    },
+  );
 
   it("finds references at any depth of a configuration, each once", () => {
     const configuration = {
@@ -174,8 +162,6 @@ describe("references", () => {
       redactor,
     );
     expect(redactor.finds(JSON.stringify({ pasted: value }))).toBe(true);
-    expect(missing).toEqual([
-      { reference: { connector: "mail", key: "password" }, problem: "the vault is closed" },
-    ]);
+    expect(missing).toEqual([{ reference: { connector: "mail", key: "password" }, problem: "the vault is closed" }]);
   });
 });

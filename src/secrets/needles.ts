@@ -26,8 +26,7 @@ export class Needles {
     this.#window = lengths.reduce((one, other) => Math.min(one, other), this.longest);
     this.#jumps.fill(Math.min(255, this.#window - block + 1));
     for (const text of texts) this.#add(text);
-    for (const texts of this.#ending.values())
-      texts.sort((one, other) => other.length - one.length);
+    for (const texts of this.#ending.values()) texts.sort((one, other) => other.length - one.length);
   }
 
   #add(text: string): void {
@@ -64,11 +63,7 @@ export class Needles {
   /** All of them in order, those that overlap or touch as one. */
   spans(text: string): Span[] {
     const spans: Span[] = [];
-    for (
-      let found = this.next(text, 0);
-      found !== undefined;
-      found = this.next(text, found.start + 1)
-    )
+    for (let found = this.next(text, 0); found !== undefined; found = this.next(text, found.start + 1))
       spans.push(found);
     return merged(spans);
   }
@@ -86,7 +81,6 @@ export function merged(spans: readonly Span[]): Span[] {
 }
 
 function slotOf(text: string, end: number): number {
-  const mixed =
-    (text.charCodeAt(end - 3) << 12) ^ (text.charCodeAt(end - 2) << 6) ^ text.charCodeAt(end - 1);
+  const mixed = (text.charCodeAt(end - 3) << 12) ^ (text.charCodeAt(end - 2) << 6) ^ text.charCodeAt(end - 1);
   return (mixed ^ (mixed >>> tableBits)) & ((1 << tableBits) - 1);
 }

@@ -13,35 +13,32 @@ const secretText = fc.oneof(
 );
 
 /** How a value is written where we do not see it: an encoder of its own, not the redactor's. */
-const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> =
-  {
-    raw: (secret, left, right) => left + secret + right,
-    json: (secret, left, right) => JSON.stringify({ [left]: left + secret + right }),
-    "json in json": (secret, left, right) =>
-      JSON.stringify({ body: JSON.stringify({ text: left + secret + right }) }),
-    url: (secret, left, right) =>
-      `https://example.org/?q=${encodeURIComponent(`${left.toWellFormed()}${secret}${right.toWellFormed()}`)}&x=1`,
-    form: (secret, left, right) => new URLSearchParams({ [left]: secret, right }).toString(),
-    base64: (secret, left, right) => Buffer.from(left + secret + right).toString("base64"),
-    base64url: (secret, left, right) => Buffer.from(left + secret + right).toString("base64url"),
-    hex: (secret, left, right) => Buffer.from(left + secret + right).toString("hex"),
-    "upper hex": (secret, left, right) =>
+const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> = {
+  raw: (secret, left, right) => left + secret + right,
+  json: (secret, left, right) => JSON.stringify({ [left]: left + secret + right }),
+  "json in json": (secret, left, right) => JSON.stringify({ body: JSON.stringify({ text: left + secret + right }) }),
+  url: (secret, left, right) =>
+    `https://example.org/?q=${encodeURIComponent(`${left.toWellFormed()}${secret}${right.toWellFormed()}`)}&x=1`,
+  form: (secret, left, right) => new URLSearchParams({ [left]: secret, right }).toString(),
+  base64: (secret, left, right) => Buffer.from(left + secret + right).toString("base64"),
+  base64url: (secret, left, right) => Buffer.from(left + secret + right).toString("base64url"),
+  hex: (secret, left, right) => Buffer.from(left + secret + right).toString("hex"),
+  "upper hex": (secret, left, right) =>
+    Buffer.from(left + secret + right)
+      .toString("hex")
+      .toUpperCase(),
+  "base64 wrapped at 64": (secret, left, right) => wrapped(left + secret + right, 64, "\n"),
+  "base64 wrapped at 76": (secret, left, right) => wrapped(left + secret + right, 76, "\r\n"),
+  "wrapped base64 in json": (secret, left, right) =>
+    JSON.stringify({ data: wrapped(left + secret + right, 76, "\r\n") }),
+  "indented wrapped hex": (secret, left, right) =>
+    `key: |\n        ${(
       Buffer.from(left + secret + right)
         .toString("hex")
-        .toUpperCase(),
-    "base64 wrapped at 64": (secret, left, right) => wrapped(left + secret + right, 64, "\n"),
-    "base64 wrapped at 76": (secret, left, right) => wrapped(left + secret + right, 76, "\r\n"),
-    "wrapped base64 in json": (secret, left, right) =>
-      JSON.stringify({ data: wrapped(left + secret + right, 76, "\r\n") }),
-    "indented wrapped hex": (secret, left, right) =>
-      `key: |\n        ${(
-        Buffer.from(left + secret + right)
-          .toString("hex")
-          .match(/.{1,60}/g) ?? []
-      ).join("\n        ")}`,
-    "indented wrapped base64": (secret, left, right) =>
-      `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
-  };
+        .match(/.{1,60}/g) ?? []
+    ).join("\n        ")}`,
+  "indented wrapped base64": (secret, left, right) => `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
+};
 
 function wrapped(text: string, width: number, lineBreak: string): string {
   return (
@@ -127,21 +124,15 @@ describe("every spelling", () => {
   for (const [name, encode] of Object.entries(encoders)) {
     it(`finds and masks ${name} at any place, whole or in pieces`, async () => {
       await fc.assert(
-        fc.property(
-          secretText,
-          random,
-          random,
-          fc.integer({ min: 1, max: 70 }),
-          (secret, left, right, size) => {
-            const redactor = knowing(secret);
-            const text = encode(secret, left, right);
-            expect(redactor.finds(text)).toBe(true);
-            const clean = redactor.redact(text);
-            expect(clean).toContain(mask);
-            expect(redactor.finds(clean.replaceAll(mask, "\u0000"))).toBe(false);
-            expect(inPieces(redactor, text, size)).toBe(clean);
-          },
-        ),
+        fc.property(secretText, random, random, fc.integer({ min: 1, max: 70 }), (secret, left, right, size) => {
+          const redactor = knowing(secret);
+          const text = encode(secret, left, right);
+          expect(redactor.finds(text)).toBe(true);
+          const clean = redactor.redact(text);
+          expect(clean).toContain(mask);
+          expect(redactor.finds(clean.replaceAll(mask, "\u0000"))).toBe(false);
+          expect(inPieces(redactor, text, size)).toBe(clean);
+        }),
         { numRuns: 300 },
       );
     });
@@ -182,8 +173,7 @@ describe("every spelling", () => {
             JSON.stringify(canary).slice(1, -1),
             encodeURIComponent(canary),
           ];
-          if (needles.some((needle) => seen.includes(needle)))
-            leaks.push(`${canary} as ${name} in sink ${place}`);
+          if (needles.some((needle) => seen.includes(needle))) leaks.push(`${canary} as ${name} in sink ${place}`);
         }
       }
     }
@@ -198,11 +188,7 @@ describe("every spelling", () => {
   });
 
   it("masks in a long stream of any pieces what it masks in the whole text", async () => {
-    const piece = fc.tuple(
-      fc.constantFrom(...Object.keys(encoders)),
-      fc.nat({ max: 200 }),
-      fc.nat({ max: 400 }),
-    );
+    const piece = fc.tuple(fc.constantFrom(...Object.keys(encoders)), fc.nat({ max: 200 }), fc.nat({ max: 400 }));
     await fc.assert(
       fc.property(
         secretText,
@@ -211,9 +197,7 @@ describe("every spelling", () => {
         (secret, pieces, size) => {
           const redactor = knowing(secret);
           const text = pieces
-            .map(([name, left, right]) =>
-              encoders[name]?.(secret, "w".repeat(left), "v".repeat(right)),
-            )
+            .map(([name, left, right]) => encoders[name]?.(secret, "w".repeat(left), "v".repeat(right)))
             .join(" and ");
           expect(inPieces(redactor, text, size)).toBe(redactor.redact(text));
         },

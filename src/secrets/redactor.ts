@@ -85,9 +85,7 @@ class SpellingRedactor implements ExactRedactor {
 
   #ready(): Needles | undefined {
     if (this.#needles === undefined && this.#values.size > 0) {
-      this.#needles = new Needles([
-        ...new Set([...this.#values].flatMap((value) => spellingsOf(value))),
-      ]);
+      this.#needles = new Needles([...new Set([...this.#values].flatMap((value) => spellingsOf(value)))]);
     }
     return this.#needles;
   }

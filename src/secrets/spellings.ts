@@ -38,28 +38,18 @@ function base64At(bytes: Buffer): readonly string[] {
 
 /** `\u00e9`, in both spellings of hex digits. */
 function asciiOnly(json: string): readonly string[] {
-  const escaped = (unit: string): string =>
-    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   // Code units, so without the u flag: a pair becomes two escapes, as JSON writers do.
   const lower = json.replace(/[^\x20-\x7e]/g, escaped);
-  return [
-    lower,
-    json.replace(/[^\x20-\x7e]/g, (unit) => escaped(unit).toUpperCase().replace("\\U", "\\u")),
-  ];
+  return [lower, json.replace(/[^\x20-\x7e]/g, (unit) => escaped(unit).toUpperCase().replace("\\U", "\\u"))];
 }
 
 function percentEncoded(value: string): readonly string[] {
   const strict = encodeURIComponent(value);
-  const all = strict.replace(
-    /[!'()*]/g,
-    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const all = strict.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
   const form = new URLSearchParams([["", value]]).toString().slice(1);
   const spelled = [strict, all, form, encodeURI(value)];
-  return [
-    ...spelled,
-    ...spelled.map((text) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())),
-  ];
+  return [...spelled, ...spelled.map((text) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))];
 }
 
 function markupEscaped(value: string): string {

@@ -13,11 +13,7 @@ it("forgets what is over when it has grown, and keeps what is not", async () => 
   const stays = recordOf(callOf(store, clock), { match: "stays", state: "held" });
   live.moved(undefined, stays, now);
   for (let i = 0; i < 5_000; i += 1) {
-    live.moved(
-      undefined,
-      recordOf(callOf(store, clock), { match: `m${i}`, aliveUntil: clock.now() + 1 }),
-      now,
-    );
+    live.moved(undefined, recordOf(callOf(store, clock), { match: `m${i}`, aliveUntil: clock.now() + 1 }), now);
     await (i % 1000 === 0 ? clock.advance(1) : undefined);
   }
   expect(live.size).toBeLessThan(2_100);

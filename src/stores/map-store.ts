@@ -5,16 +5,7 @@ import type { ApprovalRecord, CallRecord, Write } from "../calls/records.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
 import { type Rows, rule, type Won } from "./rules.ts";
-import type {
-  ApprovalFilter,
-  CallFilter,
-  Committed,
-  Documents,
-  Durability,
-  Entry,
-  Spell,
-  Store,
-} from "./store.ts";
+import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Spell, Store } from "./store.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -33,10 +24,7 @@ export class MapStore implements Store {
   /** Call ids of rows that have another key. */
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
-  readonly #shelf = new Map<
-    string,
-    Map<string, { readonly version: number; readonly text: string }>
-  >();
+  readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
   readonly #live = new LiveMatches();
   readonly #entries: Entry[] = [];
   readonly #followers: Followers;
@@ -110,19 +98,13 @@ export class MapStore implements Store {
     return [...this.#calls.values()]
       .filter((row) => state === undefined || row.state === state)
       .filter(({ call }) => call.number < before && (tool === undefined || call.tool === tool))
-      .filter(
-        ({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant,
-      )
+      .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
       .sort((a, b) => b.call.number - a.call.number)
       .slice(0, limit);
   }
 
-  async approvals({
-    state,
-    tenant,
-    limit = Infinity,
-  }: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+  async approvals({ state, tenant, limit = Infinity }: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     return [...this.#approvals.values()]
       .filter((approval) => state === undefined || approval.state === state)
       .filter(({ principal }) => tenant === undefined || principal.tenant === tenant)

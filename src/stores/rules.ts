@@ -118,15 +118,10 @@ function decide({ approval, denied }: WriteOf<"decide">, rows: Rows): Won | Lost
 function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
   const before = fresh ? undefined : rows.call(record.key);
   if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
-  if (use === undefined)
-    return { won: true, before, call: started(record, before, rows.incarnation) };
+  if (use === undefined) return { won: true, before, call: started(record, before, rows.incarnation) };
   const approval = rows.approval(use);
-  const usable =
-    approval?.state === "approved" &&
-    approval.key === record.key &&
-    approval.expiresAt > rows.now();
-  if (!usable)
-    return { won: false, ...(before && { call: before }), ...(approval && { approval }) };
+  const usable = approval?.state === "approved" && approval.key === record.key && approval.expiresAt > rows.now();
+  if (!usable) return { won: false, ...(before && { call: before }), ...(approval && { approval }) };
   const call = started(record, before, rows.incarnation);
   return { won: true, before, call, approval: { ...approval, state: "used" } };
 }
@@ -143,15 +138,11 @@ function settle({ record, by }: WriteOf<"settle">, rows: Rows): Won | Lost {
       call: { ...before, state, outcome, retryable, endedAt: record.endedAt ?? before.endedAt },
     };
   }
-  if (before.state !== "attempted" || before.fence !== record.fence)
-    return { won: false, call: before };
+  if (before.state !== "attempted" || before.fence !== record.fence) return { won: false, call: before };
   return { won: true, before, call: { ...kept(record, before), fence: undefined } };
 }
 
-function putDocument(
-  { kind, id, body, expectedVersion }: WriteOf<"document">,
-  rows: Rows,
-): Won | Lost {
+function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: Rows): Won | Lost {
   const version = rows.version(kind, id);
   if (version !== expectedVersion) return { won: false, version };
   return { won: true, document: { kind, id, body, version: version + 1 } };

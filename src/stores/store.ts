@@ -9,13 +9,7 @@
  */
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
-import type {
-  ApprovalRecord,
-  ApprovalState,
-  CallRecord,
-  CallState,
-  Write,
-} from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
 
 /**
  * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
@@ -89,10 +83,7 @@ export interface Store extends AsyncDisposable {
 }
 
 export interface Documents {
-  get(
-    kind: string,
-    id: string,
-  ): Promise<{ readonly version: number; readonly body: Json } | undefined>;
+  get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
   /** Ids that begin with `prefix`, in order of their characters. */
   list(kind: string, prefix: string): Promise<readonly string[]>;
 }

@@ -130,9 +130,7 @@ it("what is no JSON is an error that says so, and never a throw", () => {
   ]) {
     const raw = toRawResult(answer);
     expect(raw.isError).toBe(true);
-    expect(raw.content).toEqual([
-      { type: "text", text: expect.stringMatching(/^The tool ran, but/) },
-    ]);
+    expect(raw.content).toEqual([{ type: "text", text: expect.stringMatching(/^The tool ran, but/) }]);
   }
 });
 

@@ -36,9 +36,7 @@ export function toRawResult(answer: unknown): RawResult {
     if (answer instanceof Uint8Array) return { content: [blockOf(answer)], isError: false };
     return isResult(answer) ? fromResult(answer) : fromJson(answer);
   } catch (error) {
-    return failed(
-      `The tool ran, but its answer cannot be taken: ${messageOf(error).slice(0, 500)}`,
-    );
+    return failed(`The tool ran, but its answer cannot be taken: ${messageOf(error).slice(0, 500)}`);
   }
 }
 
@@ -47,8 +45,7 @@ function isResult(answer: unknown): answer is Record<string, unknown> {
   const { content } = answer;
   const named = typeof isErrorOf(answer) === "boolean" || structuredOf(answer) !== undefined;
   const listed =
-    Array.isArray(content) &&
-    content.every((block) => isRecord(block) && typeof block["type"] === "string");
+    Array.isArray(content) && content.every((block) => isRecord(block) && typeof block["type"] === "string");
   if (!(listed || (named && (content === undefined || typeof content === "string")))) return false;
   return Object.keys(answer).every((name) => resultMembers.has(name));
 }
@@ -61,8 +58,7 @@ function fromResult(answer: Record<string, unknown>): RawResult {
   const blocks = contentOf(content ?? text);
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
-    ...(structured?.value !== undefined &&
-      !isEmptyRecord(structured.value) && { structured: structured.value }),
+    ...(structured?.value !== undefined && !isEmptyRecord(structured.value) && { structured: structured.value }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
   };
@@ -76,9 +72,7 @@ function contentOf(content: unknown): readonly ContentBlock[] {
 function fromJson(answer: unknown): RawResult {
   const { text, value } = plain(answer);
   const content = contentOf(typeof value === "string" ? value : text);
-  return value === undefined
-    ? { content, isError: false }
-    : { content, structured: value, isError: false };
+  return value === undefined ? { content, isError: false } : { content, structured: value, isError: false };
 }
 
 /** [000]'s results always have `structured_content`, empty when there is none. */

@@ -23,11 +23,7 @@ export async function runBatch<Call, Result>(
 }
 
 /** At least one call, or as many as may run together. */
-function take<Call>(
-  calls: readonly Call[],
-  from: number,
-  concurrencySafe: (call: Call) => boolean,
-): readonly Call[] {
+function take<Call>(calls: readonly Call[], from: number, concurrencySafe: (call: Call) => boolean): readonly Call[] {
   let end = from;
   while (end < calls.length && concurrencySafe(calls[end] as Call)) end += 1; // within bounds
   return calls.slice(from, Math.max(end, from + 1));

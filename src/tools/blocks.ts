@@ -88,9 +88,7 @@ function resource(block: Record<string, unknown>): ContentBlock | undefined {
 /** Base64 text, whether it was given as such or as bytes. */
 function dataIn(block: Record<string, unknown>): string | undefined {
   const data = block["data"] ?? block["blob"];
-  return data instanceof Uint8Array
-    ? Buffer.from(data).toString("base64")
-    : textIn(block, "data", "blob");
+  return data instanceof Uint8Array ? Buffer.from(data).toString("base64") : textIn(block, "data", "blob");
 }
 
 function mediaTypeOf(block: Record<string, unknown>): string | undefined {
@@ -105,9 +103,6 @@ function textIn(block: Record<string, unknown>, ...names: readonly string[]): st
   return undefined;
 }
 
-function optional<Name extends string>(
-  name: Name,
-  value: string | undefined,
-): { readonly [N in Name]?: string } {
+function optional<Name extends string>(name: Name, value: string | undefined): { readonly [N in Name]?: string } {
   return value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]?: string }); // exactly that one member
 }

@@ -68,9 +68,7 @@ it("of one package name in two roots the first wins (case 38)", async () => {
   const warn = vi.fn();
   const found = await scanCatalogue([one, two], { warn });
   expect(found.map(({ name, tool }) => [name, tool.name])).toEqual([["same", "first"]]);
-  expect(warn.mock.calls.flat()).toEqual([
-    expect.stringContaining("a tool named `first` was found before it"),
-  ]);
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining("a tool named `first` was found before it")]);
 });
 
 it("results are sorted and repeatable (case 39)", async () => {

@@ -36,8 +36,7 @@ export async function scanCatalogue(
       if (found.has(name)) continue;
       const tool = await load(path, warn);
       if (tool === undefined) continue;
-      if (toolNames.has(tool.name))
-        warn(`${path} is skipped: a tool named \`${tool.name}\` was found before it.`);
+      if (toolNames.has(tool.name)) warn(`${path} is skipped: a tool named \`${tool.name}\` was found before it.`);
       else found.set(name, { name, component: "tool", path, tool });
       toolNames.add(tool.name);
     }
@@ -58,9 +57,7 @@ async function candidates(
       const files = new Set(await readdir(join(root, name)));
       return markers.find((marker) => files.has(marker));
     };
-    const marked = await Promise.all(
-      names.map(async (name) => ({ name, marker: await markersIn(name) })),
-    );
+    const marked = await Promise.all(names.map(async (name) => ({ name, marker: await markersIn(name) })));
     return marked.flatMap(({ name, marker }) =>
       marker === undefined ? [] : [{ name, path: join(root, name, marker) }],
     );
@@ -84,8 +81,7 @@ async function load(path: string, warn: (message: string) => void): Promise<AnyT
 }
 
 function asTool(exported: unknown): readonly AnyTool[] {
-  const isClass =
-    typeof exported === "function" && /^class\b/.test(Function.prototype.toString.call(exported));
+  const isClass = typeof exported === "function" && /^class\b/.test(Function.prototype.toString.call(exported));
   const candidate: unknown = isClass ? Reflect.construct(exported, []) : exported;
   return kindOf(candidate) === undefined ? [] : [candidate as AnyTool]; // it has a kind, so it is one
 }

@@ -67,10 +67,7 @@ it("a fully declared tool is accepted and becomes one frozen action (case 29)", 
 
 it("an incomplete tool is refused by a fault that names tool, member and fix (D11)", () => {
   const cases: readonly (readonly [object, RegExp])[] = [
-    [
-      { risk: undefined },
-      /Tool `send`: `risk` is missing; state one of safe, medium, high, critical/,
-    ],
+    [{ risk: undefined }, /Tool `send`: `risk` is missing; state one of safe, medium, high, critical/],
     [{ risk: "hgih" }, /`risk` is `hgih`; state one of/],
     [{ risk: "toString" }, /`risk` is `toString`/],
     [{ idempotent: undefined }, /`idempotent` must be true/],
@@ -133,10 +130,7 @@ it("an action says for itself what it says, and its tool the rest; scopes are ne
     idempotent: true,
     facts: { risk: "critical", effects: "destructive" },
   });
-  expect([create?.execute({}, context), erase?.execute({}, context)]).toEqual([
-    "tool ran create",
-    "own",
-  ]);
+  expect([create?.execute({}, context), erase?.execute({}, context)]).toEqual(["tool ran create", "own"]);
 });
 
 it("an operator's word stands over the tool's, an action's own over the tool's, and scopes only add", () => {
@@ -211,9 +205,7 @@ it("a provider-defined tool's handleCall runs once, and execute is never looked 
     facts: { risk: "high", riskSource: "default" },
   });
   expect(action.execute({ x: 1 }, context)).toEqual({ type: "computer_call_output" });
-  expect(calls).toEqual([
-    { kind: "tool_call", name: "computer", arguments: { x: 1 }, callId: "call_7" },
-  ]);
+  expect(calls).toEqual([{ kind: "tool_call", name: "computer", arguments: { x: 1 }, callId: "call_7" }]);
 });
 
 it("tool_chain cannot be called from a chain, even when registered (case 44)", () => {

@@ -1,13 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
-import {
-  type CompileOptions,
-  type Draft,
-  definitionOf,
-  factsOf,
-  overrideOf,
-  stated,
-} from "./facts.ts";
+import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
 import {
   type ActionSpec,
@@ -40,8 +33,7 @@ export interface Compiled {
  * @throws RuntimeFault `tool_incomplete`, `tool_name_invalid`, `tool_name_confusable` or `schema_refused`
  */
 export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
-  if (isProviderDefinedTool(tool))
-    return { actions: [providerDefinedAction(tool, options)], guards: [] };
+  if (isProviderDefinedTool(tool)) return { actions: [providerDefinedAction(tool, options)], guards: [] };
   if (isHostedTool(tool)) return { actions: [hostedAction(tool, options)], guards: [] };
   if (kindOf(tool) === "local") return localActions(inOurSpelling(tool), options, schemas);
   throw noTool(tool);
@@ -51,20 +43,14 @@ export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSch
 export function noTool(value: unknown): RuntimeFault {
   const name: unknown = isRecord(value) ? value["name"] : value;
   const needs = "it needs a `name`, a `description` and `execute`, `actions` or `providerSpecs`";
-  return new RuntimeFault(
-    "tool_incomplete",
-    `${visible(name)} has not the shape of a tool: ${needs}.`,
-  );
+  return new RuntimeFault("tool_incomplete", `${visible(name)} has not the shape of a tool: ${needs}.`);
 }
 
 function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
   const declared: readonly (readonly [string, ActionSpec])[] =
     tool.actions === undefined ? [["default", tool]] : Object.entries(tool.actions);
   if (declared.length === 0)
-    new Members(checkedName(tool.name, "tool")).refuse(
-      "actions",
-      "is empty; declare at least one.",
-    );
+    new Members(checkedName(tool.name, "tool")).refuse("actions", "is empty; declare at least one.");
   checkActionNames(
     checkedName(tool.name, "tool"),
     declared.map(([name]) => name),
@@ -104,8 +90,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   const idempotent = members.idempotent(over.idempotent ?? stated(draft, "idempotent"));
   const { guard, parse, inputSchema } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
-  const outputSchema =
-    output === undefined ? {} : { outputSchema: readSchema(output, members.whose) };
+  const outputSchema = output === undefined ? {} : { outputSchema: readSchema(output, members.whose) };
   const description = members.text("description", stated(draft, "description"));
   const title = stated(draft, "title");
   const action: Action = Object.freeze({
@@ -125,9 +110,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
     kind: "local",
     definition: definitionOf(facts, { idempotent, description, inputSchema, ...outputSchema }),
     notFromChain:
-      tool.name === "tool_chain"
-        ? "`tool_chain` cannot be called from a chain: that would be a recursion."
-        : undefined,
+      tool.name === "tool_chain" ? "`tool_chain` cannot be called from a chain: that would be a recursion." : undefined,
     ...termsOf(draft),
     ...bodiesOf(draft),
   });
@@ -152,10 +135,7 @@ function termsOf(draft: Draft): Terms {
     members.flag(member, stated(draft, member));
   return {
     timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs ?? stated(draft, "timeoutMs")),
-    approvalTtlMs: members.milliseconds(
-      "approvalTtlMs",
-      over.approvalTtlMs ?? stated(draft, "approvalTtlMs"),
-    ),
+    approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs ?? stated(draft, "approvalTtlMs")),
     requireIdempotencyKey: members.flag(
       "requireIdempotencyKey",
       over.requireIdempotencyKey ?? stated(draft, "requireIdempotencyKey"),
@@ -173,13 +153,9 @@ function argumentsOf(
   { tool, spec, members }: Draft,
   schemas: JsonSchemas,
 ): Pick<Action, "parse" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
-  const { input, inputSchema: shown } =
-    spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
+  const { input, inputSchema: shown } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
-    members.refuse(
-      "input",
-      "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.",
-    );
+    members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
   }
   const offered = offeredSchema({ input, inputSchema: shown }, tool.name);
   const inputSchema = offered === undefined ? noArguments : readSchema(offered, members.whose);
@@ -195,12 +171,10 @@ type Body = "execute" | "preview" | "classifyRisk" | "reconcile";
 function bodiesOf({ tool, name, spec, members }: Draft): Pick<Action, Body> {
   const ownerOf = (body: Body): ActionSpec | undefined => {
     const owner = spec[body] === undefined ? tool : spec;
-    if (owner[body] !== undefined && typeof owner[body] !== "function")
-      members.refuse(body, "must be a function.");
+    if (owner[body] !== undefined && typeof owner[body] !== "function") members.refuse(body, "must be a function.");
     return owner[body] === undefined ? undefined : owner;
   };
-  const runner =
-    ownerOf("execute") ?? members.refuse("execute", "is missing; write what the tool does.");
+  const runner = ownerOf("execute") ?? members.refuse("execute", "is missing; write what the tool does.");
   const viewer = ownerOf("preview");
   const classifier = ownerOf("classifyRisk");
   const finder = ownerOf("reconcile");
@@ -208,8 +182,6 @@ function bodiesOf({ tool, name, spec, members }: Draft): Pick<Action, Body> {
     execute: (input, context) => runner.execute?.(input, context, name) as ToolAnswer, // toRawResult takes whatever it is
     preview: viewer && (async (input, context) => viewer.preview?.(input, context, name) as null), // toPreview takes whatever it is
     classifyRisk: classifier && ((given) => classifier.classifyRisk?.(given, name) ?? {}),
-    reconcile:
-      finder &&
-      (async (input, context) => finder.reconcile?.(input, context, name) ?? { found: "unknown" }),
+    reconcile: finder && (async (input, context) => finder.reconcile?.(input, context, name) ?? { found: "unknown" }),
   };
 }

@@ -122,9 +122,7 @@ it("a schema without a JSON Schema form needs an inputSchema, and the fault says
   const foreign = {
     "~standard": { version: 1, vendor: "odd", validate: (value: unknown) => ({ value }) },
   } as const;
-  expect(() => register(defineTool({ ...base, input: foreign }))).toThrow(
-    /a schema of `odd` has no JSON Schema form/,
-  );
+  expect(() => register(defineTool({ ...base, input: foreign }))).toThrow(/a schema of `odd` has no JSON Schema form/);
 });
 
 it("a tool without an input takes no arguments", () => {
@@ -146,16 +144,11 @@ it("a bare object is taken by legacyTool, which states safe for it (C4, case 87)
   };
   expect(() => register(ravi as unknown as AnyTool)).toThrow(/legacyTool/);
   const action = register(legacyTool(ravi));
-  expect([action.facts.risk, action.idempotent, action.inputSchema]).toEqual([
-    "safe",
-    false,
-    ravi.input_schema,
-  ]);
+  expect([action.facts.risk, action.idempotent, action.inputSchema]).toEqual(["safe", false, ravi.input_schema]);
   expect(await action.execute({ q: "x" }, context)).toBe("call_1 x");
-  expect(
-    register(legacyTool({ name: "risky", description: "d", risk: "high", execute: () => "x" }))
-      .facts.risk,
-  ).toBe("high");
+  expect(register(legacyTool({ name: "risky", description: "d", risk: "high", execute: () => "x" })).facts.risk).toBe(
+    "high",
+  );
 });
 
 it("a legacy class keeps its `this`, and ours is called with the arguments first", async () => {
@@ -172,11 +165,11 @@ it("a legacy class keeps its `this`, and ours is called with the arguments first
 
 it("only what suspend made suspends: a stranger's JSON cannot", () => {
   const suspended = suspend("image", "apr_1");
-  expect([
-    isSuspended(suspended),
-    isSuspended({ ...suspended }),
-    isSuspended(null),
-    isSuspended("x"),
-  ]).toEqual([true, false, false, false]);
+  expect([isSuspended(suspended), isSuspended({ ...suspended }), isSuspended(null), isSuspended("x")]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
   expect(suspended).toEqual({ suspended: "image", approvalId: "apr_1" });
 });

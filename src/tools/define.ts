@@ -15,22 +15,14 @@ export interface ActionDefinition<Input extends ToolInput>
   preview?(input: ArgumentsOf<Input>, context: PreviewContext, action: string): unknown;
   /** Is asked before anything is decided, with the arguments as they were sent. It may only raise the risk. */
   classifyRisk?(given: ArgumentsOf<Input>, action: string): Risk | Suggestion;
-  reconcile?(
-    input: ArgumentsOf<Input>,
-    context: ToolContext,
-    action: string,
-  ): Reconciled | Promise<Reconciled>;
+  reconcile?(input: ArgumentsOf<Input>, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
 
-export interface ToolDefinition<
-  Input extends ToolInput,
-  Inputs extends Readonly<Record<string, ToolInput>>,
-> extends ActionDefinition<Input>,
+export interface ToolDefinition<Input extends ToolInput, Inputs extends Readonly<Record<string, ToolInput>>>
+  extends ActionDefinition<Input>,
     Pick<LocalTool, "name" | "toolType" | "ui" | "deferLoading"> {
   readonly description: string;
-  readonly actions?:
-    | { readonly [Name in keyof Inputs]: ActionDefinition<Inputs[Name]> }
-    | undefined;
+  readonly actions?: { readonly [Name in keyof Inputs]: ActionDefinition<Inputs[Name]> } | undefined;
 }
 
 /**
@@ -80,8 +72,7 @@ export function inOurSpelling(tool: LocalTool): LocalTool {
     inputSchema: schema as JsonObject, // is read as JSON at registration
     ...(typeof deferLoading === "boolean" && { deferLoading }),
     ...(typeof execute === "function" && {
-      execute: (input: unknown, context: ToolContext): unknown =>
-        Reflect.apply(execute, tool, [context, input]),
+      execute: (input: unknown, context: ToolContext): unknown => Reflect.apply(execute, tool, [context, input]),
     }),
   };
 }

@@ -72,9 +72,7 @@ it("a failure that says it is retryable is, and one of a rate limit says until w
 it("a connection that broke leaves it unknown, one that never was does not", () => {
   const code = (value: string): Error => Object.assign(new Error("net"), { code: value });
   expect(failureOf(code("ECONNRESET")).unknown).toBe(true);
-  expect(failureOf(new TypeError("fetch failed", { cause: code("UND_ERR_SOCKET") })).unknown).toBe(
-    true,
-  );
+  expect(failureOf(new TypeError("fetch failed", { cause: code("UND_ERR_SOCKET") })).unknown).toBe(true);
   expect(failureOf(Object.assign(new Error("?"), { unknown: true })).unknown).toBe(true);
   expect(failureOf(code("ECONNREFUSED")).unknown).toBe(false);
 });

@@ -47,9 +47,7 @@ function describe(error: unknown): string {
     const said = typeof message === "string" && message !== "" ? message : undefined;
     if (typeof kind === "string" && kind !== "" && typeof error === "object")
       return said === undefined ? kind : `${kind}: ${said}`;
-    return (
-      said ?? `The tool threw ${error === null ? "null" : `a ${typeof error}`}: ${messageOf(error)}`
-    );
+    return said ?? `The tool threw ${error === null ? "null" : `a ${typeof error}`}: ${messageOf(error)}`;
   } catch {
     return "The tool threw something that cannot be described."; // its own code runs in `messageOf` (toJSON, getters)
   }

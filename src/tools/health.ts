@@ -22,8 +22,7 @@ export class HealthBook {
     this.#consecutiveErrors += 1;
     this.#lastError = error.slice(0, maxErrorLength);
     if (rateLimitResetsAt !== undefined) this.#rateLimitResetsAt = rateLimitResetsAt;
-    if (this.#status === "healthy" && this.#consecutiveErrors >= degradedFrom)
-      this.#status = "degraded";
+    if (this.#status === "healthy" && this.#consecutiveErrors >= degradedFrom) this.#status = "degraded";
   }
 
   update(health: Partial<ToolHealth>): void {
@@ -37,9 +36,7 @@ export class HealthBook {
   /** Why a call fails at once now. Undefined: it may run. */
   problem(clock: { now(): number }): string | undefined {
     if (this.#status === "unavailable")
-      return this.#lastError === undefined
-        ? "it is unavailable"
-        : `it is unavailable: ${this.#lastError}`;
+      return this.#lastError === undefined ? "it is unavailable" : `it is unavailable: ${this.#lastError}`;
     if (this.#rateLimitResetsAt === undefined) return undefined;
     if (this.#rateLimitResetsAt > clock.now())
       return `it is rate limited until ${new Date(this.#rateLimitResetsAt).toISOString()}`;

@@ -9,11 +9,7 @@ import type { Issue } from "./tool.ts";
 const schemas = new JsonSchemas({ deadlineMs: 2_000 });
 afterAll(() => schemas.close());
 
-async function issuesOf(
-  schema: object,
-  value: unknown,
-  among: JsonSchemas = schemas,
-): Promise<readonly Issue[]> {
+async function issuesOf(schema: object, value: unknown, among: JsonSchemas = schemas): Promise<readonly Issue[]> {
   const guard = among.prepare(schema, "t");
   await guard.ready;
   return guard.check(value as JsonObject);
@@ -78,12 +74,8 @@ it("patterns, recursion and unique lists are checked in the worker, by the same 
   expect(await texts(pattern, { id: "abc" })).toEqual([]);
   expect(await texts(pattern, { id: "ABC" })).toEqual(['`id`: expected pattern "^[a-z]+$"']);
   const tree = { type: "object", properties: { child: { $ref: "#" }, n: { type: "number" } } };
-  expect(await texts(tree, { child: { child: { n: "x" } } })).toEqual([
-    "`child.child.n`: expected number, got string",
-  ]);
-  expect(
-    await texts({ properties: { l: { uniqueItems: true } } }, { l: [{ a: 1 }, { a: 1 }] }),
-  ).toHaveLength(1);
+  expect(await texts(tree, { child: { child: { n: "x" } } })).toEqual(["`child.child.n`: expected number, got string"]);
+  expect(await texts({ properties: { l: { uniqueItems: true } } }, { l: [{ a: 1 }, { a: 1 }] })).toHaveLength(1);
 });
 
 it("older dialects keep their own meaning", async () => {
@@ -91,9 +83,7 @@ it("older dialects keep their own meaning", async () => {
     $schema: "http://json-schema.org/draft-07/schema#",
     properties: { pair: { items: [{ type: "string" }, { type: "number" }] } },
   };
-  expect(await texts(tuple, { pair: ["a", "b"] })).toEqual([
-    "`pair[1]`: expected number, got string",
-  ]);
+  expect(await texts(tuple, { pair: ["a", "b"] })).toEqual(["`pair[1]`: expected number, got string"]);
   const exclusive = {
     $schema: "http://json-schema.org/draft-04/schema#",
     properties: { n: { minimum: 1, exclusiveMinimum: true } },
@@ -104,9 +94,7 @@ it("older dialects keep their own meaning", async () => {
 it("names that every object has are arguments like any other", async () => {
   const closed = { type: "object", properties: { a: {} }, additionalProperties: false };
   for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
-    expect(await texts(closed, JSON.parse(`{"${name}":1}`)), name).toEqual([
-      `\`${name}\`: is not a known argument`,
-    ]);
+    expect(await texts(closed, JSON.parse(`{"${name}":1}`)), name).toEqual([`\`${name}\`: is not a known argument`]);
     const open = {
       type: "object",
       properties: JSON.parse(`{"${name}":{"type":"string"}}`) as object,
@@ -118,9 +106,7 @@ it("names that every object has are arguments like any other", async () => {
 });
 
 it("what is no valid schema is refused when it is compiled, in the worker as well", async () => {
-  await expect(issuesOf({ type: "objekt" }, {})).rejects.toThrow(
-    /it is not a valid 2020-12 schema at `#\/type`/,
-  );
+  await expect(issuesOf({ type: "objekt" }, {})).rejects.toThrow(/it is not a valid 2020-12 schema at `#\/type`/);
   expect(await texts({ properties: { a: { pattern: "(" } } }, { a: "x" })).toEqual([
     expect.stringContaining("Invalid regular expression"),
   ]);
@@ -138,9 +124,7 @@ it("a schema cannot change what others' schemas mean", async () => {
   };
   await issuesOf(own, {}).catch(() => undefined);
   await expect(issuesOf({ type: "objekt", title: "again" }, {})).rejects.toThrow(/not a valid/);
-  expect(await texts({ type: "object", title: "still", required: ["a"] }, {})).toEqual([
-    "lacks `a`",
-  ]);
+  expect(await texts({ type: "object", title: "still", required: ["a"] }, {})).toEqual(["lacks `a`"]);
 });
 
 it("a hung check is killed at its deadline, answered, and the next one gets a new worker", async () => {
@@ -150,9 +134,7 @@ it("a hung check is killed at its deadline, answered, and the next one gets a ne
   const started = performance.now();
   const hung = issuesOf(evil, { a: `${"a".repeat(40)}!` }, own);
   const after = issuesOf({ properties: { b: { pattern: "^b$" } } }, { b: "b" }, own);
-  expect((await hung).map(issueText)).toEqual([
-    "The arguments could not be checked: it took longer than 100 ms.",
-  ]);
+  expect((await hung).map(issueText)).toEqual(["The arguments could not be checked: it took longer than 100 ms."]);
   expect(performance.now() - started).toBeLessThan(1_000);
   expect(await after).toEqual([]);
 });
@@ -165,9 +147,7 @@ it("a value that branches through a recursive schema is killed, not endured", as
   let value: JsonObject = {};
   for (let n = 0; n < 60; n += 1) value = { a: value };
   await issuesOf(branching, {}, own);
-  expect((await issuesOf(branching, value, own)).map(issueText)).toEqual([
-    expect.stringContaining("took longer than"),
-  ]);
+  expect((await issuesOf(branching, value, own)).map(issueText)).toEqual([expect.stringContaining("took longer than")]);
 });
 
 it("one schema that hangs again and again delays others by one deadline, and too many waiting are answered at once", async () => {
@@ -175,11 +155,7 @@ it("one schema that hangs again and again delays others by one deadline, and too
   const evil = { properties: { a: { pattern: "^(a+)+$" } } };
   const order: string[] = [];
   const attacks = Array.from({ length: 5 }, async () =>
-    order.push(
-      ...(await issuesOf(evil, { a: `${"a".repeat(40)}!` }, own)).map(({ message }) =>
-        message.slice(-8),
-      ),
-    ),
+    order.push(...(await issuesOf(evil, { a: `${"a".repeat(40)}!` }, own)).map(({ message }) => message.slice(-8))),
   );
   await Promise.resolve();
   const calm = issuesOf({ properties: { b: { pattern: "^b$" } } }, { b: "b" }, own).then((issues) =>
@@ -191,18 +167,14 @@ it("one schema that hangs again and again delays others by one deadline, and too
   const guard = own.prepare(evil, "t");
   const flood = Array.from({ length: 20 }, () => guard.check({ a: `${"a".repeat(40)}!` }));
   const answers = (await Promise.all(flood)).map((issues) => issues[0]?.message ?? "");
-  expect(answers.filter((message) => message.includes("too many checks")).length).toBeGreaterThan(
-    10,
-  );
+  expect(answers.filter((message) => message.includes("too many checks")).length).toBeGreaterThan(10);
 });
 
 it("arguments that are no JSON or too deep are issues, not throws", async () => {
   let deep: JsonObject = {};
   for (let n = 0; n < 5_000; n += 1) deep = { a: deep };
   for (const schema of [{ type: "object" }, { properties: { a: { pattern: "^a" } } }]) {
-    expect(await texts(schema, deep)).toEqual([
-      expect.stringMatching(/nested deeper|cannot be checked|could not/),
-    ]);
+    expect(await texts(schema, deep)).toEqual([expect.stringMatching(/nested deeper|cannot be checked|could not/)]);
     expect((await issuesOf(schema, { a: () => 1 })).length, JSON.stringify(schema)).toBe(1);
     expect((await issuesOf(schema, { a: 1n })).length, JSON.stringify(schema)).toBe(1);
   }
@@ -210,11 +182,7 @@ it("arguments that are no JSON or too deep are issues, not throws", async () => 
 
 it("a closed checker answers, and does not keep the process", async () => {
   const own = new JsonSchemas();
-  const waiting = issuesOf(
-    { properties: { a: { pattern: "^(a+)+$" } } },
-    { a: `${"a".repeat(40)}!` },
-    own,
-  );
+  const waiting = issuesOf({ properties: { a: { pattern: "^(a+)+$" } } }, { a: `${"a".repeat(40)}!` }, own);
   await Promise.resolve();
   await own.close();
   expect((await waiting).length).toBeLessThanOrEqual(1);

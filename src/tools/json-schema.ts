@@ -72,10 +72,8 @@ export class SchemaGuard {
   check(value: JsonObject): readonly Issue[] | Promise<readonly Issue[]> {
     const { inProcess, weight } = this.vetted;
     const size = sizeOf(value, inProcessBudget / weight);
-    if (size === undefined)
-      return [{ path: [], message: `is nested deeper than ${maxDepth} levels` }];
-    if (!inProcess || size > inProcessBudget / weight)
-      return this.#thread.check(this.vetted, value);
+    if (size === undefined) return [{ path: [], message: `is nested deeper than ${maxDepth} levels` }];
+    if (!inProcess || size > inProcessBudget / weight) return this.#thread.check(this.vetted, value);
     return this.#compiled?.issues(value) ?? this.#later(value);
   }
 
@@ -85,11 +83,7 @@ export class SchemaGuard {
     } catch (error) {
       return [{ path: [], message: messageOf(error) }];
     }
-    return (
-      this.#compiled?.issues(value) ?? [
-        { path: [], message: "cannot be checked: the schema is not compiled" },
-      ]
-    );
+    return this.#compiled?.issues(value) ?? [{ path: [], message: "cannot be checked: the schema is not compiled" }];
   }
 
   async #compile(whose: string): Promise<void> {

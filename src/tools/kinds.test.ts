@@ -5,21 +5,13 @@ const named = { name: "t", description: "d" };
 
 it("a local tool is neither hosted nor provider-defined (case 1)", () => {
   const tool = { ...named, execute: () => "x" };
-  expect([isLocalTool(tool), isHostedTool(tool), isProviderDefinedTool(tool)]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  expect([isLocalTool(tool), isHostedTool(tool), isProviderDefinedTool(tool)]).toEqual([true, false, false]);
 });
 
 it("an object with provider specs and no handleCall is hosted (case 2)", () => {
   for (const specs of [{ providerSpecs: { openai: {} } }, { provider_specs: { openai: {} } }]) {
     const tool = { ...named, ...specs };
-    expect([isHostedTool(tool), isProviderDefinedTool(tool), isLocalTool(tool)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect([isHostedTool(tool), isProviderDefinedTool(tool), isLocalTool(tool)]).toEqual([true, false, false]);
   }
 });
 
@@ -32,11 +24,7 @@ it("an object with provider specs, handleCall and callTypes is provider-defined 
     call_types: ["computer_call"],
   };
   for (const tool of [ours, theirs]) {
-    expect([isProviderDefinedTool(tool), isHostedTool(tool), isLocalTool(tool)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect([isProviderDefinedTool(tool), isHostedTool(tool), isLocalTool(tool)]).toEqual([true, false, false]);
   }
 });
 

@@ -34,11 +34,7 @@ export interface ActionSpec {
   execute?(input: unknown, context: ToolContext, action: string): unknown;
   preview?(input: unknown, context: PreviewContext, action: string): unknown;
   classifyRisk?(given: unknown, action: string): Risk | Suggestion;
-  reconcile?(
-    input: unknown,
-    context: ToolContext,
-    action: string,
-  ): Reconciled | Promise<Reconciled>;
+  reconcile?(input: unknown, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
 
 /** Runs here. */

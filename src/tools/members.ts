@@ -6,15 +6,7 @@ import { visible } from "./names.ts";
 import type { ToolType } from "./tool.ts";
 
 const effects: readonly ToolFacts["effects"][] = ["read", "write", "destructive"];
-const toolTypes: readonly ToolType[] = [
-  "FUNCTION",
-  "SKILL",
-  "MCP",
-  "A2A",
-  "KNOWLEDGE",
-  "CONNECTOR",
-  "PIPELINE",
-];
+const toolTypes: readonly ToolType[] = ["FUNCTION", "SKILL", "MCP", "A2A", "KNOWLEDGE", "CONNECTOR", "PIPELINE"];
 
 /** Reads what a tool's author (or an operator) stated. What is missing or wrong is a fault that names the tool, the member and the fix (D11). */
 export class Members {
@@ -26,10 +18,7 @@ export class Members {
   }
 
   refuse(member: string, problem: string): never {
-    throw new RuntimeFault(
-      "tool_incomplete",
-      `Tool ${visible(this.whose)}: \`${member}\` ${problem}`,
-    );
+    throw new RuntimeFault("tool_incomplete", `Tool ${visible(this.whose)}: \`${member}\` ${problem}`);
   }
 
   risk(given: unknown): Risk {
@@ -44,10 +33,7 @@ export class Members {
 
   idempotent(given: unknown): boolean {
     if (typeof given === "boolean") return given;
-    return this.refuse(
-      "idempotent",
-      "must be true (running it twice is like running it once) or false.",
-    );
+    return this.refuse("idempotent", "must be true (running it twice is like running it once) or false.");
   }
 
   flag(member: string, given: unknown): boolean {
@@ -86,9 +72,7 @@ export class Members {
       if (!Array.isArray(list)) this.refuse(member, "must be a list of texts.");
       for (const text of list)
         all.add(
-          typeof text === "string" && text !== ""
-            ? text
-            : this.refuse(member, "must hold only non-empty texts."),
+          typeof text === "string" && text !== "" ? text : this.refuse(member, "must hold only non-empty texts."),
         );
     }
     return Object.freeze([...all]);

@@ -15,15 +15,7 @@ const register = (...names: readonly string[]): void => {
 const refusedAs = (code: string): unknown => expect.objectContaining({ code });
 
 it("takes the names that providers take", () => {
-  register(
-    "a",
-    "send_email",
-    "Get.Weather-2",
-    "x".repeat(64),
-    "_private",
-    "constructor",
-    "toString",
-  );
+  register("a", "send_email", "Get.Weather-2", "x".repeat(64), "_private", "constructor", "toString");
 });
 
 it("refuses names with control, bidirectional or non-ASCII characters, spaces, and the wrong length", () => {
@@ -66,9 +58,7 @@ it("refuses two actions of one tool that look alike", () => {
     ...tool("mail"),
     actions: { list: { risk: "safe" }, "1ist": { risk: "critical" } },
   });
-  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(
-    refusedAs("tool_name_confusable"),
-  );
+  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(refusedAs("tool_name_confusable"));
 });
 
 it("a letter of a registered name that is replaced by a look-alike of any script is refused, and never found", () => {

@@ -33,10 +33,7 @@ export function providerDefinedAction(tool: ProviderDefinedTool, options: Compil
         arguments: isRecord(given) ? (given as JsonObject) : {}, // a call's arguments are JSON
         callId: context.callId,
       });
-      const answer =
-        tool.handleCall === undefined
-          ? tool.handle_call?.(call, context)
-          : tool.handleCall(call, context);
+      const answer = tool.handleCall === undefined ? tool.handle_call?.(call, context) : tool.handleCall(call, context);
       return answer as ToolAnswer; // toRawResult takes whatever it is
     },
   });

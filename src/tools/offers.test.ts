@@ -23,9 +23,7 @@ it("a hosted tool without an entry for the provider is dropped with one warning 
   const warn = vi.fn();
   expect(specOf(hosted, "anthropic", warn)).toBeNull();
   expect(specOf(hosted, "constructor", warn)).toBeNull();
-  expect(warn.mock.calls[0]).toEqual([
-    "Tool `web` has no specification for `anthropic`; it is left out.",
-  ]);
+  expect(warn.mock.calls[0]).toEqual(["Tool `web` has no specification for `anthropic`; it is left out."]);
   expect(warn).toHaveBeenCalledTimes(2);
   expect(new Toolbox([hosted]).schemas({ provider: "anthropic" })).toEqual([]);
 });

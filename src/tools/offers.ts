@@ -113,8 +113,7 @@ function entryFor(tool: AnyTool, provider: string | undefined): Json | undefined
 
 function localSchema(given: LocalTool, action?: string, spec?: ActionSpec): FunctionSchema {
   const tool = inOurSpelling(given);
-  const parameters =
-    (spec && offeredSchema(spec, tool.name)) ?? offeredSchema(tool, tool.name) ?? noArguments;
+  const parameters = (spec && offeredSchema(spec, tool.name)) ?? offeredSchema(tool, tool.name) ?? noArguments;
   return {
     name: action === undefined ? tool.name : `${tool.name}__${action}`,
     description: spec?.description ?? tool.description,
@@ -128,8 +127,6 @@ export function deferredOf(
   tools: Iterable<AnyTool>,
   options: OfferOptions & { readonly includeToolSearch?: boolean } = {},
 ): readonly ToolSchema[] {
-  const deferred = [...tools].flatMap((tool) =>
-    schemasOf(tool, options).map((offer) => offer.deferred),
-  );
+  const deferred = [...tools].flatMap((tool) => schemasOf(tool, options).map((offer) => offer.deferred));
   return options.includeToolSearch === true ? [...deferred, { type: "tool_search" }] : deferred;
 }

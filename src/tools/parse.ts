@@ -13,9 +13,7 @@ export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Act
   if ("~standard" in schema) return (given) => parseStandard(schema, given);
   return (given) => {
     const issues = schema.check(given);
-    return issues instanceof Promise
-      ? issues.then((found) => parsed(given, found))
-      : parsed(given, issues);
+    return issues instanceof Promise ? issues.then((found) => parsed(given, found)) : parsed(given, issues);
   };
 }
 
@@ -41,9 +39,7 @@ function parseStandard(schema: StandardSchema, given: JsonObject): Parsed | Prom
 
 function fromStandard(result: StandardResult<unknown>): Parsed {
   if (result.issues !== undefined) return { issues: result.issues.map(issueOf) };
-  return "value" in result
-    ? { input: result.value }
-    : broken("the schema gave neither a value nor issues");
+  return "value" in result ? { input: result.value } : broken("the schema gave neither a value nor issues");
 }
 
 function issueOf({ message, path }: StandardIssue): Issue {

@@ -80,10 +80,7 @@ it("refuses references that expand beyond all bounds", () => {
 it("refuses to define a dialect: it would be everybody's", () => {
   refused({ $id: "https://json-schema.org/draft/2020-12/schema", $vocabulary: {} }, /\$vocabulary/);
   refused({ $schema: "https://evil.example/dialect" }, /must be one of 2020-12, 2019-09, draft-07/);
-  refused(
-    { properties: { a: { $schema: "http://json-schema.org/draft-04/schema#" } } },
-    /a `\$schema` of its own/,
-  );
+  refused({ properties: { a: { $schema: "http://json-schema.org/draft-04/schema#" } } }, /a `\$schema` of its own/);
 });
 
 it("knows every usual dialect, in the usual spellings", () => {

@@ -72,8 +72,7 @@ function plainSchema(
   if (text === undefined || !text.startsWith("{")) return refuse("it is not a JSON object.");
   if (Buffer.byteLength(text) > schemaLimits.maxBytes)
     refuse(`it has ${Buffer.byteLength(text)} bytes; the limit is ${schemaLimits.maxBytes}.`);
-  if (isDeeperThan(text, schemaLimits.maxDepth))
-    refuse(`it is nested deeper than ${schemaLimits.maxDepth} levels.`);
+  if (isDeeperThan(text, schemaLimits.maxDepth)) refuse(`it is nested deeper than ${schemaLimits.maxDepth} levels.`);
   return { schema: JSON.parse(text) as JsonObject, text }; // it begins with a brace
 }
 
@@ -105,14 +104,10 @@ function dialectOf(schema: JsonObject, refuse: (why: string) => never): Dialect 
   const named = schema["$schema"];
   if (named === undefined) return "2020-12";
   const dialect =
-    typeof named === "string"
-      ? dialects.get(named.replace(/^https?:\/\//, "").replace(/#$/, ""))
-      : undefined;
+    typeof named === "string" ? dialects.get(named.replace(/^https?:\/\//, "").replace(/#$/, "")) : undefined;
   return (
     dialect ??
-    refuse(
-      `its \`$schema\` is ${visible(named)}; it must be one of 2020-12, 2019-09, draft-07, draft-06, draft-04.`,
-    )
+    refuse(`its \`$schema\` is ${visible(named)}; it must be one of 2020-12, 2019-09, draft-07, draft-06, draft-04.`)
   );
 }
 
@@ -156,22 +151,16 @@ class Survey {
     for (const name of ["$ref", "$dynamicRef", "$recursiveRef"]) {
       const to = node[name];
       if (typeof to === "string" && !to.startsWith("#"))
-        this.#refuse(
-          `\`${name}\` ${visible(to)} points out of it; only references within the schema are followed.`,
-        );
+        this.#refuse(`\`${name}\` ${visible(to)} points out of it; only references within the schema are followed.`);
       if (typeof to === "string" && name !== "$ref") this.slow = true;
     }
     for (const name of ["$anchor", "$dynamicAnchor"]) {
       const anchor = node[name];
       if (typeof anchor === "string") this.#anchors.set(anchor, node);
     }
-    if (typeof node["pattern"] === "string" || isRecord(node["patternProperties"]))
-      this.slow = true;
+    if (typeof node["pattern"] === "string" || isRecord(node["patternProperties"])) this.slow = true;
     const { uniqueItems, maxItems } = node;
-    if (
-      uniqueItems === true &&
-      !(typeof maxItems === "number" && maxItems <= schemaLimits.inProcessUniqueItems)
-    )
+    if (uniqueItems === true && !(typeof maxItems === "number" && maxItems <= schemaLimits.inProcessUniqueItems))
       this.slow = true;
   }
 
@@ -189,10 +178,7 @@ class Survey {
     this.#open.add(value);
     let weight = 1;
     for (const [name, inner] of Object.entries(value)) {
-      weight +=
-        name === "$ref" && typeof inner === "string"
-          ? this.#weigh(this.#target(inner))
-          : this.#weigh(inner);
+      weight += name === "$ref" && typeof inner === "string" ? this.#weigh(this.#target(inner)) : this.#weigh(inner);
     }
     this.#open.delete(value);
     this.#weights.set(value, weight);
@@ -203,17 +189,12 @@ class Survey {
     const fragment = unescaped(reference.slice(1));
     if (fragment === "") return this.#root;
     if (!fragment.startsWith("/"))
-      return (
-        this.#anchors.get(fragment) ??
-        this.#refuse(`\`$ref\` ${visible(reference)} names no anchor of it.`)
-      );
+      return this.#anchors.get(fragment) ?? this.#refuse(`\`$ref\` ${visible(reference)} names no anchor of it.`);
     let node: Json | undefined = this.#root;
     for (const step of fragment.slice(1).split("/")) {
       const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
       node =
-        typeof node === "object" && node !== null && Object.hasOwn(node, name)
-          ? (node as JsonObject)[name]
-          : undefined; // arrays are read by index the same way
+        typeof node === "object" && node !== null && Object.hasOwn(node, name) ? (node as JsonObject)[name] : undefined; // arrays are read by index the same way
     }
     return node ?? this.#refuse(`\`$ref\` ${visible(reference)} points to nothing.`);
   }

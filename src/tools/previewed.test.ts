@@ -41,9 +41,6 @@ it("says what is wrong with one that cannot be shown, and never throws", () => {
 });
 
 it("cuts what is too long to be read", () => {
-  const { summary, details } = toPreview(
-    { summary: "x".repeat(1e6), details: "y".repeat(1e6) },
-    "c",
-  );
+  const { summary, details } = toPreview({ summary: "x".repeat(1e6), details: "y".repeat(1e6) }, "c");
   expect([summary.length, String(details).length]).toEqual([65_536, 65_536]);
 });

@@ -23,10 +23,7 @@ export function toPreview(answer: unknown, call: string): Preview {
         `the tool's preview answered with ${Array.isArray(answer) ? "a list" : `a ${typeof answer}`}`,
       );
     if (answer["supported"] === false)
-      return noPreview(
-        call,
-        typeof answer["problem"] === "string" ? cut(answer["problem"]) : undefined,
-      );
+      return noPreview(call, typeof answer["problem"] === "string" ? cut(answer["problem"]) : undefined);
     const { summary, diff } = answer;
     if (typeof summary !== "string") return noPreview(call, "the tool's preview has no `summary`");
     const details = detailsOf(answer["details"]);

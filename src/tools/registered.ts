@@ -41,9 +41,7 @@ export function registeredTool(
     capabilities: Object.freeze(actions.map(({ name }) => name)),
     scopes: Object.freeze([...new Set(actions.flatMap(({ facts }) => facts.scopes))]),
     riskDefault: parseRisk(options.risk ?? tool.risk) ?? highest,
-    riskMap: Object.freeze(
-      Object.fromEntries(actions.map(({ name, facts }) => [name, facts.risk])),
-    ),
+    riskMap: Object.freeze(Object.fromEntries(actions.map(({ name, facts }) => [name, facts.risk]))),
     supportsPreview: actions.some(({ preview }) => preview !== undefined),
     providerType: options.server === undefined ? "native" : "mcp",
     health,

@@ -16,8 +16,7 @@ const tool = (name: string, more: Partial<LocalTool> = {}): LocalTool =>
   } as LocalTool);
 const registry = (options: Partial<RegistryOptions> = {}): Registry =>
   new Registry({ clock: new FakeClock(1_000), ...options });
-const action = (from: Registry, name: string): Action =>
-  from.find(name, "default") ?? expect.fail(`no ${name}`);
+const action = (from: Registry, name: string): Action => from.find(name, "default") ?? expect.fail(`no ${name}`);
 const names = (list: readonly { readonly toolName: string }[]): readonly string[] =>
   list.map(({ toolName }) => toolName);
 
@@ -92,8 +91,7 @@ it("success makes healthy and sets the time, failures count up and keep the last
   const clock = new FakeClock(1_000);
   const tools = registry({ clock });
   tools.register(tool("a"));
-  for (const error of ["one", "two", "three"])
-    tools.report(action(tools, "a"), { well: false, error });
+  for (const error of ["one", "two", "three"]) tools.report(action(tools, "a"), { well: false, error });
   expect(tools.get("a")?.health).toEqual({
     status: "degraded",
     consecutiveErrors: 3,
@@ -115,9 +113,7 @@ it("a rate limited tool fails until the limit resets", async () => {
   const tools = registry({ clock });
   tools.register(tool("a"));
   tools.report(action(tools, "a"), { well: false, error: "429", rateLimitResetsAt: 1_050 });
-  expect(tools.unavailable(action(tools, "a"))).toBe(
-    "it is rate limited until 1970-01-01T00:00:01.050Z",
-  );
+  expect(tools.unavailable(action(tools, "a"))).toBe("it is rate limited until 1970-01-01T00:00:01.050Z");
   await clock.advance(50);
   expect(tools.unavailable(action(tools, "a"))).toBeUndefined();
 });
@@ -143,18 +139,14 @@ it("all tools of a server that is gone are unavailable, until it is back", () =>
   });
   expect(names(tools.listCallable())).toEqual([]);
   tools.setServer("crm", "up");
-  expect([tools.unavailable(action(tools, "a")), names(tools.listHealthy())]).toEqual([
-    undefined,
-    ["a"],
-  ]);
+  expect([tools.unavailable(action(tools, "a")), names(tools.listHealthy())]).toEqual([undefined, ["a"]]);
 });
 
 it("a dump as JSON holds no credential (case 35)", () => {
   const tools = registry();
-  tools.register(
-    tool("a", { apiKey: "sk-secret", execute: () => "sk-secret" } as Partial<LocalTool>),
-    { configRef: "connectors/1" },
-  );
+  tools.register(tool("a", { apiKey: "sk-secret", execute: () => "sk-secret" } as Partial<LocalTool>), {
+    configRef: "connectors/1",
+  });
   const dump = JSON.stringify(tools);
   expect(dump).not.toContain("sk-secret");
   expect(JSON.parse(dump)).toMatchObject([{ toolName: "a", configRef: "connectors/1" }]);
@@ -165,9 +157,7 @@ it("a locked registry takes no tools: addTool is false and nothing is registered
   expect(tools.tryRegister(tool("a"))).toBe(true);
   tools.lock();
   expect([tools.tryRegister(tool("b")), tools.has("b")]).toEqual([false, false]);
-  expect(() => tools.register(tool("b"))).toThrow(
-    expect.objectContaining({ code: "registry_locked" }),
-  );
+  expect(() => tools.register(tool("b"))).toThrow(expect.objectContaining({ code: "registry_locked" }));
 });
 
 it("tells what came and went, and lists actions in the order of tools", () => {

@@ -52,12 +52,7 @@ export class Registry implements Tools, AsyncDisposable {
   #locked = false;
   #actions: readonly Action[] | undefined;
 
-  constructor({
-    clock,
-    switches = () => ({ offTools: [], offServers: [] }),
-    onChange,
-    schemas,
-  }: RegistryOptions) {
+  constructor({ clock, switches = () => ({ offTools: [], offServers: [] }), onChange, schemas }: RegistryOptions) {
     this.#clock = clock;
     this.#switches = switches;
     this.#schemas = schemas ?? new JsonSchemas();
@@ -123,9 +118,7 @@ export class Registry implements Tools, AsyncDisposable {
 
   /** When every schema is compiled. Rejects with the first `schema_refused`. */
   async ready(): Promise<void> {
-    await Promise.all(
-      [...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)),
-    );
+    await Promise.all([...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)));
   }
 
   find(tool: string, action: string): Action | undefined {
@@ -142,10 +135,8 @@ export class Registry implements Tools, AsyncDisposable {
       return `\`${action.tool}\` is switched off by an operator`;
     const { server } = action.facts;
     if (server !== undefined) {
-      if (offServers.includes(server))
-        return `the server \`${server}\` is switched off by an operator`;
-      if (this.#down.has(server))
-        return `the server \`${server}\` is not connected${reason(this.#down.get(server))}`;
+      if (offServers.includes(server)) return `the server \`${server}\` is switched off by an operator`;
+      if (this.#down.has(server)) return `the server \`${server}\` is not connected${reason(this.#down.get(server))}`;
     }
     const entry = this.#entries.get(action.tool);
     if (entry === undefined) return `\`${action.tool}\` is not registered any more`;
@@ -195,9 +186,7 @@ export class Registry implements Tools, AsyncDisposable {
   /** Tools with an action of this risk. */
   byRisk(risk: string): readonly RegisteredTool[] {
     const level = parseRisk(risk);
-    return this.all().filter(
-      ({ riskMap }) => level !== undefined && Object.values(riskMap).includes(level),
-    );
+    return this.all().filter(({ riskMap }) => level !== undefined && Object.values(riskMap).includes(level));
   }
 
   all(): readonly RegisteredTool[] {
@@ -224,9 +213,7 @@ export class Registry implements Tools, AsyncDisposable {
   }
 
   schemas(options?: OfferOptions): readonly ToolSchema[] {
-    return this.#sorted().flatMap(({ tool }) =>
-      schemasOf(tool, options).map(({ schema }) => schema),
-    );
+    return this.#sorted().flatMap(({ tool }) => schemasOf(tool, options).map(({ schema }) => schema));
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
@@ -234,9 +221,7 @@ export class Registry implements Tools, AsyncDisposable {
     return offers.find((offer) => offer.name === name)?.schema ?? null;
   }
 
-  deferredSchemas(
-    options?: OfferOptions & { readonly includeToolSearch?: boolean },
-  ): readonly ToolSchema[] {
+  deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {
     return deferredOf(
       this.#sorted().map(({ tool }) => tool),
       options,
@@ -258,20 +243,15 @@ export class Registry implements Tools, AsyncDisposable {
   }
 
   #sorted(): readonly Entry[] {
-    return [...this.#entries.values()].sort((one, other) =>
-      one.tool.name < other.tool.name ? -1 : 1,
-    );
+    return [...this.#entries.values()].sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
   }
 
   /** While its server is down a tool shows as unavailable, whatever its own health was. */
   #view(entry: Entry): RegisteredTool {
     const { tool, actions, options, health } = entry;
     const down = options.server !== undefined && this.#down.has(options.server);
-    const lastError =
-      (options.server && this.#down.get(options.server)) ?? "its server is not connected";
-    const shown = down
-      ? { ...health.view(), status: "unavailable" as const, lastError }
-      : health.view();
+    const lastError = (options.server && this.#down.get(options.server)) ?? "its server is not connected";
+    const shown = down ? { ...health.view(), status: "unavailable" as const, lastError } : health.view();
     return registeredTool(tool, [...actions.values()], options, shown);
   }
 

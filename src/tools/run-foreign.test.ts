@@ -112,10 +112,8 @@ it("thenables that settle twice, throw in `then` or pretend to be promises are s
     throw error;
   };
   const name = "then"; // spelled as a value: the linter takes a written `then` for a mistake
-  const having = (then: PropertyDescriptor, on: object = {}): object =>
-    Object.defineProperty(on, name, then);
-  const run = (answer: unknown): Promise<Ran<unknown>> =>
-    Promise.resolve(runForeign(() => answer, { clock: clock() }));
+  const having = (then: PropertyDescriptor, on: object = {}): object => Object.defineProperty(on, name, then);
+  const run = (answer: unknown): Promise<Ran<unknown>> => Promise.resolve(runForeign(() => answer, { clock: clock() }));
   const twice = (yes: (value: unknown) => void, no: (reason: unknown) => void): void => {
     yes(1);
     yes(2);

@@ -62,9 +62,7 @@ export function runForeign<T>(
   const lazy = new LazySignal();
   try {
     const answer = body(lazy);
-    return isThenable(answer)
-      ? awaitForeign(answer, lazy, limits)
-      : { ran: "returned", value: answer };
+    return isThenable(answer) ? awaitForeign(answer, lazy, limits) : { ran: "returned", value: answer };
   } catch (error) {
     return { ran: "threw", error };
   }
@@ -76,11 +74,7 @@ function isThenable<T>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
   return answer instanceof Promise || ("then" in answer && typeof answer.then === "function");
 }
 
-function awaitForeign<T>(
-  answer: PromiseLike<T>,
-  lazy: LazySignal,
-  limits: ForeignLimits<T>,
-): Promise<Ran<T>> {
+function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: ForeignLimits<T>): Promise<Ran<T>> {
   return new Promise((resolve) => {
     let ended = false;
     let letGo: (() => void) | undefined;
@@ -130,8 +124,7 @@ function guard<T>(
   const waitMs = Math.min(leftMs, limitMs ?? Number.POSITIVE_INFINITY);
   const disarm = Number.isFinite(waitMs)
     ? clock.in(waitMs, () => {
-        if (leftMs <= waitMs)
-          return cancel(new DOMException("The call's deadline has passed.", "AbortError"));
+        if (leftMs <= waitMs) return cancel(new DOMException("The call's deadline has passed.", "AbortError"));
         end({ ran: "timed_out" });
         lazy.abort(new DOMException(`The call took longer than ${waitMs} ms.`, "TimeoutError"));
       })

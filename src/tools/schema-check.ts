@@ -3,12 +3,7 @@
  * really checked: lazily in process, and in the worker. `format` is an annotation, as 2020-12 has it.
  */
 import type { OutputUnit } from "@hyperjump/json-schema";
-import {
-  InvalidSchemaError,
-  registerSchema,
-  unregisterSchema,
-  validate,
-} from "@hyperjump/json-schema/draft-2020-12";
+import { InvalidSchemaError, registerSchema, unregisterSchema, validate } from "@hyperjump/json-schema/draft-2020-12";
 import {
   BASIC,
   type CompiledSchema,
@@ -52,8 +47,7 @@ export class CompiledCheck {
     try {
       const { ast, schemaUri } = this.#compiled;
       const instance = fromJs(value as Checked);
-      if (Validation.interpret(schemaUri, instance, { ast, plugins: [...ast.plugins] }))
-        return fitting;
+      if (Validation.interpret(schemaUri, instance, { ast, plugins: [...ast.plugins] })) return fitting;
       const output = interpret(this.#compiled, instance, BASIC);
       return output.valid ? fitting : this.#told(output.errors ?? [], value);
     } catch (error) {
@@ -68,11 +62,7 @@ export class CompiledCheck {
       const keyword = fragment.slice(fragment.lastIndexOf("/") + 1);
       return {
         path,
-        message: tell(
-          keyword,
-          valueAt(pathOf(`#${fragment}`, this.#schema), this.#schema),
-          valueAt(path, value),
-        ),
+        message: tell(keyword, valueAt(pathOf(`#${fragment}`, this.#schema), this.#schema), valueAt(path, value)),
       };
     });
     return issues.length > 0 ? issues : [{ path: [], message: "does not fit the schema" }];
@@ -90,10 +80,7 @@ export async function compileSchema({
   await loadDialect(dialect);
   const uri = `https://schemas.postern.invalid/${digest}`;
   try {
-    registerSchema(
-      { ...schema, $schema: dialectIds[dialect] } as Parameters<typeof registerSchema>[0],
-      uri,
-    ); // JSON, see `Checked`
+    registerSchema({ ...schema, $schema: dialectIds[dialect] } as Parameters<typeof registerSchema>[0], uri); // JSON, see `Checked`
     return new CompiledCheck(schema, await compile(await getSchema(uri)));
   } catch (error) {
     if (!(error instanceof InvalidSchemaError)) throw error;

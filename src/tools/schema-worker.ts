@@ -24,9 +24,7 @@ async function check({ digest, schema, value }: SchemaJob): Promise<readonly Iss
   if (schema !== undefined) compiled.set(digest, compileSchema(schema));
   try {
     return (
-      (await compiled.get(digest))?.issues(value) ?? [
-        { path: [], message: "cannot be checked: the schema is gone" },
-      ]
+      (await compiled.get(digest))?.issues(value) ?? [{ path: [], message: "cannot be checked: the schema is gone" }]
     );
   } catch (error) {
     return [{ path: [], message: `cannot be checked: ${messageOf(error)}` }];

@@ -10,9 +10,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly jsonSchema?:
       | {
-          readonly input: (options: {
-            readonly target: "draft-2020-12";
-          }) => Record<string, unknown>;
+          readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
         }
       | undefined;
   };
@@ -41,11 +39,7 @@ export type ArgumentsOf<Input> = Input extends {
 
 /** Some libraries' schemas are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  if (
-    (typeof value !== "object" && typeof value !== "function") ||
-    value === null ||
-    !("~standard" in value)
-  )
+  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
     return false;
   const standard = value["~standard"];
   return (

@@ -14,14 +14,7 @@ import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 
 /** SPEC 2.4: grouping, dashboards, audit; never routing. */
-export type ToolType =
-  | "FUNCTION"
-  | "SKILL"
-  | "MCP"
-  | "A2A"
-  | "KNOWLEDGE"
-  | "CONNECTOR"
-  | "PIPELINE";
+export type ToolType = "FUNCTION" | "SKILL" | "MCP" | "A2A" | "KNOWLEDGE" | "CONNECTOR" | "PIPELINE";
 
 export interface ToolUi {
   readonly resourceUri: string;
@@ -129,16 +122,9 @@ export interface Action {
     | ((
         input: unknown,
         context: PreviewContext,
-      ) => Promise<
-        | Preview
-        | { readonly summary: string; readonly diff?: string; readonly details?: Json }
-        | null
-      >)
+      ) => Promise<Preview | { readonly summary: string; readonly diff?: string; readonly details?: Json } | null>)
     | undefined;
-  execute(
-    input: unknown,
-    context: ToolContext,
-  ): Promise<ToolAnswer | Suspended> | ToolAnswer | Suspended;
+  execute(input: unknown, context: ToolContext): Promise<ToolAnswer | Suspended> | ToolAnswer | Suspended;
   readonly reconcile: ((input: unknown, context: ToolContext) => Promise<Reconciled>) | undefined;
 }
 

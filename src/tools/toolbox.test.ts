@@ -43,9 +43,7 @@ it("a box keeps the last tool of a name, a runtime refuses the second unless tol
   expect([box.length, box.get("same") === second]).toEqual([1, true]);
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(first);
-  expect(() => registry.register(second)).toThrow(
-    expect.objectContaining({ code: "tool_duplicate" }),
-  );
+  expect(() => registry.register(second)).toThrow(expect.objectContaining({ code: "tool_duplicate" }));
   expect(registry.toolNamed("same")).toBe(first);
   registry.register(second, { replace: true });
   expect(registry.toolNamed("same")).toBe(second);
@@ -67,10 +65,7 @@ it("a list and a box give the same tools (case 22)", () => {
 
 it("two that share a box both see a tool that is added later, and a refused one is in neither (case 23)", () => {
   const box = new Toolbox([tool("a")]);
-  const runtimes = [
-    new Registry({ clock: new FakeClock() }),
-    new Registry({ clock: new FakeClock() }),
-  ];
+  const runtimes = [new Registry({ clock: new FakeClock() }), new Registry({ clock: new FakeClock() })];
   for (const runtime of runtimes) {
     for (const one of box) runtime.register(one);
     box.follow((added) => {
@@ -110,9 +105,10 @@ it("a hosted tool with empty specs has no schema at all (case 25)", () => {
 
 it("deferred schemas carry the flag, and the search sentinel is last when asked for (case 26)", () => {
   const box = new Toolbox([tool("a"), tool("b")]);
-  expect(
-    box.deferredSchemas().map((schema) => (schema as { deferLoading?: boolean }).deferLoading),
-  ).toEqual([true, true]);
+  expect(box.deferredSchemas().map((schema) => (schema as { deferLoading?: boolean }).deferLoading)).toEqual([
+    true,
+    true,
+  ]);
   expect(box.deferredSchemas({ includeToolSearch: true }).at(-1)).toEqual({ type: "tool_search" });
   expect(box.schemas()).not.toContainEqual(expect.objectContaining({ deferLoading: true }));
 });
@@ -136,8 +132,6 @@ it("each action of a tool is offered under its own name, described by itself or 
 });
 
 it("what is no tool is refused with what it lacks", () => {
-  expect(() => new Toolbox().add({ name: "x" } as unknown as AnyTool)).toThrow(
-    /`x` has not the shape of a tool/,
-  );
+  expect(() => new Toolbox().add({ name: "x" } as unknown as AnyTool)).toThrow(/`x` has not the shape of a tool/);
   expect(() => new Toolbox().add(null as unknown as AnyTool)).toThrow(RuntimeFault);
 });

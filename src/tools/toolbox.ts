@@ -81,9 +81,7 @@ export class Toolbox {
     return entries.find((entry) => entry.name === name)?.schema ?? null;
   }
 
-  deferredSchemas(
-    options?: OfferOptions & { readonly includeToolSearch?: boolean },
-  ): readonly ToolSchema[] {
+  deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {
     return deferredOf(this.all(), options);
   }
 

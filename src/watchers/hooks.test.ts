@@ -47,8 +47,5 @@ it("has TOOL_END called although TOOL_START threw, and both failures logged (D14
   for (const moment of moments) stream.announce(moment);
   await Promise.resolve();
   expect(toolEnd).toHaveBeenCalledOnce();
-  expect(problems).toEqual([
-    "A watcher failed at `arrived`: start.",
-    "A watcher failed at `left`: end.",
-  ]);
+  expect(problems).toEqual(["A watcher failed at `arrived`: start.", "A watcher failed at `left`: end."]);
 });

@@ -66,11 +66,7 @@ it("begins a call with TOOL_CALL also when its first progress comes before its c
     attempted(call),
     ended(call, "succeeded", "pong"),
   ];
-  expect(progressOf(events).map(({ step }) => step)).toEqual([
-    "TOOL_CALL",
-    "TOOL_PROGRESS",
-    "TOOL_RESULT",
-  ]);
+  expect(progressOf(events).map(({ step }) => step)).toEqual(["TOOL_CALL", "TOOL_PROGRESS", "TOOL_RESULT"]);
 });
 
 it("counts each run's calls for itself and keeps parallel ones apart", () => {

@@ -33,9 +33,7 @@ export function progressWatcher(sink: (progress: AgentProgress) => void | Promis
       seq,
     });
   /** A tool may report progress before its claim is committed, so whichever comes first begins the call. */
-  const begin = (
-    call: ToolCall,
-  ): { readonly seq: number; readonly told?: void | Promise<void> } => {
+  const begin = (call: ToolCall): { readonly seq: number; readonly told?: void | Promise<void> } => {
     const known = open.get(call.id);
     if (known !== undefined) return { seq: known };
     const { runId } = call.authority;

@@ -77,24 +77,21 @@ describe("arguments nobody should send", () => {
     ["not a number where JSON has null", () => ({ to: Number.NaN })],
   ];
 
-  it.each(refused)(
-    "%s / a typed refusal, one event, and the next call works",
-    async (_what, given) => {
-      const { h, ends } = await watched();
-      await using _h = h;
-      const session = h.runtime.openSession({}, asker);
-      const outcome = await session.invoke({ tool: "echo", arguments: given() as never });
-      expect(outcome).toMatchObject({
-        status: "error",
-        refusal: { code: "arguments_invalid", retry: "changed" },
-      });
-      expect(h.ran).toEqual([]);
-      expect((await session.invoke(echo)).status).toBe("ok");
-      expect(session.trace).toHaveLength(2);
-      ends.expectOneEach(2);
-      expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 3 });
-    },
-  );
+  it.each(refused)("%s / a typed refusal, one event, and the next call works", async (_what, given) => {
+    const { h, ends } = await watched();
+    await using _h = h;
+    const session = h.runtime.openSession({}, asker);
+    const outcome = await session.invoke({ tool: "echo", arguments: given() as never });
+    expect(outcome).toMatchObject({
+      status: "error",
+      refusal: { code: "arguments_invalid", retry: "changed" },
+    });
+    expect(h.ran).toEqual([]);
+    expect((await session.invoke(echo)).status).toBe("ok");
+    expect(session.trace).toHaveLength(2);
+    ends.expectOneEach(2);
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 3 });
+  });
 
   const taken: readonly (readonly [string, string])[] = [
     ["__proto__", '{"to":"x","__proto__":{"slow":true,"polluted":1}}'],
@@ -111,10 +108,7 @@ describe("arguments nobody should send", () => {
     async (_name, text) => {
       const { h, ends } = await watched();
       await using _h = h;
-      const outcome = await h.runtime.invoke(
-        { tool: "echo", arguments: JSON.parse(text) as never },
-        asker,
-      );
+      const outcome = await h.runtime.invoke({ tool: "echo", arguments: JSON.parse(text) as never }, asker);
       expect(outcome.status).toBe("ok");
       expect(({} as { polluted?: number }).polluted).toBeUndefined();
       expect((h.ran[0] as { polluted?: number } | undefined)?.polluted).toBeUndefined();
@@ -138,10 +132,7 @@ describe("arguments nobody should send", () => {
         return `reading ${reads}`;
       },
     };
-    const { approvalId = "" } = await h.runtime.invoke(
-      { tool: "mail", arguments: given as never },
-      asker,
-    );
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: given as never }, asker);
     const [open] = await h.runtime.approvals.list();
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     await h.runtime.resume(approvalId);
@@ -219,11 +210,9 @@ describe("arguments nobody should send", () => {
 
   it("10 MB of text / runs, and the log's line stays small", async () => {
     await using h = await house();
-    expect(
-      (await h.runtime.invoke({ tool: "echo", arguments: { to: "x".repeat(10_000_000) } }, asker))
-        .status,
-    ).toBe("ok");
-    for (const event of await h.runtime.audit.query({}))
-      expect(JSON.stringify(event).length).toBeLessThan(4096);
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x".repeat(10_000_000) } }, asker)).status).toBe(
+      "ok",
+    );
+    for (const event of await h.runtime.audit.query({})) expect(JSON.stringify(event).length).toBeLessThan(4096);
   });
 });

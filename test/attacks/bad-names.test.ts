@@ -42,10 +42,7 @@ describe("names nobody should give", () => {
   it.each(names)("of an action, %s / unknown, one bounded event", async (_what, action) => {
     const { h, ends } = await watched();
     await using _h = h;
-    const outcome = await h.runtime.invoke(
-      { tool: "echo", action: action as never, arguments: { to: "x" } },
-      asker,
-    );
+    const outcome = await h.runtime.invoke({ tool: "echo", action: action as never, arguments: { to: "x" } }, asker);
     expect(outcome.refusal?.code).toBe("tool_unknown");
     expect(h.ran).toEqual([]);
     ends.expectOneEach(1);
@@ -82,9 +79,10 @@ describe("names nobody should give", () => {
     "%s / refused as context_invalid before anything is done, and the next call works",
     async (_what, context) => {
       await using h = await house();
-      await expect(h.runtime.invoke(echo, { ...asker, ...context } as never)).rejects.toMatchObject(
-        { name: "RuntimeFault", code: "context_invalid" },
-      );
+      await expect(h.runtime.invoke(echo, { ...asker, ...context } as never)).rejects.toMatchObject({
+        name: "RuntimeFault",
+        code: "context_invalid",
+      });
       expect(h.ran).toEqual([]);
       expect(await h.runtime.calls.list()).toEqual([]);
       expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
@@ -95,12 +93,8 @@ describe("names nobody should give", () => {
     await using h = await house({ approvals: {} });
     for (const patience of ["wait", "suspend", undefined] as const)
       expect(
-        (
-          await h.runtime.invoke(
-            { tool: "mail", arguments: { to: "x" } },
-            { ...asker, ...(patience && { patience }) },
-          )
-        ).refusal?.code,
+        (await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, ...(patience && { patience }) }))
+          .refusal?.code,
       ).toBe("approval_unavailable");
     expect(await h.runtime.approvals.list()).toEqual([]);
   });

@@ -14,184 +14,171 @@ const echo = { tool: "echo", arguments: { to: "x" } };
 const name = "then";
 
 /** What is waited for as if it were a promise. */
-function thenable(
-  then: (resolve: (value: string) => void, reject: (error: Error) => void) => void,
-): object {
+function thenable(then: (resolve: (value: string) => void, reject: (error: Error) => void) => void): object {
   return { [name]: then };
 }
 
 describe("a tool that misbehaves", () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
-  const settlesTwice = thenable(
-    (resolve: (value: string) => void, reject: (error: Error) => void) => {
-      resolve("first");
-      resolve("second");
-      reject(new Error("third"));
-    },
-  );
-  const answers: readonly (readonly [string, (context: ToolContext) => unknown, "ok" | "error"])[] =
+  const settlesTwice = thenable((resolve: (value: string) => void, reject: (error: Error) => void) => {
+    resolve("first");
+    resolve("second");
+    reject(new Error("third"));
+  });
+  const answers: readonly (readonly [string, (context: ToolContext) => unknown, "ok" | "error"])[] = [
     [
-      [
-        "throws a number",
-        () => {
-          throw 7;
-        },
-        "error",
-      ],
-      [
-        "throws null",
-        () => {
-          throw null;
-        },
-        "error",
-      ],
-      [
-        "throws an error whose message throws",
-        () => {
-          throw Object.defineProperty(new Error("x"), "message", {
-            get: () => {
-              throw new Error("y");
-            },
-          });
-        },
-        "error",
-      ],
-      [
-        "throws a Proxy that throws",
-        () => {
-          throw new Proxy(
-            {},
-            {
-              get: () => {
-                throw new Error("no");
-              },
-            },
-          );
-        },
-        "error",
-      ],
-      [
-        "throws a megabyte",
-        () => {
-          throw new Error("x".repeat(1_000_000));
-        },
-        "error",
-      ],
-      ["rejects with undefined", () => Promise.reject(undefined), "error"],
-      ["settles twice", () => settlesTwice, "ok"],
-      [
-        "has a then that throws",
-        () =>
-          thenable(() => {
-            throw new Error("no");
-          }),
-        "error",
-      ],
-      [
-        "has a then that cannot be read",
-        () =>
-          Object.defineProperty({}, name, {
+      "throws a number",
+      () => {
+        throw 7;
+      },
+      "error",
+    ],
+    [
+      "throws null",
+      () => {
+        throw null;
+      },
+      "error",
+    ],
+    [
+      "throws an error whose message throws",
+      () => {
+        throw Object.defineProperty(new Error("x"), "message", {
+          get: () => {
+            throw new Error("y");
+          },
+        });
+      },
+      "error",
+    ],
+    [
+      "throws a Proxy that throws",
+      () => {
+        throw new Proxy(
+          {},
+          {
             get: () => {
               throw new Error("no");
             },
-          }),
-        "error",
-      ],
-      ["never settles", () => new Promise(() => {}), "error"],
-      ["has a then that never calls", () => thenable(() => {}), "error"],
-      ["answers a cycle", () => cycle, "error"],
-      ["answers a bigint", () => 1n, "error"],
-      ["answers a function", () => () => {}, "error"],
-      ["answers a symbol", () => Symbol("x"), "error"],
-      [
-        "answers a getter that throws",
-        () => ({
-          get content(): never {
+          },
+        );
+      },
+      "error",
+    ],
+    [
+      "throws a megabyte",
+      () => {
+        throw new Error("x".repeat(1_000_000));
+      },
+      "error",
+    ],
+    ["rejects with undefined", () => Promise.reject(undefined), "error"],
+    ["settles twice", () => settlesTwice, "ok"],
+    [
+      "has a then that throws",
+      () =>
+        thenable(() => {
+          throw new Error("no");
+        }),
+      "error",
+    ],
+    [
+      "has a then that cannot be read",
+      () =>
+        Object.defineProperty({}, name, {
+          get: () => {
             throw new Error("no");
           },
         }),
-        "error",
-      ],
-      [
-        "answers a Proxy that throws",
-        () =>
-          new Proxy(
-            {},
-            {
-              get: (_target, name) => {
-                if (name === "then") return undefined;
-                throw new Error("no");
-              },
-              ownKeys: () => {
-                throw new Error("no");
-              },
+      "error",
+    ],
+    ["never settles", () => new Promise(() => {}), "error"],
+    ["has a then that never calls", () => thenable(() => {}), "error"],
+    ["answers a cycle", () => cycle, "error"],
+    ["answers a bigint", () => 1n, "error"],
+    ["answers a function", () => () => {}, "error"],
+    ["answers a symbol", () => Symbol("x"), "error"],
+    [
+      "answers a getter that throws",
+      () => ({
+        get content(): never {
+          throw new Error("no");
+        },
+      }),
+      "error",
+    ],
+    [
+      "answers a Proxy that throws",
+      () =>
+        new Proxy(
+          {},
+          {
+            get: (_target, name) => {
+              if (name === "then") return undefined;
+              throw new Error("no");
             },
-          ),
-        "error",
-      ],
-      ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "error"],
-      ["answers half a surrogate pair", () => "\ud800", "ok"],
-      ["answers nothing", () => undefined, "ok"],
-      ["answers content that is none", () => ({ content: "text" }), "ok"],
-      ["answers blocks that are none", () => ({ content: [null, 7, { type: "text" }] }), "ok"],
-      [
-        "answers 100,000 blocks",
-        () => ({
-          content: Array.from({ length: 100_000 }, () => ({ type: "text", text: "x".repeat(10) })),
-        }),
-        "ok",
-      ],
-      [
-        "pretends to have been suspended",
-        () => ({ suspended: "image", approvalId: "apr_1" }),
-        "ok",
-      ],
-      [
-        "changes what it was given",
-        (context) => {
-          for (const name of Object.keys(context.principal))
-            Reflect.set(context.principal, name, "evil");
-          return "x";
-        },
-        "ok",
-      ],
-    ];
+            ownKeys: () => {
+              throw new Error("no");
+            },
+          },
+        ),
+      "error",
+    ],
+    ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "error"],
+    ["answers half a surrogate pair", () => "\ud800", "ok"],
+    ["answers nothing", () => undefined, "ok"],
+    ["answers content that is none", () => ({ content: "text" }), "ok"],
+    ["answers blocks that are none", () => ({ content: [null, 7, { type: "text" }] }), "ok"],
+    [
+      "answers 100,000 blocks",
+      () => ({
+        content: Array.from({ length: 100_000 }, () => ({ type: "text", text: "x".repeat(10) })),
+      }),
+      "ok",
+    ],
+    ["pretends to have been suspended", () => ({ suspended: "image", approvalId: "apr_1" }), "ok"],
+    [
+      "changes what it was given",
+      (context) => {
+        for (const name of Object.keys(context.principal)) Reflect.set(context.principal, name, "evil");
+        return "x";
+      },
+      "ok",
+    ],
+  ];
 
-  it.each(answers)(
-    "%s / one bounded end, and the next call works",
-    async (_what, execute, status) => {
-      const { h, ends } = await watched({}, [
-        {
-          name: "bad",
-          description: "Misbehaves.",
-          risk: "safe",
-          effects: "read",
-          idempotent: true,
-          timeoutMs: 50,
-          input: { type: "object" },
-          execute: (_given: unknown, context: ToolContext) => execute(context),
-        },
-      ]);
-      await using _h = h;
-      const session = h.runtime.openSession({}, asker);
-      const running = session.invoke({ tool: "bad", arguments: {} });
-      await h.clock.advance(51);
-      const outcome = await running;
-      expect(outcome.status, outcome.text.slice(0, 200)).toBe(status);
-      expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(8192);
-      expect((await session.invoke(echo)).status).toBe("ok");
-      expect(session.trace).toHaveLength(2);
-      ends.expectOneEach(2);
-      const events = await h.runtime.audit.query({});
-      expect(events.map(({ stage }) => stage)).toHaveLength(4);
-      for (const event of events) {
-        expect(JSON.stringify(event).length).toBeLessThan(8192);
-        expect(event.principal).toMatchObject({ agent: "a" });
-      }
-      expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
-    },
-  );
+  it.each(answers)("%s / one bounded end, and the next call works", async (_what, execute, status) => {
+    const { h, ends } = await watched({}, [
+      {
+        name: "bad",
+        description: "Misbehaves.",
+        risk: "safe",
+        effects: "read",
+        idempotent: true,
+        timeoutMs: 50,
+        input: { type: "object" },
+        execute: (_given: unknown, context: ToolContext) => execute(context),
+      },
+    ]);
+    await using _h = h;
+    const session = h.runtime.openSession({}, asker);
+    const running = session.invoke({ tool: "bad", arguments: {} });
+    await h.clock.advance(51);
+    const outcome = await running;
+    expect(outcome.status, outcome.text.slice(0, 200)).toBe(status);
+    expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(8192);
+    expect((await session.invoke(echo)).status).toBe("ok");
+    expect(session.trace).toHaveLength(2);
+    ends.expectOneEach(2);
+    const events = await h.runtime.audit.query({});
+    expect(events.map(({ stage }) => stage)).toHaveLength(4);
+    for (const event of events) {
+      expect(JSON.stringify(event).length).toBeLessThan(8192);
+      expect(event.principal).toMatchObject({ agent: "a" });
+    }
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+  });
 
   it.each(answers.filter(([, , status]) => status === "error"))(
     "and has effects: %s / failed or unknown, never ok, never run again by itself",

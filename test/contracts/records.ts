@@ -87,11 +87,7 @@ export function eventOf(type: string, at = 0): DurableEvent {
   return { moment: "noted", at, type, summary: type, traceId: "0".repeat(32), outcome: "info" };
 }
 
-export function outcomeOf(
-  call: ToolCall,
-  status: ToolOutcome["status"] = "ok",
-  text = "sent",
-): ToolOutcome {
+export function outcomeOf(call: ToolCall, status: ToolOutcome["status"] = "ok", text = "sent"): ToolOutcome {
   return { status, callId: call.id, content: [{ type: "text", text }], text };
 }
 
@@ -113,11 +109,7 @@ export function settleOf(
     event: eventOf(`settled ${state}`),
   };
 }
-export function decideOf(
-  approval: ApprovalRecord,
-  state: ApprovalState,
-  denied?: ToolOutcome,
-): Write {
+export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?: ToolOutcome): Write {
   return {
     write: "decide",
     approval: { ...approval, state },

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
-import { createRuntime, defineTool, SystemClock, type Runtime } from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { killer, PointStore } from "./points.ts";
 
@@ -24,11 +24,19 @@ function record(file: string, line: string): void {
 }
 
 function lines(file: string): readonly string[] {
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : [];
+  return existsSync(file)
+    ? readFileSync(file, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+    : [];
 }
 
 const pay = defineTool({
-  name: "pay", description: "Pays once.", risk: "high", effects: "write", idempotent: false,
+  name: "pay",
+  description: "Pays once.",
+  risk: "high",
+  effects: "write",
+  idempotent: false,
   input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
   async execute(given) {
     at("execute.before");
@@ -39,8 +47,18 @@ const pay = defineTool({
 });
 
 const clock = new SystemClock();
-const store = new PointStore(await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) }), at);
-const runtime = await createRuntime({ store, clock, tools: [pay], autonomy: Number(life) % 2 === 0 ? "A4" : "A2", folder, approvals: { patience: "suspend" } });
+const store = new PointStore(
+  await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) }),
+  at,
+);
+const runtime = await createRuntime({
+  store,
+  clock,
+  tools: [pay],
+  autonomy: Number(life) % 2 === 0 ? "A4" : "A2",
+  folder,
+  approvals: { patience: "suspend" },
+});
 await check(runtime);
 await sendAgain(runtime);
 for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);
@@ -66,9 +84,14 @@ async function check(house: Runtime): Promise<void> {
 async function sendAgain(house: Runtime): Promise<void> {
   for (const call of await house.calls.list({ tool: "pay", limit: 20 })) {
     if (call.state === "held") continue;
-    const outcome = await house.invoke({ tool: "pay", arguments: call.call.arguments }, { ...context, idempotencyKey: call.call.idempotencyKey ?? "none" });
-    if (call.state === "unknown" && outcome.refusal?.code !== "outcome_unknown") fail(`an unknown call was answered with ${outcome.status}`);
-    if (call.state === "ok" && outcome.replayed !== true) fail(`a finished call was not replayed but ${outcome.status}`);
+    const outcome = await house.invoke(
+      { tool: "pay", arguments: call.call.arguments },
+      { ...context, idempotencyKey: call.call.idempotencyKey ?? "none" },
+    );
+    if (call.state === "unknown" && outcome.refusal?.code !== "outcome_unknown")
+      fail(`an unknown call was answered with ${outcome.status}`);
+    if (call.state === "ok" && outcome.replayed !== true)
+      fail(`a finished call was not replayed but ${outcome.status}`);
   }
 }
 

@@ -1,13 +1,26 @@
 import type { ApprovalRecord, CallRecord, Write } from "../../src/calls/records.ts";
-import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Store } from "../../src/stores/store.ts";
+import type {
+  ApprovalFilter,
+  CallFilter,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  Store,
+} from "../../src/stores/store.ts";
 
 /** Where a process can be killed, in the order in which one approved call meets them. */
 export const points = [
-  "hold.before", "hold.after",
-  "decide.before", "decide.after",
-  "claim.before", "claim.after",
-  "execute.before", "execute.after",
-  "settle.before", "settle.after",
+  "hold.before",
+  "hold.after",
+  "decide.before",
+  "decide.after",
+  "claim.before",
+  "claim.after",
+  "execute.before",
+  "execute.after",
+  "settle.before",
+  "settle.after",
   "acknowledged",
 ] as const;
 export type Point = (typeof points)[number];
@@ -60,7 +73,9 @@ export class PointStore implements Store {
     });
   }
 
-  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined | Promise<CallRecord | undefined> {
+  call(
+    by: { readonly key: string } | { readonly match: string },
+  ): CallRecord | undefined | Promise<CallRecord | undefined> {
     return this.#store.call(by);
   }
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined> {

@@ -40,8 +40,12 @@ const result = {
 };
 if (values.json === true) console.log(JSON.stringify(result, null, 2));
 else {
-  console.log(`${result.kills} kills in ${result.seconds} s, at: ${[...killedAt].map(([point, count]) => `${point} ${count}`).join(", ")}`);
-  console.log(`${result.effects} effects, ${result.effectsTwice} of them twice; ${result.acknowledged} acknowledged outcomes, ${problems.length === 0 ? "none lost, nothing left open, every log intact" : ""}`);
+  console.log(
+    `${result.kills} kills in ${result.seconds} s, at: ${[...killedAt].map(([point, count]) => `${point} ${count}`).join(", ")}`,
+  );
+  console.log(
+    `${result.effects} effects, ${result.effectsTwice} of them twice; ${result.acknowledged} acknowledged outcomes, ${problems.length === 0 ? "none lost, nothing left open, every log intact" : ""}`,
+  );
   for (const problem of problems) console.log(`PROBLEM ${problem}`);
 }
 if (problems.length === 0) rmSync(folder, { recursive: true });
@@ -49,13 +53,19 @@ process.exitCode = problems.length === 0 ? 0 : 1;
 
 function linesOf(name: string): readonly string[] {
   const file = join(folder, name);
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : [];
+  return existsSync(file)
+    ? readFileSync(file, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+    : [];
 }
 
 /** One process, until it is killed. `anywhere`: by us, after a while; else by itself at its point. */
 function live(life: number, point: string, nth: number): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const running = spawn(process.execPath, [child, folder, String(life), point, String(nth)], { stdio: ["ignore", "ignore", "pipe"] });
+  const running = spawn(process.execPath, [child, folder, String(life), point, String(nth)], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let said = "";
   running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const latest = setTimeout(() => running.kill("SIGKILL"), point === "anywhere" ? 400 + ((life * 7919) % 600) : 20_000);

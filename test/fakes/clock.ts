@@ -39,9 +39,7 @@ export class FakeClock implements Clock {
     const until = this.#passedMs + ms;
     await settled();
     for (;;) {
-      const next = [...this.#waiters]
-        .filter(({ due }) => due <= until)
-        .sort((a, b) => a.due - b.due)[0];
+      const next = [...this.#waiters].filter(({ due }) => due <= until).sort((a, b) => a.due - b.due)[0];
       if (next === undefined) break;
       this.#waiters.delete(next);
       this.#passedMs = Math.max(this.#passedMs, next.due);
@@ -55,6 +53,5 @@ export class FakeClock implements Clock {
 
 /** Everything that can go on without time has gone on: a few turns of the event loop. */
 export async function settled(turns = 5): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1)
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < turns; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

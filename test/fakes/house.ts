@@ -1,11 +1,5 @@
 import type { JsonObject } from "../../src/calls/json.ts";
-import {
-  createRuntime,
-  defineTool,
-  type Runtime,
-  type RuntimeOptions,
-  type ToolContext,
-} from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
 import { FakeClock } from "./clock.ts";
 
 export interface House extends AsyncDisposable {
@@ -31,9 +25,7 @@ export async function house(
   const execute = async (given: unknown, context: ToolContext): Promise<string> => {
     const args = given as JsonObject; // the schema says so
     if (args["slow"] === true)
-      await new Promise<void>((resolve) =>
-        context.signal.addEventListener("abort", () => resolve()),
-      );
+      await new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
     ran.push(args);
     return `to ${String(args["to"])}`;
   };

@@ -12,7 +12,11 @@ describe("an approval", () => {
     expect((await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).decided).toBe(true);
     const all = await Promise.all([1, 2, 3].map(() => h.runtime.resume(approvalId)));
     expect(h.ran).toHaveLength(1);
-    expect(all.map((outcome) => outcome?.refusal?.code ?? outcome?.status).sort()).toEqual(["in_progress", "in_progress", "ok"]);
+    expect(all.map((outcome) => outcome?.refusal?.code ?? outcome?.status).sort()).toEqual([
+      "in_progress",
+      "in_progress",
+      "ok",
+    ]);
     expect((await h.runtime.resume(approvalId))?.replayed).toBe(true);
     expect(h.ran).toHaveLength(1);
   });
@@ -26,10 +30,15 @@ describe("an approval", () => {
     const ran = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker);
     expect(ran).toMatchObject({ status: "ok", text: "to x" });
     expect(ran.replayed).toBeUndefined();
-    expect(await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker)).toMatchObject({ status: "ok", replayed: true });
+    expect(await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker)).toMatchObject({
+      status: "ok",
+      replayed: true,
+    });
     expect(h.ran).toHaveLength(1);
     await h.clock.advance(3_600_001);
-    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker)).status).toBe("pending");
+    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker)).status).toBe(
+      "pending",
+    );
     expect(h.ran).toHaveLength(1);
   });
 
@@ -39,16 +48,28 @@ describe("an approval", () => {
     const { approvalId = "" } = await session.invoke(mail("x"));
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     expect((await session.invoke(mail("x"))).status).toBe("ok");
-    expect(await eventTypes(h.runtime, session.traceId)).toEqual(["gate.required", "gate.approved", "tool_call.attempted", "tool_call.succeeded"]);
+    expect(await eventTypes(h.runtime, session.traceId)).toEqual([
+      "gate.required",
+      "gate.approved",
+      "tool_call.attempted",
+      "tool_call.succeeded",
+    ]);
   });
 
   it("with edited arguments runs with those, gated when edited and again when run (cases 95, 96)", async () => {
     await using h = await house();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const decide = h.runtime.approvals.decide.bind(h.runtime.approvals);
-    expect(await decide(approvalId, { decision: "modified", by: boss })).toMatchObject({ decided: false, code: "decision_invalid" });
-    expect(await decide(approvalId, { decision: "approved", by: boss, arguments: { to: "z" } })).toMatchObject({ code: "decision_invalid" });
-    expect(await decide(approvalId, { decision: "modified", by: boss, arguments: { to: 7 } })).toMatchObject({ code: "edit_refused" });
+    expect(await decide(approvalId, { decision: "modified", by: boss })).toMatchObject({
+      decided: false,
+      code: "decision_invalid",
+    });
+    expect(await decide(approvalId, { decision: "approved", by: boss, arguments: { to: "z" } })).toMatchObject({
+      code: "decision_invalid",
+    });
+    expect(await decide(approvalId, { decision: "modified", by: boss, arguments: { to: 7 } })).toMatchObject({
+      code: "edit_refused",
+    });
     expect((await decide(approvalId, { decision: "modified", by: boss, arguments: { to: "z" } })).decided).toBe(true);
     expect(await h.runtime.invoke(mail("x"), asker)).toMatchObject({ status: "ok", text: "to z" });
     expect(h.ran).toEqual([{ to: "z" }]);
@@ -69,7 +90,10 @@ describe("an approval", () => {
   it("cannot be decided by the credential that asked", async () => {
     await using h = await house();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
-    const own = await h.runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "somebody", via: "token:agent" } });
+    const own = await h.runtime.approvals.decide(approvalId, {
+      decision: "approved",
+      by: { user: "somebody", via: "token:agent" },
+    });
     expect(own).toMatchObject({ decided: false, code: "decider_not_allowed" });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
@@ -78,8 +102,12 @@ describe("an approval", () => {
     await using h = await house();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
-    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({ code: "approval_decided" });
-    expect(await h.runtime.approvals.decide("apr_none", { decision: "approved", by: boss })).toMatchObject({ code: "approval_unknown" });
+    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
+      code: "approval_decided",
+    });
+    expect(await h.runtime.approvals.decide("apr_none", { decision: "approved", by: boss })).toMatchObject({
+      code: "approval_unknown",
+    });
     expect(h.ran).toHaveLength(0);
   });
 
@@ -93,14 +121,22 @@ describe("an approval", () => {
       expect(again.text).toContain("not today");
     }
     expect(h.ran).toHaveLength(0);
-    expect(await eventTypes(h.runtime)).toEqual(["gate.required", "gate.denied", "tool_call.deduped", "tool_call.deduped", "tool_call.deduped"]);
+    expect(await eventTypes(h.runtime)).toEqual([
+      "gate.required",
+      "gate.denied",
+      "tool_call.deduped",
+      "tool_call.deduped",
+      "tool_call.deduped",
+    ]);
   });
 
   it("expires by itself: it cannot be decided any more, resuming is refused, and sending again asks anew (D5)", async () => {
     await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.clock.advance(1001);
-    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({ code: "approval_expired" });
+    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
+      code: "approval_expired",
+    });
     expect((await h.runtime.resume(approvalId))?.refusal?.code).toBe("approval_expired");
     const anew = await h.runtime.invoke(mail("x"), asker);
     expect(anew.status).toBe("pending");
@@ -121,7 +157,9 @@ describe("an approval", () => {
     await using h = await house();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     expect((await h.runtime.approvals.withdraw(approvalId, { user: "asker" })).decided).toBe(true);
-    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({ code: "approval_decided" });
+    expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
+      code: "approval_decided",
+    });
     const anew = await h.runtime.invoke(mail("x"), asker);
     expect(anew.approvalId).not.toBe(approvalId);
   });

@@ -11,10 +11,7 @@ import { asker, type House, house } from "../fakes/house.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 
-function answering(
-  answer: Awaited<ReturnType<Approver["ask"]>>,
-  seen: ApprovalRecord[] = [],
-): Approver {
+function answering(answer: Awaited<ReturnType<Approver["ask"]>>, seen: ApprovalRecord[] = []): Approver {
   return {
     name: "test",
     ask: async (request) => {
@@ -100,9 +97,7 @@ describe("an approver in this process", () => {
     await using h = await house({
       approvals: { approver: answering({ decision: "denied" }, seen) },
     });
-    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).status).toBe(
-      "ok",
-    );
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).status).toBe("ok");
     expect(seen).toEqual([]);
   });
 
@@ -119,12 +114,12 @@ describe("an approver in this process", () => {
   });
 
   it("max_risk_unapproved CRITICAL without explicit opt-in / construct / refused (case 78)", async () => {
-    await expect(
-      createRuntime({ policy: { maxRiskUnapproved: "critical" } }),
-    ).rejects.toMatchObject({ code: "policy_invalid" });
-    await expect(
-      createRuntime({ limits: { maxRiskUnapproved: "critical" } }),
-    ).rejects.toMatchObject({ code: "policy_invalid" });
+    await expect(createRuntime({ policy: { maxRiskUnapproved: "critical" } })).rejects.toMatchObject({
+      code: "policy_invalid",
+    });
+    await expect(createRuntime({ limits: { maxRiskUnapproved: "critical" } })).rejects.toMatchObject({
+      code: "policy_invalid",
+    });
   });
 
   it("request seen by handler / call, risk, real agent id, real run id, time; JSON round trip equal (case 79)", async () => {
@@ -150,24 +145,26 @@ describe("an approver in this process", () => {
     expect(JSON.parse(JSON.stringify(request))).toEqual(request);
   });
 
-  it("handler mutates the request's arguments / execute / original arguments used (case 80)", async () => {
-    const approver: Approver = {
-      name: "evil",
-      ask: async (request) => {
-        Reflect.set(request.arguments, "to", "evil");
-        Reflect.set(request, "arguments", { to: "evil" });
-        return { decision: "approved" };
-      },
-    };
-    await using h = await house({ approvals: { approver } });
-    await asked(h);
-    expect(h.ran).toEqual([{ to: "x" }]);
-  });
+  it.each(["sqlite::memory:", "memory"])(
+    "handler mutates the request's arguments / execute / original arguments used, with %s (case 80)",
+    async (store) => {
+      const approver: Approver = {
+        name: "evil",
+        ask: async (request) => {
+          Reflect.set(request.arguments, "to", "evil");
+          Reflect.set(request, "arguments", { to: "evil" });
+          return { decision: "approved" };
+        },
+      };
+      await using h = await house({ store, approvals: { approver } });
+      await asked(h);
+      expect(h.ran).toEqual([{ to: "x" }]);
+    },
+  );
 
   it("AutoApprovalHandler / any risk / APPROVED (case 82)", async () => {
     await using h = await house({ approvals: { approver: autoApprover() } });
-    for (const tool of ["mail", "drop"])
-      expect((await asked(h, { tool, arguments: { to: "x" } })).status).toBe("ok");
+    for (const tool of ["mail", "drop"]) expect((await asked(h, { tool, arguments: { to: "x" } })).status).toBe("ok");
   });
 
   it("policy handler up to HIGH / HIGH approved, CRITICAL denied; decided_by 'policy' and a reason present (case 83)", async () => {

@@ -27,11 +27,8 @@ function poisonedRedactor(): NonNullable<RuntimeOptions["redactor"]> {
 
 describe.each(Object.entries<Row>(table))("%s", (_step, row) => {
   for (const [way, cell] of Object.entries(row)) {
-    if (typeof cell === "string")
-      it(`${way} cannot happen: ${cell}`, () => expect(cell).not.toBe(""));
-    else
-      it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () =>
-        inject(cell));
+    if (typeof cell === "string") it(`${way} cannot happen: ${cell}`, () => expect(cell).not.toBe(""));
+    else it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () => inject(cell));
   }
 });
 
@@ -93,19 +90,14 @@ async function inject(fault: Fault): Promise<void> {
     ({ type, refs }) => refs.tool_call === mine && isTerminal(type),
   );
   expect(logged).toHaveLength(fault.unlogged === true ? 0 : 1);
-  for (const event of logged)
-    expect(event).toMatchObject({ principal: { agent: "a" }, trace_id: session.traceId });
+  for (const event of logged) expect(event).toMatchObject({ principal: { agent: "a" }, trace_id: session.traceId });
   expect(h.ran.length).toBe(fault.ran ?? 0);
 
   failing.clear();
   await h.runtime.controls.setTool("echo", true, "operator");
-  const again = await h.runtime.invoke(
-    { tool: "echo", arguments: { to: "next" } },
-    { ...asker, patience: "deny" },
-  );
+  const again = await h.runtime.invoke({ tool: "echo", arguments: { to: "next" } }, { ...asker, patience: "deny" });
   const { options: { policy: given, autonomy } = {} } = fault;
-  if (given === undefined && autonomy !== "A0" && fault.ends !== "result_unavailable")
-    expect(again.status).toBe("ok");
+  if (given === undefined && autonomy !== "A0" && fault.ends !== "result_unavailable") expect(again.status).toBe("ok");
   else expect(["ok", "preview", "denied", "error"]).toContain(again.status);
   expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
 }

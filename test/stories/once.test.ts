@@ -18,20 +18,27 @@ describe("an idempotency key", () => {
     await using h = await house();
     await h.runtime.invoke({ tool: "echo", arguments: { slow: false, to: "x" } }, with1);
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x", slow: false } }, with1)).replayed).toBe(true);
-    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "y" } }, with1)).refusal?.code).toBe("idempotency_conflict");
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "y" } }, with1)).refusal?.code).toBe(
+      "idempotency_conflict",
+    );
   });
 
   it("of one principal is not another's", async () => {
     await using h = await house();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
-    const other = await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { principal: { tenant: "default", agent: "b" }, idempotencyKey: "k1" });
+    const other = await h.runtime.invoke(
+      { tool: "echo", arguments: { to: "x" } },
+      { principal: { tenant: "default", agent: "b" }, idempotencyKey: "k1" },
+    );
     expect(other.replayed).toBeUndefined();
     expect(h.ran).toHaveLength(2);
   });
 
   it("100 callers at once / exactly one execution", async () => {
     await using h = await house();
-    const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1)));
+    const all = await Promise.all(
+      Array.from({ length: 100 }, () => h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1)),
+    );
     expect(h.ran).toHaveLength(1);
     expect(all.filter(({ status, replayed }) => status === "ok" && replayed === undefined)).toHaveLength(1);
     expect(all.every(({ status, refusal }) => status === "ok" || refusal?.code === "in_progress")).toBe(true);
@@ -39,7 +46,16 @@ describe("an idempotency key", () => {
 
   it("is required by a tool that says so, for effects (case 157)", async () => {
     await using h = await house({ autonomy: "A4" }, [
-      { name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false, requireIdempotencyKey: true, input: { type: "object" }, execute: async () => "paid" },
+      {
+        name: "pay",
+        description: "Pays.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        requireIdempotencyKey: true,
+        input: { type: "object" },
+        execute: async () => "paid",
+      },
     ]);
     expect((await h.runtime.invoke({ tool: "pay" }, asker)).refusal?.code).toBe("key_required");
     expect((await h.runtime.invoke({ tool: "pay" }, with1)).status).toBe("ok");
@@ -58,12 +74,30 @@ describe("an idempotency key", () => {
 
 describe("a failure", () => {
   const failing = (name: string, error: () => unknown): NonNullable<Parameters<typeof house>[1]> => {
-    return [{ name, description: "Fails.", risk: "medium", effects: "write", idempotent: false, input: { type: "object" }, execute: () => { throw error(); } }];
+    return [
+      {
+        name,
+        description: "Fails.",
+        risk: "medium",
+        effects: "write",
+        idempotent: false,
+        input: { type: "object" },
+        execute: () => {
+          throw error();
+        },
+      },
+    ];
   };
 
   it("that may be retried runs again under the same key (case 159)", async () => {
     let tries = 0;
-    await using h = await house({ autonomy: "A4" }, failing("flaky", () => { tries += 1; return Object.assign(new Error("busy"), { retryable: true }); }));
+    await using h = await house(
+      { autonomy: "A4" },
+      failing("flaky", () => {
+        tries += 1;
+        return Object.assign(new Error("busy"), { retryable: true });
+      }),
+    );
     const first = await h.runtime.invoke({ tool: "flaky" }, with1);
     expect(first.refusal?.retry).toBe("later");
     await h.runtime.invoke({ tool: "flaky" }, with1);
@@ -73,7 +107,13 @@ describe("a failure", () => {
 
   it("that is final is replayed, not run again (case 160)", async () => {
     let tries = 0;
-    await using h = await house({ autonomy: "A4" }, failing("final", () => { tries += 1; return new Error("no such account"); }));
+    await using h = await house(
+      { autonomy: "A4" },
+      failing("final", () => {
+        tries += 1;
+        return new Error("no such account");
+      }),
+    );
     await h.runtime.invoke({ tool: "final" }, with1);
     expect((await h.runtime.invoke({ tool: "final" }, with1)).replayed).toBe(true);
     expect(tries).toBe(1);
@@ -81,7 +121,13 @@ describe("a failure", () => {
 
   it("in transport is unknown: not success, not plain failure, and not run again until it is settled (cases 158, 170)", async () => {
     let tries = 0;
-    await using h = await house({ autonomy: "A4" }, failing("wire", () => { tries += 1; return Object.assign(new Error("reset"), { unknown: true }); }));
+    await using h = await house(
+      { autonomy: "A4" },
+      failing("wire", () => {
+        tries += 1;
+        return Object.assign(new Error("reset"), { unknown: true });
+      }),
+    );
     const lost = await h.runtime.invoke({ tool: "wire" }, asker);
     expect(lost.refusal?.code).toBe("outcome_unknown");
     expect(await eventTypes(h.runtime)).toContain("tool_call.unknown");
@@ -95,17 +141,29 @@ describe("a failure", () => {
   });
 
   it("settled as succeeded is replayed as that; settling it twice is refused", async () => {
-    await using h = await house({ autonomy: "A4" }, failing("wire", () => Object.assign(new Error("reset"), { unknown: true })));
+    await using h = await house(
+      { autonomy: "A4" },
+      failing("wire", () => Object.assign(new Error("reset"), { unknown: true })),
+    );
     const lost = await h.runtime.invoke({ tool: "wire" }, with1);
     expect((await h.runtime.ledger.settle(lost.callId, "succeeded", "seen in the books", boss)).settled).toBe(true);
     expect(await h.runtime.invoke({ tool: "wire" }, with1)).toMatchObject({ status: "ok", replayed: true });
-    expect(await h.runtime.ledger.settle(lost.callId, "failed", "again", boss)).toMatchObject({ settled: false, why: "not_unknown" });
-    expect(await h.runtime.ledger.settle("call_none", "failed", "x", boss)).toMatchObject({ settled: false, why: "call_unknown" });
+    expect(await h.runtime.ledger.settle(lost.callId, "failed", "again", boss)).toMatchObject({
+      settled: false,
+      why: "not_unknown",
+    });
+    expect(await h.runtime.ledger.settle("call_none", "failed", "x", boss)).toMatchObject({
+      settled: false,
+      why: "call_unknown",
+    });
   });
 
   it("is reconciled by the tool's own hook (case 170)", async () => {
     await using h = await house({ autonomy: "A4" }, [
-      { ...failing("wire", () => Object.assign(new Error("reset"), { unknown: true }))[0], reconcile: async () => ({ found: "succeeded" }) } as never,
+      {
+        ...failing("wire", () => Object.assign(new Error("reset"), { unknown: true }))[0],
+        reconcile: async () => ({ found: "succeeded" }),
+      } as never,
     ]);
     const lost = await h.runtime.invoke({ tool: "wire" }, with1);
     expect((await h.runtime.ledger.reconcile(lost.callId)).settled).toBe(true);
@@ -114,7 +172,16 @@ describe("a failure", () => {
 
   it("by timeout of an effect is unknown; the trace says timeout (D6)", async () => {
     await using h = await house({ autonomy: "A4" }, [
-      { name: "slow", description: "Slow.", risk: "high", effects: "write", idempotent: false, timeoutMs: 100, input: { type: "object" }, execute: () => new Promise(() => {}) },
+      {
+        name: "slow",
+        description: "Slow.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        timeoutMs: 100,
+        input: { type: "object" },
+        execute: () => new Promise(() => {}),
+      },
     ]);
     const session = h.runtime.openSession({}, asker);
     const running = session.invoke({ tool: "slow" });

@@ -28,7 +28,9 @@ describe("a plain call", () => {
   it("a tool called constructor is not found where none is registered", async () => {
     await using h = await house();
     expect((await h.runtime.invoke({ tool: "constructor" })).refusal?.code).toBe("tool_unknown");
-    expect((await h.runtime.invoke({ tool: "echo", action: "constructor", arguments: { to: "x" } })).refusal?.code).toBe("tool_unknown");
+    expect(
+      (await h.runtime.invoke({ tool: "echo", action: "constructor", arguments: { to: "x" } })).refusal?.code,
+    ).toBe("tool_unknown");
   });
 
   it("with arguments that break the schema names the argument and runs nothing (case 53)", async () => {
@@ -49,7 +51,10 @@ describe("a plain call", () => {
 
   it("the throwing face throws CallRefused with that outcome (cases 88, D29)", async () => {
     await using h = await house();
-    await expect(h.runtime.call("mail", "default", { to: "x" }, asker)).rejects.toMatchObject({ code: "pending", outcome: { status: "pending" } });
+    await expect(h.runtime.call("mail", "default", { to: "x" }, asker)).rejects.toMatchObject({
+      code: "pending",
+      outcome: { status: "pending" },
+    });
     await expect(h.runtime.call("none", "default", {})).rejects.toBeInstanceOf(CallRefused);
     expect((await h.runtime.call("echo", "default", { to: "y" })).text).toBe("to y");
   });
@@ -67,7 +72,21 @@ describe("a plain call", () => {
     await using h = await house();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
-    const ugly: unknown[] = [cycle, { to: 1n }, { to: "\ud800" }, [], null, "text", { to: { toJSON: () => { throw new Error("no"); } } }];
+    const ugly: unknown[] = [
+      cycle,
+      { to: 1n },
+      { to: "\ud800" },
+      [],
+      null,
+      "text",
+      {
+        to: {
+          toJSON: () => {
+            throw new Error("no");
+          },
+        },
+      },
+    ];
     for (const given of ugly) {
       const outcome = await h.runtime.invoke({ tool: "echo", arguments: given as never });
       expect(outcome.refusal?.code).toBe("arguments_invalid");
@@ -79,11 +98,25 @@ describe("a plain call", () => {
 
 describe("a tool that misbehaves", () => {
   const misbehaving = (name: string, execute: () => unknown): Parameters<typeof house>[1] => [
-    { name, description: "Misbehaves.", risk: "safe", effects: "read", idempotent: true, input: { type: "object" }, execute: execute as never, timeoutMs: 50 },
+    {
+      name,
+      description: "Misbehaves.",
+      risk: "safe",
+      effects: "read",
+      idempotent: true,
+      input: { type: "object" },
+      execute: execute as never,
+      timeoutMs: 50,
+    },
   ];
 
   it("throws / status error with the error's class and message, never a rejection (case 46)", async () => {
-    await using h = await house({}, misbehaving("bad", () => { throw new TypeError("broken pipe"); }));
+    await using h = await house(
+      {},
+      misbehaving("bad", () => {
+        throw new TypeError("broken pipe");
+      }),
+    );
     const outcome = await h.runtime.invoke({ tool: "bad" });
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
     expect(outcome.text).toMatch(/TypeError.*broken pipe/);
@@ -91,13 +124,21 @@ describe("a tool that misbehaves", () => {
 
   it("throws a non-error value, or null / status error, no crash (case 47)", async () => {
     for (const thrown of [null, undefined, 7, "text", Symbol("s"), Object.create(null)]) {
-      await using h = await house({}, misbehaving("bad", () => { throw thrown; }));
+      await using h = await house(
+        {},
+        misbehaving("bad", () => {
+          throw thrown;
+        }),
+      );
       expect((await h.runtime.invoke({ tool: "bad" })).status).toBe("error");
     }
   });
 
   it("never resolves / error timed out, and the trace says timeout (cases 48, 191)", async () => {
-    await using h = await house({}, misbehaving("hang", () => new Promise(() => {})));
+    await using h = await house(
+      {},
+      misbehaving("hang", () => new Promise(() => {})),
+    );
     const session = h.runtime.openSession();
     const running = session.invoke({ tool: "hang" });
     await h.clock.advance(51);
@@ -110,7 +151,10 @@ describe("a tool that misbehaves", () => {
   it("answers with a cycle, or with 20 MB / a bounded result", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
-    await using h = await house({}, [...(misbehaving("cycle", () => cycle) ?? []), ...(misbehaving("huge", () => "x".repeat(20_000_000)) ?? [])]);
+    await using h = await house({}, [
+      ...(misbehaving("cycle", () => cycle) ?? []),
+      ...(misbehaving("huge", () => "x".repeat(20_000_000)) ?? []),
+    ]);
     expect((await h.runtime.invoke({ tool: "cycle" })).status).toBe("error");
     const huge = await h.runtime.invoke({ tool: "huge" });
     expect(huge.status).toBe("ok");
@@ -150,7 +194,9 @@ describe("a session", () => {
 
   it("that asks for wider limits gets the runtime's (case 67)", async () => {
     await using h = await house({ limits: { maxToolCalls: 5, callTimeoutMs: 1000 } });
-    expect(h.runtime.openSession({ maxToolCalls: 50, callTimeoutMs: 10, maxInlineResultBytes: 1_000_000 }).limits).toMatchObject({ maxToolCalls: 5, callTimeoutMs: 10, maxInlineResultBytes: 4096 });
+    expect(
+      h.runtime.openSession({ maxToolCalls: 50, callTimeoutMs: 10, maxInlineResultBytes: 1_000_000 }).limits,
+    ).toMatchObject({ maxToolCalls: 5, callTimeoutMs: 10, maxInlineResultBytes: 4096 });
     expect(() => h.runtime.openSession({ maxToolCalls: -1 })).toThrow(/maxToolCalls/);
   });
 
@@ -182,7 +228,9 @@ describe("cancellation", () => {
     await expect(running).rejects.toThrow("gone");
     expect((await eventTypes(h.runtime)).slice(2)).toEqual(["tool_call.attempted", "tool_call.unknown"]);
     expect((await h.runtime.resume(approvalId))?.refusal?.code).toBe("outcome_unknown");
-    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker)).refusal?.code).toBe("outcome_unknown");
+    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker)).refusal?.code).toBe(
+      "outcome_unknown",
+    );
   });
 
   it("before the claim runs nothing, and is one event (cases 191, 51)", async () => {
@@ -200,7 +248,10 @@ describe("an operator", () => {
   it("pauses all calls and resumes them, audited", async () => {
     await using h = await house();
     await h.runtime.controls.pause("operator", "maintenance");
-    expect(await h.runtime.invoke(echo)).toMatchObject({ status: "error", refusal: { code: "paused", retry: "later" } });
+    expect(await h.runtime.invoke(echo)).toMatchObject({
+      status: "error",
+      refusal: { code: "paused", retry: "later" },
+    });
     await h.runtime.controls.resume("operator");
     expect((await h.runtime.invoke(echo)).status).toBe("ok");
     expect((await eventTypes(h.runtime)).filter((type) => type.startsWith("operator."))).toHaveLength(2);
@@ -229,8 +280,16 @@ describe("a child call", () => {
     const outcomes: unknown[] = [];
     await using h = await house({}, [
       {
-        name: "parent", description: "Calls others.", risk: "safe", effects: "read", idempotent: true, input: { type: "object" },
-        execute: async (_given: unknown, context: { call(request: object): Promise<{ status: string; refusal?: { code: string } }> }) => {
+        name: "parent",
+        description: "Calls others.",
+        risk: "safe",
+        effects: "read",
+        idempotent: true,
+        input: { type: "object" },
+        execute: async (
+          _given: unknown,
+          context: { call(request: object): Promise<{ status: string; refusal?: { code: string } }> },
+        ) => {
           for (const tool of ["echo", "mail", "echo"]) {
             const { status, refusal } = await context.call({ tool, arguments: { to: tool } });
             outcomes.push(refusal?.code ?? status);

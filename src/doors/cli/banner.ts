@@ -24,8 +24,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
   const paint = paintFor(terminal);
   const { health, agent } = facts;
   const tools = await agent.tools();
-  const row = (name: string, text: string): string =>
-    `  ${paint("dim", name.padEnd(10))} ${text}\n`;
+  const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;
   const servers = health.servers.map(({ name, status, problem }) => {
     const word =
       status === "connected"
@@ -44,8 +43,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     `\n${await toolTable({ agent, paint, terminal }, tools)}`,
     `\nTry next, in another terminal:\n`,
     ...nextCommands(tools, facts.command).map(
-      ([command, why]) =>
-        `  ${command}${" ".repeat(Math.max(2, 64 - widthOf(command)))}${paint("dim", why)}\n`,
+      ([command, why]) => `  ${command}${" ".repeat(Math.max(2, 64 - widthOf(command)))}${paint("dim", why)}\n`,
     ),
     "\n",
   ].join("");
@@ -56,14 +54,10 @@ export function nextCommands(
   tools: readonly ToolWire[],
   command: string,
 ): readonly (readonly [command: string, why: string])[] {
-  const callable = tools.filter(
-    ({ kind, unavailable }) => kind === "local" && unavailable === undefined,
-  );
+  const callable = tools.filter(({ kind, unavailable }) => kind === "local" && unavailable === undefined);
   const runs = pick(callable.filter(({ risk }) => risk === "safe"));
   const asks = pick(
-    callable.filter(
-      ({ risk, effects }) => (risk === "medium" || risk === "high") && effects !== "destructive",
-    ),
+    callable.filter(({ risk, effects }) => (risk === "medium" || risk === "high") && effects !== "destructive"),
   );
   return [
     ...(runs === undefined ? [] : [[callOf(runs, command), "runs at once"] as const]),
@@ -78,15 +72,13 @@ export function nextCommands(
 /** Our own tools first: they are there whatever became of a server. Of those, the one that needs least typing. */
 function pick(tools: readonly ToolWire[]): ToolWire | undefined {
   const size = (tool: ToolWire): number =>
-    JSON.stringify(sampleArguments(tool.input_schema)).length +
-    (tool.server === undefined ? 0 : 1000);
+    JSON.stringify(sampleArguments(tool.input_schema)).length + (tool.server === undefined ? 0 : 1000);
   return [...tools].sort((a, b) => size(a) - size(b))[0];
 }
 
 function callOf({ tool, action, input_schema }: ToolWire, command: string): string {
   const given = Object.entries(sampleArguments(input_schema)).map(([name, value]) => {
-    const text =
-      typeof value === "string" ? (value === "x" ? "hello" : value) : JSON.stringify(value);
+    const text = typeof value === "string" ? (value === "x" ? "hello" : value) : JSON.stringify(value);
     return ` ${quoted(`${name}=${text}`)}`;
   });
   return `${command} call ${quoted(tool)}${given.join("")}${action === "default" ? "" : ` --action ${quoted(action)}`}`;

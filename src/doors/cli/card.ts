@@ -17,15 +17,13 @@ export function approvalCard(request: ApprovalWire, now: number, paint: Paint): 
   const lines = [
     `${paint("bold", visible(tool))}${action === "default" ? "" : ` · ${visible(action)}`}   risk ${paintRisk(paint, request.risk_level)}`,
   ];
-  const row = (name: string, text: string): void =>
-    void lines.push(`  ${paint("dim", name.padEnd(10))} ${text}`);
+  const row = (name: string, text: string): void => void lines.push(`  ${paint("dim", name.padEnd(10))} ${text}`);
   row("approval", visible(request.approval_id));
   row("asked by", askedBy(request));
   for (const [i, why] of request.why.entries()) row(i === 0 ? "because" : "", reasonText(why));
   if (request.summary !== undefined) row("tool says", visible(request.summary));
   block(lines, "arguments", argumentLines(given), paint);
-  if (request.preview !== undefined)
-    block(lines, "preview", previewLines(request.preview, paint), paint);
+  if (request.preview !== undefined) block(lines, "preview", previewLines(request.preview, paint), paint);
   row("time left", timeLeft(request, now));
   return `${lines.join("\n")}\n`;
 }
@@ -40,9 +38,7 @@ export function reasonText({ rule, says, where }: Reason): string {
 
 function argumentLines(given: JsonObject): readonly string[] {
   return Object.entries(given).flatMap(([name, value]) => {
-    const [first = "", ...rest] = visibleLines(
-      typeof value === "string" ? value : JSON.stringify(value, undefined, 2),
-    );
+    const [first = "", ...rest] = visibleLines(typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
     return rest.length === 0
       ? [`${visible(name)} = ${first}`]
       : [`${visible(name)} =`, ...[first, ...rest].map((line) => `  ${line}`)];
@@ -53,11 +49,7 @@ export function previewLines({ summary, diff, problem }: Preview, paint: Paint):
   const colour = (line: string): string =>
     line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line;
   const trouble = problem === undefined ? [] : [`(no preview: ${visible(problem)})`];
-  return [
-    ...visibleLines(summary),
-    ...trouble,
-    ...(diff === undefined ? [] : visibleLines(diff).map(colour)),
-  ];
+  return [...visibleLines(summary), ...trouble, ...(diff === undefined ? [] : visibleLines(diff).map(colour))];
 }
 
 function block(lines: string[], name: string, inner: readonly string[], paint: Paint): void {
@@ -70,9 +62,7 @@ function block(lines: string[], name: string, inner: readonly string[], paint: P
 function timeLeft({ status, decision, expires_at }: ApprovalWire, now: number): string {
   if (status !== "pending") {
     const by =
-      decision === undefined
-        ? ""
-        : ` by ${decision.by}${decision.reason === undefined ? "" : ` (${decision.reason})`}`;
+      decision === undefined ? "" : ` by ${decision.by}${decision.reason === undefined ? "" : ` (${decision.reason})`}`;
     return visible(`over: ${status}${by}`);
   }
   const left = Date.parse(expires_at) - now;

@@ -40,8 +40,7 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
 
 function nodeVersion(version: string): Finding {
   const check = "node";
-  if (Number(version.split(".")[0]) >= 24)
-    return { level: "ok", check, message: `Node ${version}` };
+  if (Number(version.split(".")[0]) >= 24) return { level: "ok", check, message: `Node ${version}` };
   return {
     level: "fail",
     check,
@@ -152,8 +151,7 @@ function isWithin(inner: string, outer: string): boolean {
 
 function port({ listen }: Inspected): Promise<Finding> {
   const check = "port";
-  if (listen.port === 0)
-    return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
+  if (listen.port === 0) return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
   return new Promise((done) => {
     const server = createServer();
     server.once("error", (error) => {
@@ -165,9 +163,7 @@ function port({ listen }: Inspected): Promise<Finding> {
       });
     });
     server.listen(listen.port, listen.host, () =>
-      server.close(() =>
-        done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` }),
-      ),
+      server.close(() => done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` })),
     );
   });
 }

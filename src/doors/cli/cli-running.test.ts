@@ -32,16 +32,7 @@ describe("with a running Postern", () => {
       approvals = JSON.parse((await cli.run("approvals", "list", "--json", ...to)).out);
     const [first] = approvals.approvals;
     expect(
-      (
-        await cli.run(
-          "approvals",
-          "modify",
-          first?.approval_id ?? "",
-          "--arguments",
-          '{"text":"edited"}',
-          ...to,
-        )
-      ).code,
+      (await cli.run("approvals", "modify", first?.approval_id ?? "", "--arguments", '{"text":"edited"}', ...to)).code,
     ).toBe(0);
     expect(await waiting).toMatchObject({ code: 0, out: "sent edited\n" });
   });
@@ -57,9 +48,7 @@ describe("with a running Postern", () => {
   });
 
   it("controls are durable, take effect at once and keep their history", async () => {
-    expect((await cli.run("controls", "pause", "--reason", "lunch", ...to)).out).toContain(
-      "paused",
-    );
+    expect((await cli.run("controls", "pause", "--reason", "lunch", ...to)).out).toContain("paused");
     expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
       code: 1,
       err: expect.stringContaining("paused"),
@@ -76,13 +65,7 @@ describe("with a running Postern", () => {
     const { changes }: { changes: { change: string; by: string }[] } = JSON.parse(
       (await cli.run("controls", "history", "--json", ...to)).out,
     );
-    expect(changes.map(({ change }) => change)).toEqual([
-      "autonomy",
-      "tool_on",
-      "tool_off",
-      "resume",
-      "pause",
-    ]);
+    expect(changes.map(({ change }) => change)).toEqual(["autonomy", "tool_on", "tool_off", "resume", "pause"]);
     expect(new Set(changes.map(({ by }) => by))).toEqual(new Set(["operator"]));
     await cli.run("controls", "autonomy", "A2", ...to);
   });
@@ -100,13 +83,9 @@ describe("with a running Postern", () => {
       capabilities: {},
       clientInfo: { name: "test", version: "1" },
     };
-    child.stdin?.write(
-      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`,
-    );
+    child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
     await once(child.stdout ?? child, "data");
-    child.stdin?.write(
-      `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`,
-    );
+    child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
     child.stdin?.write(
       `${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "echo", arguments: { text: "piped" } } })}\n`,
     );
@@ -166,9 +145,7 @@ it("without a running one, `start --stdio` serves pipes and HTTP, so that a pers
     capabilities: {},
     clientInfo: { name: "test", version: "1" },
   };
-  child.stdin?.write(
-    `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`,
-  );
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
   await once(child.stdout ?? child, "data");
   expect((await cli.run("tools", "--data", data)).out).toContain("echo");
   child.stdin?.end();

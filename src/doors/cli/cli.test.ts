@@ -10,17 +10,7 @@ afterAll(() => cli[Symbol.dispose]());
 it("helps and tells its version quickly, without loading what it does not need", async () => {
   const help = await cli.run("--help");
   expect(help).toMatchObject({ code: 0, err: "" });
-  for (const word of [
-    "start",
-    "call",
-    "tools",
-    "approvals",
-    "calls",
-    "audit",
-    "controls",
-    "doctor",
-    "Exit codes",
-  ])
+  for (const word of ["start", "call", "tools", "approvals", "calls", "audit", "controls", "doctor", "Exit codes"])
     expect(help.out).toContain(word);
   expect((await cli.run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
@@ -36,17 +26,9 @@ it("typed wrong ends with 2 and one sentence that helps", async () => {
 
 it("a configuration with a mistake starts nothing and says where", async () => {
   writeFileSync(join(cli.folder, "wrong.yaml"), "tools:\n  moduls: []\n");
-  const { code, err } = await cli.run(
-    "start",
-    "--config",
-    "wrong.yaml",
-    "--data",
-    join(cli.folder, "wrong"),
-  );
+  const { code, err } = await cli.run("start", "--config", "wrong.yaml", "--data", join(cli.folder, "wrong"));
   expect(code).toBe(1);
-  expect(err).toBe(
-    "postern: wrong.yaml:2:3 tools.moduls: `moduls` is not a known key. Fix: Did you mean `modules`?\n",
-  );
+  expect(err).toBe("postern: wrong.yaml:2:3 tools.moduls: `moduls` is not a known key. Fix: Did you mean `modules`?\n");
   expect(existsSync(join(cli.folder, "wrong"))).toBe(false);
 });
 
@@ -74,9 +56,7 @@ describe("without a running Postern", () => {
   it("a call that needs a person stays open, is approved later, and runs once", async () => {
     const asked = await cli.run("call", "send", "text=hi", "--json", ...data);
     expect(asked.code).toBe(4);
-    const { status, approval_id: id }: { status: string; approval_id: string } = JSON.parse(
-      asked.out,
-    );
+    const { status, approval_id: id }: { status: string; approval_id: string } = JSON.parse(asked.out);
     expect(status).toBe("pending");
     expect(cli.runs).toEqual([]);
     const approved = await cli.run("approvals", "approve", id, "--reason", "fine", ...data);
@@ -165,9 +145,7 @@ describe("without a running Postern", () => {
     );
     const reach = await cli.run("doctor", "--config", "reach.yaml", ...data);
     expect(reach.code).toBe(1);
-    expect(reach.out).toMatch(
-      /fail {2}reach +Server `files` is given .* which shares files with the data folder/,
-    );
+    expect(reach.out).toMatch(/fail {2}reach +Server `files` is given .* which shares files with the data folder/);
     writeFileSync(join(cli.folder, "wrong.yaml"), "autonomie: A1\n");
     expect(await cli.run("doctor", "--config", "wrong.yaml", ...data)).toMatchObject({
       code: 1,

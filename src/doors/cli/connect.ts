@@ -26,8 +26,7 @@ export async function connect(
   const dataFolder = await host.dataFolder(flags);
   const port = host.wantedPort(flags);
   const running = readServerFile(dataFolder);
-  if (port !== undefined && running?.port !== port)
-    return clients(`http://127.0.0.1:${port}`, dataFolder);
+  if (port !== undefined && running?.port !== port) return clients(`http://127.0.0.1:${port}`, dataFolder);
   if (running !== undefined) return clients(running.url, dataFolder);
   const inside = await host.startInside(flags, needs);
   return {
@@ -55,7 +54,6 @@ async function clients(url: string, dataFolder: string, send?: Send): Promise<Co
 async function tokenIn(folder: string, role: Who["role"]): Promise<string> {
   const token = await readToken(folder, role);
   if (token !== undefined) return token;
-  const fix =
-    "Name the running Postern's folder with `--data DIR`, or run `postern start` once to make it.";
+  const fix = "Name the running Postern's folder with `--data DIR`, or run `postern start` once to make it.";
   throw new RuntimeFault("token_missing", `There is no ${role}.token in ${folder}. ${fix}`);
 }

@@ -3,18 +3,10 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2, denied: 3, waiting: 4 } a
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** The approval was asked for and nobody has answered: the call can be sent again. */
-const waitingCodes: ReadonlySet<string> = new Set([
-  "approval_timed_out",
-  "approval_expired",
-  "approval_withdrawn",
-]);
+const waitingCodes: ReadonlySet<string> = new Set(["approval_timed_out", "approval_expired", "approval_withdrawn"]);
 
-export function exitCodeOf(outcome: {
-  readonly status: string;
-  readonly code?: string | undefined;
-}): ExitCode {
+export function exitCodeOf(outcome: { readonly status: string; readonly code?: string | undefined }): ExitCode {
   if (outcome.status === "ok" || outcome.status === "preview") return exitCodes.ok;
-  if (outcome.status === "pending" || waitingCodes.has(outcome.code ?? ""))
-    return exitCodes.waiting;
+  if (outcome.status === "pending" || waitingCodes.has(outcome.code ?? "")) return exitCodes.waiting;
   return outcome.status === "denied" ? exitCodes.denied : exitCodes.failed;
 }

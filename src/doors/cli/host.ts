@@ -50,9 +50,7 @@ export interface Inspected {
   readonly codeNearby: string | undefined;
   readonly dataFolder: string;
   readonly listen: { readonly host: string; readonly port: number };
-  readonly servers: Readonly<
-    Record<string, { readonly args?: readonly string[]; readonly cwd?: string }>
-  >;
+  readonly servers: Readonly<Record<string, { readonly args?: readonly string[]; readonly cwd?: string }>>;
 }
 
 export interface Host {

@@ -8,8 +8,7 @@ import { UsageProblem } from "./usage-problem.ts";
 function nowhere() {
   const out: string[] = [];
   const err: string[] = [];
-  const unreachable = () =>
-    Promise.reject(new Error("a command that is typed wrong looked for a Postern"));
+  const unreachable = () => Promise.reject(new Error("a command that is typed wrong looked for a Postern"));
   const host: Host = {
     terminal: {
       out: (text) => void out.push(text),
@@ -48,10 +47,7 @@ it.each([
   [["tools", "--nope"], "unknown option '--nope'"],
   [["calls", "--state", "odd"], "`odd` is none of held, queued"],
   [["calls", "--limit", "-1"], "is not a whole number"],
-  [
-    ["calls", "settle", "call_1", "perhaps", "--reason", "x"],
-    "`perhaps` is none of succeeded, failed, retry",
-  ],
+  [["calls", "settle", "call_1", "perhaps", "--reason", "x"], "`perhaps` is none of succeeded, failed, retry"],
   [["calls", "settle", "call_1", "failed"], 'Say how you know: `--reason "…"`'],
   [["calls", "settle", "call_1", "failed", "--reason", " "], "Say how you know"],
   [["controls", "autonomy", "A9"], "`A9` is none of A0, A1, A2, A3, A4"],
@@ -61,14 +57,11 @@ it.each([
   [["approvals", "modify", "apr_1"], "required option '--arguments <json>'"],
   [["approvals", "modify", "apr_1", "--arguments", "[]"], "must be a JSON object"],
   [["approvals", "list", "--state", "open"], "`open` is none of pending"],
-])(
-  "%j is refused with 2 before anything is looked for, and says how to type it",
-  async (words, said) => {
-    const { code, err, out } = await typed(words);
-    expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toContain(said);
-  },
-);
+])("%j is refused with 2 before anything is looked for, and says how to type it", async (words, said) => {
+  const { code, err, out } = await typed(words);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(said);
+});
 
 it("help and version end well, and go where results go", async () => {
   expect(await typed(["--version"])).toEqual({ code: 0, err: "", out: "1.2.3\n" });

@@ -42,10 +42,7 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
     })
     .exitOverride();
   // A command's flags stand after its name, and the common ones anywhere.
-  const act = (
-    command: Command,
-    run: (flags: GlobalFlags, words: readonly string[]) => Promise<ExitCode>,
-  ): void => {
+  const act = (command: Command, run: (flags: GlobalFlags, words: readonly string[]) => Promise<ExitCode>): void => {
     command.action(async () => {
       ended.code = await run(command.optsWithGlobals<GlobalFlags>(), command.args);
     });
@@ -65,19 +62,13 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   return program;
 }
 
-type Act = (
-  command: Command,
-  run: (flags: GlobalFlags, words: readonly string[]) => Promise<ExitCode>,
-) => void;
+type Act = (command: Command, run: (flags: GlobalFlags, words: readonly string[]) => Promise<ExitCode>) => void;
 
 function startCommand(program: Command, host: Host, act: Act): void {
   const start = program
     .command("start")
     .description("serve MCP at /mcp and HTTP at /v1 on 127.0.0.1")
-    .option(
-      "--stdio",
-      "speak MCP over standard input and output; joins the running Postern if there is one",
-    )
+    .option("--stdio", "speak MCP over standard input and output; joins the running Postern if there is one")
     .option("--host <address>", "a loopback address to listen on")
     .option("--autonomy <level>", "A0 to A4: what agents may do unasked (default A2)")
     .option("--log-level <level>", "error, warn, info or debug");
@@ -89,10 +80,7 @@ function callCommands(program: Command, host: Host, act: Act): void {
     .command("call")
     .description("call a tool as the agent")
     .argument("<tool>")
-    .argument(
-      "[arguments...]",
-      "key=value; text stays text where the tool wants text, everything else is JSON",
-    )
+    .argument("[arguments...]", "key=value; text stays text where the tool wants text, everything else is JSON")
     .option("--action <name>", "for tools with several actions")
     .option("--args <json>", "all arguments as one JSON object")
     .option("--key <key>", "idempotency key: the same key never runs twice")
@@ -140,10 +128,7 @@ function approvalCommands(program: Command, host: Host, act: Act): void {
   const approvals = program.command("approvals").description("what waits for a person");
   const list = approvals
     .command("list", { isDefault: true })
-    .option(
-      "--state <state>",
-      "pending (default), approved, denied, skipped, expired, withdrawn, used, all",
-    )
+    .option("--state <state>", "pending (default), approved, denied, skipped, expired, withdrawn, used, all")
     .option("--limit <number>");
   act(list, async (flags) => (await import("./commands/approvals.ts")).listApprovals(host, flags));
   act(approvals.command("show").argument("<id>"), async (flags, [id = ""]) =>
@@ -163,9 +148,7 @@ function approvalCommands(program: Command, host: Host, act: Act): void {
       .argument("<id>")
       .option("--reason <text>", "recorded, and told to the agent");
     if (verb === "modify") command.requiredOption("--arguments <json>", "what shall run instead");
-    act(command, async (flags, [id = ""]) =>
-      (await import("./commands/approvals.ts")).decide(host, verb, id, flags),
-    );
+    act(command, async (flags, [id = ""]) => (await import("./commands/approvals.ts")).decide(host, verb, id, flags));
   }
 }
 
@@ -176,9 +159,7 @@ function auditCommands(program: Command, host: Host, act: Act): void {
     .option("--type <type>", "one type, or all that begin so: gate.")
     .option("--tool <name>")
     .option("--trace <id>")
-    .addOption(
-      new Option("--outcome <outcome>").choices(["success", "failure", "suppressed", "info"]),
-    )
+    .addOption(new Option("--outcome <outcome>").choices(["success", "failure", "suppressed", "info"]))
     .option("--since <time>", "ISO time, date, or age: 15m, 2h, 7d")
     .option("--until <time>")
     .option("--after <seq>")
@@ -188,51 +169,35 @@ function auditCommands(program: Command, host: Host, act: Act): void {
     .command("verify")
     .description("check every event and every signature; exit code 1 when something was changed")
     .argument("[file]", "an exported log; checked without any Postern")
-    .option(
-      "--against <note>",
-      "a checkpoint kept elsewhere (its file): proves that nothing was cut off",
-    )
+    .option("--against <note>", "a checkpoint kept elsewhere (its file): proves that nothing was cut off")
     .option("--public-key <file>", "the key to trust, instead of the one in the export");
-  act(verify, async (flags, [file]) =>
-    (await import("./commands/audit.ts")).verifyAudit(host, file, flags),
+  act(verify, async (flags, [file]) => (await import("./commands/audit.ts")).verifyAudit(host, file, flags));
+  act(audit.command("export").description("the whole log as lines").argument("[file]"), async (flags, [file]) =>
+    (await import("./commands/audit.ts")).exportAudit(host, file, flags),
   );
-  act(
-    audit.command("export").description("the whole log as lines").argument("[file]"),
-    async (flags, [file]) => (await import("./commands/audit.ts")).exportAudit(host, file, flags),
-  );
-  act(
-    audit.command("checkpoint").description("a signed note over everything until now"),
-    async (flags) => (await import("./commands/audit.ts")).checkpointAudit(host, flags),
+  act(audit.command("checkpoint").description("a signed note over everything until now"), async (flags) =>
+    (await import("./commands/audit.ts")).checkpointAudit(host, flags),
   );
 }
 
 function controlCommands(program: Command, host: Host, act: Act): void {
-  const controls = program
-    .command("controls")
-    .description("the operator's switches: durable, and audited");
+  const controls = program.command("controls").description("the operator's switches: durable, and audited");
   const load = () => import("./commands/controls.ts");
-  const reason = (command: Command): Command =>
-    command.option("--reason <text>", "recorded with the change");
-  act(controls.command("show", { isDefault: true }), async (flags) =>
-    (await load()).showControls(host, flags),
-  );
+  const reason = (command: Command): Command => command.option("--reason <text>", "recorded with the change");
+  act(controls.command("show", { isDefault: true }), async (flags) => (await load()).showControls(host, flags));
   for (const verb of ["pause", "resume"] as const) {
     act(reason(controls.command(verb).description(`${verb} all calls`)), async (flags) =>
       (await load()).switchAll(host, verb, flags),
     );
   }
-  act(
-    reason(controls.command("autonomy").argument("<level>", "A0 to A4")),
-    async (flags, [level = ""]) => (await load()).setAutonomy(host, level, flags),
+  act(reason(controls.command("autonomy").argument("<level>", "A0 to A4")), async (flags, [level = ""]) =>
+    (await load()).setAutonomy(host, level, flags),
   );
-  act(
-    reason(controls.command("tool").argument("<name>").argument("<on|off>")),
-    async (flags, [name = "", to = ""]) => (await load()).switchOne(host, "tool", name, to, flags),
+  act(reason(controls.command("tool").argument("<name>").argument("<on|off>")), async (flags, [name = "", to = ""]) =>
+    (await load()).switchOne(host, "tool", name, to, flags),
   );
-  act(
-    reason(controls.command("server").argument("<name>").argument("<on|off>")),
-    async (flags, [name = "", to = ""]) =>
-      (await load()).switchOne(host, "server", name, to, flags),
+  act(reason(controls.command("server").argument("<name>").argument("<on|off>")), async (flags, [name = "", to = ""]) =>
+    (await load()).switchOne(host, "server", name, to, flags),
   );
   act(controls.command("history").description("who changed what, and when"), async (flags) =>
     (await load()).controlHistory(host, flags),

@@ -14,11 +14,7 @@ const plain: Paint = (_, text) => text;
  * One question at a time: a second request waits until the first is answered. Withdrawing a request (`signal`) ends its
  * question, so that a late answer never falls to another one.
  */
-export function createTerminalApprover(
-  input: Readable,
-  output: Writable,
-  paint: Paint = plain,
-): Approver {
+export function createTerminalApprover(input: Readable, output: Writable, paint: Paint = plain): Approver {
   let last: Promise<unknown> = Promise.resolve();
   return {
     name: "terminal",
@@ -37,8 +33,7 @@ function askOne(
   output: Writable,
   paint: Paint,
 ): Promise<Answer> {
-  if (signal.aborted)
-    return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
+  if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
   output.write(`\n${approvalCard(approvalToWire(request), request.requestedAt, paint)}`);
   const lines = createInterface({ input, output, terminal: false });
   return new Promise((resolve) => {

@@ -39,8 +39,7 @@ type Style = "bold" | "dim" | "red" | "yellow" | "green" | "cyan" | "magenta";
 export type Paint = (style: Style, text: string) => string;
 
 export function paintFor(terminal: Pick<Terminal, "colour">): Paint {
-  return (style, text) =>
-    terminal.colour ? styleText(style, text, { validateStream: false }) : text;
+  return (style, text) => (terminal.colour ? styleText(style, text, { validateStream: false }) : text);
 }
 
 const riskStyles: Readonly<Record<Risk, Style>> = {

@@ -34,19 +34,18 @@ it("aligns columns under their headings, whatever is in them, and colours only p
     30,
     (line) => line,
   );
-  expect(text.split("\n")).toEqual([
-    "NAME  RISK  WHAT",
-    `漢字  <high>  ${"x".repeat(17)}…`,
-    "a     safe  y␛",
-    "",
-  ]);
+  expect(text.split("\n")).toEqual(["NAME  RISK  WHAT", `漢字  <high>  ${"x".repeat(17)}…`, "a     safe  y␛", ""]);
 });
 
 it("tells times as people do", () => {
   const now = 1_000_000_000;
-  expect(
-    [0, 5_000, 100_000, 7_200_000, 3 * 86_400_000].map((ago) => relative(now - ago, now)),
-  ).toEqual(["now", "5 s ago", "2 min ago", "2 h ago", "3 d ago"]);
+  expect([0, 5_000, 100_000, 7_200_000, 3 * 86_400_000].map((ago) => relative(now - ago, now))).toEqual([
+    "now",
+    "5 s ago",
+    "2 min ago",
+    "2 h ago",
+    "3 d ago",
+  ]);
   expect(relative(now + 600_000, now)).toBe("in 10 min");
   expect([0, 12.4, 999, 1_500].map(duration)).toEqual(["0 ms", "12 ms", "999 ms", "2 s"]);
 });

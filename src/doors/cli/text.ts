@@ -1,6 +1,5 @@
 /** Characters that move the cursor, hide or reorder text: what strangers' strings must not do to a person who decides. */
-const invisible =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
 const joiner = "\u{200d}";
 
 /** One line: every control, bidirectional or invisible character is shown as what it is. */
@@ -29,8 +28,7 @@ export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let columns = 0;
   for (const { segment } of graphemes.segment(text))
-    columns +=
-      wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
+    columns += wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
   return columns;
 }
 
@@ -63,8 +61,7 @@ export function table(
 ): string {
   const cells = rows.map((row) =>
     row.map(
-      (cell): Cell =>
-        typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) },
+      (cell): Cell => (typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) }),
     ),
   );
   const widths = headings.map((heading, i) =>

@@ -70,16 +70,7 @@ export const callAnswer: ZodType = z
     call_id: text,
     number: z.number().int(),
     key: text,
-    state: z.enum([
-      "held",
-      "queued",
-      "attempted",
-      "suspended",
-      "ok",
-      "failed",
-      "denied",
-      "unknown",
-    ]),
+    state: z.enum(["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"]),
     tool: text,
     action: text,
     arguments: object,
@@ -128,9 +119,7 @@ export const approvalAnswer: ZodType = z
     definition: text,
     binding: text,
     how_to_approve: text,
-    decision: z
-      .object({ as: text, by: text, via: text, at: when, reason: text.optional() })
-      .optional(),
+    decision: z.object({ as: text, by: text, via: text, at: when, reason: text.optional() }).optional(),
   })
   .openapi("Approval");
 export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer) });
@@ -210,9 +199,7 @@ export const controlsAnswer: ZodType = z
   })
   .openapi("Controls");
 export const controlHistoryAnswer: ZodType = z.object({
-  changes: z.array(
-    z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() }),
-  ),
+  changes: z.array(z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() })),
 });
 
 export const healthAnswer: ZodType = z

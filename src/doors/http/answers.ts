@@ -62,10 +62,7 @@ export function problem(code: ProblemCode, message: string, more: More = {}): Re
     details: more.details,
     trace_id: more.traceId,
   };
-  return Response.json(
-    { error, ...more.beside },
-    { status: problems[code], headers: { ...more.headers } },
-  );
+  return Response.json({ error, ...more.beside }, { status: problems[code], headers: { ...more.headers } });
 }
 
 /** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */

@@ -6,14 +6,7 @@ import type { Who } from "../credentials.ts";
 import { approvalToWire } from "../wire.ts";
 import { approvalAnswer, approvalsAnswer, outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
-import {
-  approvalState,
-  jsonObject,
-  limit,
-  type ReasonFields,
-  reason,
-  reasonFields,
-} from "./fields.ts";
+import { approvalState, jsonObject, limit, type ReasonFields, reason, reasonFields } from "./fields.ts";
 import { nothing, operatorRoute, type Route, route } from "./route.ts";
 import { visibleApproval, visibleApprovals } from "./visible.ts";
 
@@ -59,9 +52,7 @@ export const approvalRoutes: readonly Route[] = [
     answers: approvalAnswer,
     run: async ({ runtime, by, part }) => {
       const approval = await visibleApproval(runtime, by, part("id"));
-      return approval === undefined
-        ? unknownApproval(part("id"))
-        : answer(approvalToWire(approval));
+      return approval === undefined ? unknownApproval(part("id")) : answer(approvalToWire(approval));
     },
   }),
   decision("approve", "approved", "Approve it as it is."),
@@ -75,8 +66,7 @@ export const approvalRoutes: readonly Route[] = [
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined)
-        return unknownApproval(part("id"));
+      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
       const request = { ...wordOf("modified", body, by.decider), arguments: body.arguments };
       return answerDecided(await runtime.approvals.decide(part("id"), request));
     },
@@ -89,11 +79,8 @@ export const approvalRoutes: readonly Route[] = [
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined)
-        return unknownApproval(part("id"));
-      return answerDecided(
-        await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason),
-      );
+      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
+      return answerDecided(await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
     },
   }),
   route({
@@ -104,19 +91,14 @@ export const approvalRoutes: readonly Route[] = [
     query: nothing,
     answers: outcomeAnswer,
     run: async ({ runtime, by, part, signal }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined)
-        return unknownApproval(part("id"));
+      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
       const outcome = await runtime.resume(part("id"), { principal: by.principal, signal });
       return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome);
     },
   }),
 ];
 
-function decision(
-  verb: "approve" | "deny" | "skip",
-  as: "approved" | "denied" | "skipped",
-  summary: string,
-): Route {
+function decision(verb: "approve" | "deny" | "skip", as: "approved" | "denied" | "skipped", summary: string): Route {
   return operatorRoute({
     method: "post",
     path: `/v1/approvals/{id}/${verb}`,
@@ -125,21 +107,14 @@ function decision(
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined)
-        return unknownApproval(part("id"));
-      return answerDecided(
-        await runtime.approvals.decide(part("id"), wordOf(as, body, by.decider)),
-      );
+      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
+      return answerDecided(await runtime.approvals.decide(part("id"), wordOf(as, body, by.decider)));
     },
   });
 }
 
 /** Who decides is the token's word, never a field of the body (D18). */
-function wordOf(
-  as: DecisionRequest["decision"],
-  { reason: given }: ReasonFields,
-  by: Decider,
-): DecisionRequest {
+function wordOf(as: DecisionRequest["decision"], { reason: given }: ReasonFields, by: Decider): DecisionRequest {
   return { decision: as, by, ...(given !== undefined && { reason: given }) };
 }
 

@@ -63,8 +63,7 @@ export const auditRoutes: readonly Route[] = [
   operatorRoute({
     method: "get",
     path: "/v1/audit/verify",
-    summary:
-      "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
+    summary: "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
     body: nothing,
     query: verifyQuery,
     answers: verificationAnswer,
@@ -97,8 +96,7 @@ export const auditRoutes: readonly Route[] = [
   operatorRoute({
     method: "post",
     path: "/v1/audit/checkpoint",
-    summary:
-      "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
+    summary: "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
     body: nothing,
     query: nothing,
     answers: checkpointAnswer,

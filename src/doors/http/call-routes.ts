@@ -6,16 +6,7 @@ import { callToWire, contextFromWire } from "../wire.ts";
 import { explanationToWire } from "../wire-tools.ts";
 import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
-import {
-  type CallFields,
-  callFields,
-  callState,
-  limit,
-  name,
-  position,
-  reason,
-  runId,
-} from "./fields.ts";
+import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
 import { type Asked, nothing, operatorRoute, type Route, route } from "./route.ts";
 import { visibleCall, visibleCalls } from "./visible.ts";
 
@@ -102,11 +93,8 @@ export const callRoutes: readonly Route[] = [
     query: nothing,
     answers: callAnswer,
     run: async ({ runtime, by, part, body }) => {
-      if ((await visibleCall(runtime, by, part("id"))) === undefined)
-        return unknownCall(part("id"));
-      return answerSettled(
-        await runtime.ledger.settle(part("id"), body.outcome, body.reason, by.decider),
-      );
+      if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
+      return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, by.decider));
     },
   }),
   operatorRoute({
@@ -117,18 +105,13 @@ export const callRoutes: readonly Route[] = [
     query: nothing,
     answers: callAnswer,
     run: async ({ runtime, by, part }) => {
-      if ((await visibleCall(runtime, by, part("id"))) === undefined)
-        return unknownCall(part("id"));
+      if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
       return answerSettled(await runtime.ledger.reconcile(part("id")));
     },
   }),
 ];
 
-async function listCalls(
-  runtime: Asked<unknown, unknown>["runtime"],
-  by: Who,
-  query: CallQuery,
-): Promise<Response> {
+async function listCalls(runtime: Asked<unknown, unknown>["runtime"], by: Who, query: CallQuery): Promise<Response> {
   const most = query.limit ?? 100;
   const where = {
     ...(query.state !== undefined && { state: query.state }),
@@ -150,18 +133,9 @@ function requestOf({ tool, action, arguments: given }: CallFields): CallRequest 
 }
 
 /** Who it is comes from the token alone; what the body claims can only narrow what the token grants (DESIGN 3). */
-function contextOf({
-  body,
-  by,
-  headers,
-  signal,
-}: Asked<CallFields, unknown>): CallContext | Response {
+function contextOf({ body, by, headers, signal }: Asked<CallFields, unknown>): CallContext | Response {
   const header = headers.get("idempotency-key") ?? undefined;
-  if (
-    header !== undefined &&
-    body.idempotency_key !== undefined &&
-    header !== body.idempotency_key
-  ) {
+  if (header !== undefined && body.idempotency_key !== undefined && header !== body.idempotency_key) {
     return problem(
       "request_invalid",
       "The `Idempotency-Key` header and `idempotency_key` name two different keys; send one.",
@@ -173,20 +147,14 @@ function contextOf({
       "The `Idempotency-Key` header must hold 1 to 256 characters and no control character.",
     );
   }
-  const scopes = (body.scopes ?? []).filter(
-    (scope) => by.scopes.includes(scope) || by.scopes.includes("*"),
-  );
+  const scopes = (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*"));
   const key = header === undefined ? {} : { idempotencyKey: header };
   return { ...contextFromWire(body), ...key, principal: by.principal, scopes, signal };
 }
 
 function answerSettled(settled: Settled): Response {
   if (settled.settled) return answer(callToWire(settled.call));
-  return problem(
-    settled.why,
-    settled.message,
-    settled.call && { beside: { call: callToWire(settled.call) } },
-  );
+  return problem(settled.why, settled.message, settled.call && { beside: { call: callToWire(settled.call) } });
 }
 
 function unknownCall(id: string): Response {

@@ -3,13 +3,7 @@ import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalState, CallState } from "../../calls/records.ts";
 import type { ApprovalWire, CallWire, ContextWire, OutcomeWire } from "../wire.ts";
-import type {
-  ControlChangeWire,
-  ControlsWire,
-  ExplanationWire,
-  HealthWire,
-  ToolWire,
-} from "../wire-tools.ts";
+import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
 
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
@@ -81,13 +75,7 @@ export class PosternClient {
   }
 
   calls(
-    where: {
-      state?: CallState;
-      tool?: string;
-      run_id?: string;
-      before?: number;
-      limit?: number;
-    } = {},
+    where: { state?: CallState; tool?: string; run_id?: string; before?: number; limit?: number } = {},
   ): Promise<{ calls: readonly CallWire[]; next_before?: number }> {
     return this.#line.get("/v1/calls", where);
   }
@@ -109,13 +97,8 @@ export class PosternClient {
     return this.#line.get(`/v1/tools/${encodeURIComponent(name)}`);
   }
 
-  async approvals(
-    where: { state?: ApprovalState; limit?: number } = {},
-  ): Promise<readonly ApprovalWire[]> {
-    const { approvals } = await this.#line.get<{ readonly approvals: readonly ApprovalWire[] }>(
-      "/v1/approvals",
-      where,
-    );
+  async approvals(where: { state?: ApprovalState; limit?: number } = {}): Promise<readonly ApprovalWire[]> {
+    const { approvals } = await this.#line.get<{ readonly approvals: readonly ApprovalWire[] }>("/v1/approvals", where);
     return approvals;
   }
   showApproval(id: string): Promise<ApprovalWire> {
@@ -210,8 +193,7 @@ class Line {
 
   get<Answer>(path: string, query: Query = {}): Promise<Answer> {
     const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value));
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
     return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });
   }
 
@@ -226,8 +208,7 @@ class Line {
 
   async *lines(path: string): AsyncGenerator<string> {
     const response = await this.#send(path, { method: "GET" });
-    if (!response.ok || response.body === null)
-      throw problemOf(response.status, await response.text());
+    if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
     let rest = "";
     for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + piece).split("\n");

@@ -41,8 +41,7 @@ export const controlRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: controlHistoryAnswer,
-    run: async ({ runtime }) =>
-      answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
+    run: async ({ runtime }) => answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
   }),
   operatorRoute({
     method: "post",
@@ -72,11 +71,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, body }) =>
-      answer(
-        controlsToWire(
-          await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason),
-        ),
-      ),
+      answer(controlsToWire(await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason))),
   }),
   operatorRoute({
     method: "post",
@@ -86,11 +81,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
-      answer(
-        controlsToWire(
-          await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason),
-        ),
-      ),
+      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason))),
   }),
   operatorRoute({
     method: "post",
@@ -101,14 +92,7 @@ export const controlRoutes: readonly Route[] = [
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
       answer(
-        controlsToWire(
-          await runtime.controls.setServer(
-            part("name"),
-            body.enabled,
-            by.decider.user,
-            body.reason,
-          ),
-        ),
+        controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, by.decider.user, body.reason)),
       ),
   }),
 ];

@@ -30,12 +30,8 @@ export const autonomy: ZodType<Autonomy> = z.enum(
   "must be A0, A1, A2, A3 or A4",
 );
 
-export const runId: ZodType<string> = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
-export const traceId: ZodType<string> = z
-  .string()
-  .regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
+export const runId: ZodType<string> = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
+export const traceId: ZodType<string> = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
 
 export interface CallFields extends ContextWire {
   readonly tool: string;

@@ -27,30 +27,15 @@ describe("a hostile body", () => {
   it.each([
     ["malformed JSON", '{"tool":', 400, "json_invalid"],
     ["a name given twice", '{"tool":"echo","tool":"drop"}', 400, "json_invalid"],
-    [
-      "`__proto__`",
-      '{"tool":"echo","arguments":{"__proto__":{"admin":true}}}',
-      400,
-      "json_invalid",
-    ],
-    [
-      "a number beyond 2^53",
-      '{"tool":"echo","arguments":{"id":9007199254740993}}',
-      400,
-      "json_invalid",
-    ],
+    ["`__proto__`", '{"tool":"echo","arguments":{"__proto__":{"admin":true}}}', 400, "json_invalid"],
+    ["a number beyond 2^53", '{"tool":"echo","arguments":{"id":9007199254740993}}', 400, "json_invalid"],
     ["half a surrogate pair", '{"tool":"echo","arguments":{"a":"\\ud800"}}', 400, "json_invalid"],
     ["a byte order mark", '\ufeff{"tool":"echo"}', 400, "json_invalid"],
     ["a list", '["echo"]', 422, "request_invalid"],
     ["no tool", "{}", 422, "request_invalid"],
     ["an unknown field", '{"tool":"echo","principal":{"agent":"boss"}}', 422, "request_invalid"],
     ["NUL in the tool's name", '{"tool":"echo\\u0000"}', 422, "request_invalid"],
-    [
-      "a line break in the key",
-      '{"tool":"echo","idempotency_key":"a\\nb"}',
-      422,
-      "request_invalid",
-    ],
+    ["a line break in the key", '{"tool":"echo","idempotency_key":"a\\nb"}', 422, "request_invalid"],
     ["a path as run", '{"tool":"echo","run_id":"../../etc"}', 422, "request_invalid"],
     ["a trace id of its own making", '{"tool":"echo","trace_id":"xyz"}', 422, "request_invalid"],
     ["an autonomy that is none", '{"tool":"echo","autonomy":"A9"}', 422, "request_invalid"],
@@ -104,23 +89,14 @@ describe("a hostile body", () => {
           ),
         ]);
         const raw = new Uint8Array(
-          Buffer.concat([
-            Buffer.from('{"tool":"echo","arguments":{"it":'),
-            text,
-            Buffer.from("}}"),
-          ]),
+          Buffer.concat([Buffer.from('{"tool":"echo","arguments":{"it":'), text, Buffer.from("}}")]),
         );
         const response = await house.ask("/v1/calls", { as: "agent", raw });
         const isEither = row.expect === "i" || row.name.includes("duplicated_key");
-        expect
-          .soft(isEither ? [200, 400] : [row.expect === "y" ? 200 : 400], row.name)
-          .toContain(response.status);
-        if (response.status === 400)
-          expect(await response.json()).toMatchObject({ error: { code: "json_invalid" } });
+        expect.soft(isEither ? [200, 400] : [row.expect === "y" ? 200 : 400], row.name).toContain(response.status);
+        if (response.status === 400) expect(await response.json()).toMatchObject({ error: { code: "json_invalid" } });
       }
-      expect((await house.ask("/v1/calls", { as: "agent", body: { tool: "echo" } })).status).toBe(
-        200,
-      );
+      expect((await house.ask("/v1/calls", { as: "agent", body: { tool: "echo" } })).status).toBe(200);
     },
   );
 
@@ -156,11 +132,7 @@ describe("a hostile body", () => {
       for (const text of naughty) {
         const response = await house.ask("/v1/calls", { as: "agent", body: { tool: text } });
         if (response.status === 200) expect(seen.at(-1)?.tool).toBe(text);
-        else
-          expect([
-            response.status,
-            text === "" || text.length > 256 || /\p{Cc}/u.test(text),
-          ]).toEqual([422, true]);
+        else expect([response.status, text === "" || text.length > 256 || /\p{Cc}/u.test(text)]).toEqual([422, true]);
         const path = await house.ask(`/v1/tools/${encodeURIComponent(text)}`, { as: "agent" });
         expect([200, 404, 422], text).toContain(path.status);
       }
@@ -173,13 +145,7 @@ describe("what is handed on to MCP", () => {
     const got: unknown[] = [];
     await using house = await httpHouse(stubRuntime().runtime, {
       mcp: async (request, by, path) => {
-        got.push([
-          request.method,
-          by.role,
-          path,
-          await request.text(),
-          request.headers.get("mcp-session-id"),
-        ]);
+        got.push([request.method, by.role, path, await request.text(), request.headers.get("mcp-session-id")]);
         return new Response(null, { status: 202 });
       },
     });
@@ -206,9 +172,7 @@ describe("what is handed on to MCP", () => {
       maxBodyBytes: 100,
       mcp: async () => new Response("{}"),
     });
-    expect((await house.ask("/mcp", { as: "agent", raw: `"${"x".repeat(100)}"` })).status).toBe(
-      413,
-    );
+    expect((await house.ask("/mcp", { as: "agent", raw: `"${"x".repeat(100)}"` })).status).toBe(413);
   });
 
   it("is refused where no MCP door is", async () => {

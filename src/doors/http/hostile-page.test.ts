@@ -42,35 +42,28 @@ describe("a web page that would act for somebody", () => {
     ["a multipart form", { "content-type": "multipart/form-data; boundary=x" }, 415],
   ];
 
-  it.each(pages)(
-    "is refused at every route that changes something: %s",
-    async (_, headers, status) => {
-      const stub = stubRuntime();
-      await using house = await httpHouse(stub.runtime);
-      for (const route of routes.filter(({ method }) => method === "post")) {
-        const path = route.path.replace("{id}", "apr_1").replace("{name}", "echo");
-        const response = await house.ask(path, {
-          as: "operator",
-          method: "POST",
-          body: {},
-          headers,
-        });
-        expect(response.status, path).toBe(status);
-        expect(
-          [...response.headers.keys()].filter((name) => name.startsWith("access-control")),
-        ).toEqual([]);
-      }
-      expect(stub.said).toEqual([]);
-    },
-  );
+  it.each(pages)("is refused at every route that changes something: %s", async (_, headers, status) => {
+    const stub = stubRuntime();
+    await using house = await httpHouse(stub.runtime);
+    for (const route of routes.filter(({ method }) => method === "post")) {
+      const path = route.path.replace("{id}", "apr_1").replace("{name}", "echo");
+      const response = await house.ask(path, {
+        as: "operator",
+        method: "POST",
+        body: {},
+        headers,
+      });
+      expect(response.status, path).toBe(status);
+      expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+    expect(stub.said).toEqual([]);
+  });
 
   it("is refused before the token is looked at, and has no preflight to ask", async () => {
     await using house = await httpHouse(stubRuntime().runtime);
     expect((await house.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);
     const preflight = { origin: "https://evil.example", "access-control-request-method": "POST" };
-    expect((await house.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(
-      403,
-    );
+    expect((await house.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(403);
     expect((await house.ask("/v1/calls", { as: "agent", method: "OPTIONS" })).status).toBe(405);
   });
 
@@ -84,23 +77,15 @@ describe("a web page that would act for somebody", () => {
         })
       ).status,
     ).toBe(200);
-    expect(
-      (await house.ask("/v1/tools", { as: "agent", headers: { "sec-fetch-site": "none" } })).status,
-    ).toBe(200);
+    expect((await house.ask("/v1/tools", { as: "agent", headers: { "sec-fetch-site": "none" } })).status).toBe(200);
   });
 
   it("finds no cookie that would do in a token's place", async () => {
     await using house = await httpHouse(stubRuntime().runtime);
     const cookie = `token=${house.tokens.operator}; authorization=Bearer ${house.tokens.operator}`;
-    expect((await house.ask("/v1/controls/pause", { body: {}, headers: { cookie } })).status).toBe(
-      401,
-    );
+    expect((await house.ask("/v1/controls/pause", { body: {}, headers: { cookie } })).status).toBe(401);
     expect(
-      (
-        await house.ask(
-          `/v1/controls?token=${house.tokens.operator}&access_token=${house.tokens.operator}`,
-        )
-      ).status,
+      (await house.ask(`/v1/controls?token=${house.tokens.operator}&access_token=${house.tokens.operator}`)).status,
     ).toBe(401);
   });
 
@@ -111,21 +96,12 @@ describe("a web page that would act for somebody", () => {
           headers: { "access-control-allow-origin": "*", "cache-control": "public" },
         }),
     });
-    for (const path of [
-      "/v1/tools",
-      "/v1/nothing",
-      "/openapi.json",
-      "/v1/audit/export",
-      "/mcp",
-      "/healthz",
-    ]) {
+    for (const path of ["/v1/tools", "/v1/nothing", "/openapi.json", "/v1/audit/export", "/mcp", "/healthz"]) {
       for (const as of ["operator", undefined] as const) {
         const { headers } = await house.ask(path, { as });
         expect(headers.get("x-content-type-options"), path).toBe("nosniff");
         expect(headers.get("cache-control")).toBe("no-store");
-        expect(headers.get("content-security-policy")).toBe(
-          "default-src 'none'; frame-ancestors 'none'",
-        );
+        expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
         expect(headers.get("access-control-allow-origin")).toBeNull();
       }
     }

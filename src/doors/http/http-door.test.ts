@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
-import {
-  anApproval,
-  anOutcome,
-  aRecord,
-  type Said,
-  stubRuntime,
-} from "../../../test/fakes/stub-runtime.ts";
+import { anApproval, anOutcome, aRecord, type Said, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../calls/refusals.ts";
 
 let house: HttpHouse;
@@ -147,10 +141,7 @@ describe("approvals", () => {
         },
       ],
     ]);
-    expect(
-      (await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { by: "boss" } }))
-        .status,
-    ).toBe(422);
+    expect((await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { by: "boss" } })).status).toBe(422);
   });
 
   it("answers 409 with the record to a second decision, and 404 to an unknown id (case 93)", async () => {
@@ -165,23 +156,17 @@ describe("approvals", () => {
       error: { code: "approval_decided" },
       approval: { approval_id: "apr_1", status: "denied" },
     });
-    expect(
-      (await house.ask("/v1/approvals/apr_2/approve", { as: "operator", body: {} })).status,
-    ).toBe(404);
+    expect((await house.ask("/v1/approvals/apr_2/approve", { as: "operator", body: {} })).status).toBe(404);
   });
 
   it("answers 410 to a decision that came too late", async () => {
     await house[Symbol.asyncDispose]();
     await open({ decided: { decided: false, code: "approval_expired", message: "It expired." } });
-    expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", body: {} })).status).toBe(
-      410,
-    );
+    expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", body: {} })).status).toBe(410);
   });
 
   it("refuses to modify without arguments, and to approve with arguments (case 95)", async () => {
-    expect(
-      (await house.ask("/v1/approvals/apr_1/modify", { as: "operator", body: {} })).status,
-    ).toBe(422);
+    expect((await house.ask("/v1/approvals/apr_1/modify", { as: "operator", body: {} })).status).toBe(422);
     expect(
       (
         await house.ask("/v1/approvals/apr_1/approve", {
@@ -213,8 +198,6 @@ describe("approvals", () => {
   });
 
   it("decides without any body at all", async () => {
-    expect(
-      (await house.ask("/v1/approvals/apr_1/deny", { as: "operator", method: "POST" })).status,
-    ).toBe(200);
+    expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", method: "POST" })).status).toBe(200);
   });
 });

@@ -42,10 +42,7 @@ export interface HttpDoorOptions {
 
 export interface HttpDoor {
   /** @param connection who is at the other end, for counting wrong tokens */
-  fetch(
-    request: Request,
-    connection?: { readonly address?: string | undefined },
-  ): Promise<Response>;
+  fetch(request: Request, connection?: { readonly address?: string | undefined }): Promise<Response>;
 }
 
 /** The route table: everything under `/v1`. */
@@ -74,9 +71,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     if (new URL(request.url).pathname === "/healthz") return healthz(request, runtime);
     const header = request.headers.get("authorization");
     const by = credentials.authenticate(header);
-    return by === undefined
-      ? refuseStranger(header, attempts.isTooMany(address))
-      : app.fetch(request, { by });
+    return by === undefined ? refuseStranger(header, attempts.isTooMany(address)) : app.fetch(request, { by });
   };
 
   return {
@@ -107,9 +102,7 @@ function routed({ runtime, mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions):
     return answer(document);
   });
   for (const route of routes) {
-    app.on(route.method, patternOf(route.path), (context) =>
-      handle(route, context, runtime, maxBodyBytes),
-    );
+    app.on(route.method, patternOf(route.path), (context) => handle(route, context, runtime, maxBodyBytes));
   }
   const toMcp = ({ req, env }: Context<Env>): Promise<Response> =>
     forwardToMcp(mcp, req.raw, env.by, req.param("server"), maxBodyBytes);
@@ -146,16 +139,13 @@ function handle(
 /** After all routes: a path that is known, with a method that is not. */
 function refuseOtherMethods(app: OpenAPIHono<Env>): void {
   const allowed = new Map<string, string[]>([["/openapi.json", ["GET"]]]);
-  for (const { method, path } of routes)
-    allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
+  for (const { method, path } of routes) allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
   for (const [path, methods] of allowed) {
     const allow = methods.join(", ");
     app.all(patternOf(path), (context) =>
-      problem(
-        "method_not_allowed",
-        `\`${context.req.method}\` does nothing here; it takes ${allow}.`,
-        { headers: { allow } },
-      ),
+      problem("method_not_allowed", `\`${context.req.method}\` does nothing here; it takes ${allow}.`, {
+        headers: { allow },
+      }),
     );
   }
 }
@@ -180,16 +170,10 @@ function refuseStranger(header: string | null, isTooMany: boolean): Response {
     });
   const headers = { "www-authenticate": "Bearer" };
   if (header === null)
-    return problem(
-      "token_missing",
-      "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.",
-      { headers },
-    );
-  return problem(
-    "token_invalid",
-    "This token is not known here; the tokens are in the data folder.",
-    { headers },
-  );
+    return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", {
+      headers,
+    });
+  return problem("token_invalid", "This token is not known here; the tokens are in the data folder.", { headers });
 }
 
 function failed(request: Request, error: unknown, log: HttpDoorOptions["log"]): Response {
@@ -217,7 +201,6 @@ const securityHeaders: Readonly<Record<string, string>> = {
 function secured(response: Response): Response {
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
-  for (const name of [...headers.keys()])
-    if (name.startsWith("access-control-")) headers.delete(name);
+  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
   return new Response(response.body, { status: response.status, headers });
 }

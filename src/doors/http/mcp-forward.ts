@@ -4,11 +4,7 @@ import { problem } from "./answers.ts";
 import { isJson, readText } from "./request-body.ts";
 
 /** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
-export type McpHandler = (
-  request: Request,
-  by: Who,
-  path: { readonly server?: string },
-) => Promise<Response>;
+export type McpHandler = (request: Request, by: Who, path: { readonly server?: string }) => Promise<Response>;
 
 /**
  * Hands a request on to the MCP door. A body is read here, so that its size and its JSON are judged once for all doors;
@@ -28,8 +24,7 @@ export async function forwardToMcp(
     headers: new Headers([...request.headers]),
     signal: request.signal,
   };
-  if (request.method === "GET" || request.method === "HEAD")
-    return mcp(new Request(request.url, init), by, path);
+  if (request.method === "GET" || request.method === "HEAD") return mcp(new Request(request.url, init), by, path);
   const text = await readText(request, maxBodyBytes);
   if ("refused" in text) return text.refused;
   if (isJson(request.headers.get("content-type"))) {
@@ -37,16 +32,9 @@ export async function forwardToMcp(
     if ("problem" in parsed) return parseError(parsed.problem);
   }
   init.headers.delete("content-length");
-  return mcp(
-    new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }),
-    by,
-    path,
-  );
+  return mcp(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }), by, path);
 }
 
 function parseError(message: string): Response {
-  return Response.json(
-    { jsonrpc: "2.0", id: null, error: { code: -32_700, message } },
-    { status: 400 },
-  );
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32_700, message } }, { status: 400 });
 }

@@ -4,10 +4,7 @@ import { problemAnswer } from "./answer-schemas.ts";
 import { nothing, type Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
-export function describeRoutes<E extends Env>(
-  app: OpenAPIHono<E>,
-  routes: readonly Route[],
-): object {
+export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: readonly Route[]): object {
   app.openAPIRegistry.registerComponent("securitySchemes", "token", {
     type: "http",
     scheme: "bearer",

@@ -10,10 +10,7 @@ export function refusePage(request: Request, hosts: readonly string[]): Response
   const url = new URL(request.url);
   const host = request.headers.get("host") ?? url.host;
   if (!hosts.includes(host) || new URL(`http://${host}`).host !== url.host) {
-    return problem(
-      "host_refused",
-      `This server is not \`${shown(host)}\`; call it by one of: ${hosts.join(", ")}.`,
-    );
+    return problem("host_refused", `This server is not \`${shown(host)}\`; call it by one of: ${hosts.join(", ")}.`);
   }
   const origin = request.headers.get("origin");
   if (origin !== null && origin !== `${url.protocol}//${host}`) {

@@ -19,29 +19,23 @@ const _codeOf = async (response: Response): Promise<unknown> =>
   ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
 describe("audit, artifacts, health", () => {
-  it.each(["PUT", "PATCH", "DELETE", "POST"])(
-    "changes nothing of the audit log by %s (case 199)",
-    async (method) => {
-      for (const path of ["/v1/audit", "/v1/audit/verify", "/v1/audit/export"]) {
-        const response = await house.ask(path, {
-          as: "operator",
-          method,
-          ...(method !== "DELETE" && { body: {} }),
-        });
-        expect(response.status).toBe(405);
-        expect(response.headers.get("allow")).toBe("GET");
-      }
-      expect((await house.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
-      expect(said).toEqual([]);
-    },
-  );
+  it.each(["PUT", "PATCH", "DELETE", "POST"])("changes nothing of the audit log by %s (case 199)", async (method) => {
+    for (const path of ["/v1/audit", "/v1/audit/verify", "/v1/audit/export"]) {
+      const response = await house.ask(path, {
+        as: "operator",
+        method,
+        ...(method !== "DELETE" && { body: {} }),
+      });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("GET");
+    }
+    expect((await house.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
+    expect(said).toEqual([]);
+  });
 
   it("turns times of a query into milliseconds, and refuses what it does not know", async () => {
     await house.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.&limit=5", { as: "operator" });
-    expect(said[0]).toEqual([
-      "audit.query",
-      { since: Date.UTC(2026, 10, 20), type: "gate.", limit: 5 },
-    ]);
+    expect(said[0]).toEqual(["audit.query", { since: Date.UTC(2026, 10, 20), type: "gate.", limit: 5 }]);
     for (const query of ["sinse=1", "limit=0", "limit=1e3", "since=yesterday", "limit=1&limit=2"]) {
       expect((await house.ask(`/v1/audit?${query}`, { as: "operator" })).status, query).toBe(422);
     }
@@ -57,17 +51,9 @@ describe("audit, artifacts, health", () => {
     const response = await house.ask(`/v1/artifacts/${aDigest}`, { as: "agent" });
     expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(said[0]).toEqual([
-      "artifact",
-      aDigest,
-      { tenant: "default", agent: "local-agent", via: "token:agent" },
-    ]);
-    expect((await house.ask(`/v1/artifacts/${aDigest}?agent=other`, { as: "agent" })).status).toBe(
-      422,
-    );
-    expect((await house.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(
-      404,
-    );
+    expect(said[0]).toEqual(["artifact", aDigest, { tenant: "default", agent: "local-agent", via: "token:agent" }]);
+    expect((await house.ask(`/v1/artifacts/${aDigest}?agent=other`, { as: "agent" })).status).toBe(422);
+    expect((await house.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(404);
   });
 
   it("tells anybody whether it works, and nothing more", async () => {
@@ -93,8 +79,8 @@ describe("audit, artifacts, health", () => {
 
   it("describes every route in /openapi.json", async () => {
     const document = await bodyOf(await house.ask("/openapi.json", { as: "agent" }));
-    const described = Object.entries(document["paths"] as Record<string, object>).flatMap(
-      ([path, verbs]) => Object.keys(verbs).map((verb) => `${verb} ${path}`),
+    const described = Object.entries(document["paths"] as Record<string, object>).flatMap(([path, verbs]) =>
+      Object.keys(verbs).map((verb) => `${verb} ${path}`),
     );
     expect(described.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
   });
@@ -112,7 +98,5 @@ it("answers an error inside with a trace id and nothing of the error", async () 
   const text = await response.text();
   expect(response.status).toBe(500);
   expect(text).not.toMatch(/hunter2|home/);
-  expect(JSON.stringify(log)).toContain(
-    (JSON.parse(text) as { error: { trace_id: string } }).error.trace_id,
-  );
+  expect(JSON.stringify(log)).toContain((JSON.parse(text) as { error: { trace_id: string } }).error.trace_id);
 });

@@ -17,8 +17,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
   if (type === null) return { refused: wrongType("of no type") };
   const parsed = parseStrict(text.value);
   if ("value" in parsed) return parsed;
-  const details =
-    parsed.position === undefined ? undefined : { details: { position: parsed.position } };
+  const details = parsed.position === undefined ? undefined : { details: { position: parsed.position } };
   return { refused: problem("json_invalid", parsed.problem, details) };
 }
 
@@ -55,10 +54,7 @@ export function isJson(contentType: string | null): boolean {
 }
 
 function wrongType(type: string): Response {
-  return problem(
-    "content_type_refused",
-    `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`,
-  );
+  return problem("content_type_refused", `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`);
 }
 
 function tooLarge(maxBytes: number): Response {

@@ -70,9 +70,7 @@ const expected: Readonly<Record<string, readonly [agent: number, operator: numbe
 
 describe("who may do what", () => {
   it("names every route in the matrix", () => {
-    expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
-      Object.keys(expected).sort(),
-    );
+    expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(expected).sort());
   });
 
   it.each(Object.entries(expected))(
@@ -87,10 +85,9 @@ describe("who may do what", () => {
       expect(await ask("agent")).toBe(agent);
       expect(await ask("operator")).toBe(operator);
       const wrong = { authorization: `Bearer ${"x".repeat(43)}` };
-      expect(
-        (await house.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers: wrong }))
-          .status,
-      ).toBe(401);
+      expect((await house.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers: wrong })).status).toBe(
+        401,
+      );
     },
   );
 
@@ -109,18 +106,12 @@ describe("who may do what", () => {
     },
   );
 
-  it.each([
-    "/v1/nothing",
-    "/v1",
-    "/",
-    "/openapi.json",
-    "/mcp",
-    "/mcp/files",
-    "/healthz/",
-    "/v1/calls/",
-  ])("asks for a token before saying whether %s exists", async (path) => {
-    expect((await house.ask(path)).status).toBe(401);
-  });
+  it.each(["/v1/nothing", "/v1", "/", "/openapi.json", "/mcp", "/mcp/files", "/healthz/", "/v1/calls/"])(
+    "asks for a token before saying whether %s exists",
+    async (path) => {
+      expect((await house.ask(path)).status).toBe(401);
+    },
+  );
 
   it("shows an agent nothing of another agent or another tenant, and the operator nothing of another tenant", async () => {
     for (const [owner, tenant, agent, operator] of [
@@ -150,8 +141,7 @@ describe("who may do what", () => {
     const clock = new FakeClock();
     await using slow = await httpHouse(stubRuntime().runtime, { clock });
     const wrong = { headers: { authorization: "Bearer wrong" } };
-    for (let attempt = 0; attempt < 10; attempt += 1)
-      expect((await slow.ask("/v1/tools", wrong)).status).toBe(401);
+    for (let attempt = 0; attempt < 10; attempt += 1) expect((await slow.ask("/v1/tools", wrong)).status).toBe(401);
     expect((await slow.ask("/v1/tools", wrong)).status).toBe(429);
     expect((await slow.ask("/v1/tools", { as: "agent" })).status).toBe(200);
     await clock.advance(1_000);

@@ -69,8 +69,7 @@ export function operatorRoute<Fields, Query>(spec: Spec<Fields, Query, Operator>
   return {
     ...spec,
     may: "operator",
-    handle: (arrived) =>
-      arrived.by.role === "operator" ? checked(spec, arrived, arrived.by) : refuseAgent(),
+    handle: (arrived) => (arrived.by.role === "operator" ? checked(spec, arrived, arrived.by) : refuseAgent()),
   };
 }
 
@@ -87,8 +86,7 @@ async function checked<Fields, Query, By extends Who>(
   by: By,
 ): Promise<Response> {
   const twice = [...arrived.search.keys()].find((name) => arrived.search.getAll(name).length > 1);
-  if (twice !== undefined)
-    return problem("request_invalid", `The query names \`${twice}\` more than once.`);
+  if (twice !== undefined) return problem("request_invalid", `The query names \`${twice}\` more than once.`);
   const query = spec.query.safeParse(Object.fromEntries(arrived.search));
   if (!query.success) return invalid("query", query.error);
   const given = await arrived.read();
@@ -105,15 +103,12 @@ function invalid(where: "query" | "body", error: z.ZodError): Response {
     .map((issue) => ({ path: issue.path.map(String).join("."), message: describe(issue) }));
   const [first] = issues;
   const at = first === undefined || first.path === "" ? "" : ` at \`${first.path}\``;
-  return problem(
-    "request_invalid",
-    `The ${where} does not fit${at}: ${first?.message ?? "see the details"}.`,
-    { details: issues },
-  );
+  return problem("request_invalid", `The ${where} does not fit${at}: ${first?.message ?? "see the details"}.`, {
+    details: issues,
+  });
 }
 
 function describe(issue: z.core.$ZodIssue): string {
-  if (issue.code === "unrecognized_keys")
-    return `unknown field \`${issue.keys.join("`, `").slice(0, 200)}\``;
+  if (issue.code === "unrecognized_keys") return `unknown field \`${issue.keys.join("`, `").slice(0, 200)}\``;
   return issue.message.replace(/\.$/, "").slice(0, 500);
 }

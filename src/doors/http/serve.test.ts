@@ -27,10 +27,7 @@ beforeEach(() => serve(stubRuntime().runtime));
 afterEach(stop);
 
 /** A body sent piece by piece; resolves with what was answered, while the rest may still be on its way. */
-function upload(
-  totalBytes: number,
-  withLength: boolean,
-): Promise<{ status: number; sentBytes: number }> {
+function upload(totalBytes: number, withLength: boolean): Promise<{ status: number; sentBytes: number }> {
   const piece = Buffer.alloc(64 * 1024, "x");
   const keepAlive = new Agent({ keepAlive: true }); // as curl and fetch do; with `Connection: close` a client may be cut off first
   return new Promise((resolve, reject) => {
@@ -115,19 +112,13 @@ it("answers what is not HTTP, and a Host that is none, in its own form", async (
       });
       socket.on("close", () => resolve(heard));
     });
-  expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(
-    /^HTTP\/1.1 400 .*request_invalid/s,
-  );
+  expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 .*request_invalid/s);
   expect(await say("GET /v1/tools HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toMatch(
     /^HTTP\/1.1 4\d\d .*"error"/s,
   );
-  expect(await say("GET /v1/tools HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(
-    /^HTTP\/1.1 400/,
-  );
+  expect(await say("GET /v1/tools HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 400/);
   expect(
-    await say(
-      "GET http://evil.example/v1/tools HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-    ),
+    await say("GET http://evil.example/v1/tools HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"),
   ).toMatch(/^HTTP\/1.1 421/);
   expect(
     await say(
@@ -171,9 +162,7 @@ it("throws a problem with its code for what the server does not take, and gives 
   expect(refused).toBeInstanceOf(ClientProblem);
   expect(refused).toMatchObject({ status: 403, code: "operator_only" });
   await stop();
-  await serve(
-    stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime,
-  );
+  await serve(stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime);
   expect(await agent.call({ tool: "drop" })).toMatchObject({
     status: "denied",
     refusal: { code: "blocked" },

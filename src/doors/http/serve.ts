@@ -26,11 +26,7 @@ export function loopbackHosts(port: number): readonly string[] {
 }
 
 /** @throws RuntimeFault `port_taken`, `listen_failed` */
-export async function listen({
-  door,
-  host = "127.0.0.1",
-  port,
-}: ListenOptions): Promise<Listening> {
+export async function listen({ door, host = "127.0.0.1", port }: ListenOptions): Promise<Listening> {
   const server = serverOf(door);
   await bound(server, host, port);
   const address = server.address();
@@ -50,11 +46,7 @@ function serverOf(door: HttpDoor): Server {
     {
       overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
       // The door never throws: what comes here is a request line or a Host that makes no address.
-      errorHandler: () =>
-        problem(
-          "request_invalid",
-          "The request's target and `Host` make no address of this server.",
-        ),
+      errorHandler: () => problem("request_invalid", "The request's target and `Host` make no address of this server."),
     },
   );
   // A caller may hold the line for a person as long as it likes, but not while it sends its request.
@@ -95,11 +87,9 @@ function listenFault(error: NodeJS.ErrnoException, host: string, port: number): 
       { cause: error },
     );
   }
-  return new RuntimeFault(
-    "listen_failed",
-    `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`,
-    { cause: error },
-  );
+  return new RuntimeFault("listen_failed", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, {
+    cause: error,
+  });
 }
 
 function closed(server: Server, graceMs: number): Promise<void> {

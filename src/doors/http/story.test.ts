@@ -23,8 +23,7 @@ const mail = (to: string, more: Fields = {}) =>
   said(http.ask("/v1/calls", { as: "agent", body: { tool: "mail", arguments: { to }, ...more } }));
 const decide = (id: unknown, verb: string, body: Fields = {}) =>
   said(http.ask(`/v1/approvals/${id}/${verb}`, { as: "operator", body }));
-const resume = (id: unknown) =>
-  said(http.ask(`/v1/approvals/${id}/resume`, { as: "agent", body: {} }));
+const resume = (id: unknown) => said(http.ask(`/v1/approvals/${id}/resume`, { as: "agent", body: {} }));
 
 it("runs a safe call at once, and shows it to the agent afterwards", async () => {
   const [status, outcome] = await said(
@@ -63,26 +62,15 @@ it("holds a risky call, lets the operator approve it, and runs it once however o
   ]);
   expect(inside.ran).toEqual([]);
   expect(await resume(held["approval_id"])).toMatchObject([200, { status: "ok", text: "to a" }]);
-  expect(await resume(held["approval_id"])).toMatchObject([
-    200,
-    { status: "ok", text: "to a", replayed: true },
-  ]);
+  expect(await resume(held["approval_id"])).toMatchObject([200, { status: "ok", text: "to a", replayed: true }]);
   expect(inside.ran).toEqual([{ to: "a" }]);
 });
 
 it("never lets an agent's token decide, and the operator's not on its own call", async () => {
   const [, held] = await mail("a");
-  expect(
-    (await http.ask(`/v1/approvals/${held["approval_id"]}/approve`, { as: "agent", body: {} }))
-      .status,
-  ).toBe(403);
-  const [, own] = await said(
-    http.ask("/v1/calls", { as: "operator", body: { tool: "mail", arguments: { to: "b" } } }),
-  );
-  expect(await decide(own["approval_id"], "approve")).toMatchObject([
-    403,
-    { error: { code: "decider_not_allowed" } },
-  ]);
+  expect((await http.ask(`/v1/approvals/${held["approval_id"]}/approve`, { as: "agent", body: {} })).status).toBe(403);
+  const [, own] = await said(http.ask("/v1/calls", { as: "operator", body: { tool: "mail", arguments: { to: "b" } } }));
+  expect(await decide(own["approval_id"], "approve")).toMatchObject([403, { error: { code: "decider_not_allowed" } }]);
   expect(inside.ran).toEqual([]);
 });
 
@@ -109,9 +97,7 @@ it("tells a denied caller so, and never runs it (case 91)", async () => {
 it("lets the agent that asked take its request back", async () => {
   const [, held] = await mail("a");
   expect(
-    await said(
-      http.ask(`/v1/approvals/${held["approval_id"]}/withdraw`, { as: "agent", body: {} }),
-    ),
+    await said(http.ask(`/v1/approvals/${held["approval_id"]}/withdraw`, { as: "agent", body: {} })),
   ).toMatchObject([200, { status: "withdrawn" }]);
 });
 
@@ -144,9 +130,9 @@ it("writes down who decided, when, why and at which risk, and gives every event 
 });
 
 it("changes the autonomy for the next call, and writes down who did (case 141)", async () => {
-  expect(
-    (await said(http.ask("/v1/controls/autonomy", { as: "operator", body: { level: "A0" } })))[1],
-  ).toMatchObject({ autonomy: "A0" });
+  expect((await said(http.ask("/v1/controls/autonomy", { as: "operator", body: { level: "A0" } })))[1]).toMatchObject({
+    autonomy: "A0",
+  });
   expect((await mail("a"))[1]).toMatchObject({ status: "preview" });
   const [, { events }] = await said(http.ask("/v1/audit?type=operator.", { as: "operator" }));
   expect(events).toMatchObject([{ type: "operator.action.autonomy", decided_by: "operator" }]);
@@ -158,29 +144,20 @@ it("pauses and resumes all calls", async () => {
   await http.ask("/v1/controls/resume", { as: "operator", body: {} });
   expect((await mail("a"))[0]).toBe(202);
   const [, { changes }] = await said(http.ask("/v1/controls/history", { as: "operator" }));
-  expect(changes).toMatchObject([
-    { change: "resume" },
-    { change: "pause", by: "operator", reason: "incident" },
-  ]);
+  expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "operator", reason: "incident" }]);
 });
 
 it("explains a call without running it", async () => {
   const explained = await said(
     http.ask("/v1/explain", { as: "agent", body: { tool: "mail", arguments: { to: "a" } } }),
   );
-  expect(explained).toMatchObject([
-    200,
-    { reached: "verdict", decision: { verdict: "CONFIRM", risk: "high" } },
-  ]);
+  expect(explained).toMatchObject([200, { reached: "verdict", decision: { verdict: "CONFIRM", risk: "high" } }]);
   expect(inside.ran).toEqual([]);
 });
 
 it("refuses an unknown tool, bad arguments and another use of a key with the code's own number", async () => {
   const call = (body: Fields) => said(http.ask("/v1/calls", { as: "agent", body }));
-  expect(await call({ tool: "constructor" })).toMatchObject([
-    404,
-    { refusal: { code: "tool_unknown" } },
-  ]);
+  expect(await call({ tool: "constructor" })).toMatchObject([404, { refusal: { code: "tool_unknown" } }]);
   expect(await call({ tool: "echo", arguments: { to: 1 } })).toMatchObject([
     422,
     { refusal: { code: "arguments_invalid" } },
@@ -194,15 +171,10 @@ it("refuses an unknown tool, bad arguments and another use of a key with the cod
 
 it("verifies the log it wrote", async () => {
   await mail("a");
-  expect(await said(http.ask("/v1/audit/verify", { as: "operator" }))).toMatchObject([
-    200,
-    { intact: true },
-  ]);
+  expect(await said(http.ask("/v1/audit/verify", { as: "operator" }))).toMatchObject([200, { intact: true }]);
   const { note } = (await said(http.ask("/v1/audit/checkpoint", { as: "operator", body: {} })))[1];
   expect(
-    await said(
-      http.ask(`/v1/audit/verify?against=${encodeURIComponent(String(note))}`, { as: "operator" }),
-    ),
+    await said(http.ask(`/v1/audit/verify?against=${encodeURIComponent(String(note))}`, { as: "operator" })),
   ).toMatchObject([200, { intact: true }]);
   const [, { tools }] = await said(http.ask("/v1/tools", { as: "agent" }));
   expect(tools).toMatchObject([

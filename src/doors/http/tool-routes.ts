@@ -27,8 +27,7 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: toolsAnswer,
-    run: ({ runtime, by }) =>
-      answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
+    run: ({ runtime, by }) => answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
   }),
   route({
     method: "get",
@@ -39,8 +38,7 @@ export const toolRoutes: readonly Route[] = [
     answers: toolAnswer,
     run: ({ runtime, by, part }) => {
       const actions = offeredTo(runtime, by).filter(({ tool }) => tool === part("name"));
-      if (actions.length === 0)
-        return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
+      if (actions.length === 0) return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
       return answer({
         tool: part("name"),
         actions: actions.map((action) => describe(runtime, action)),
@@ -80,19 +78,11 @@ function describe(runtime: Runtime, action: Action): ToolWire {
   });
 }
 
-async function sendArtifact(
-  runtime: Runtime,
-  by: Who,
-  digest: string,
-  query: ArtifactQuery,
-): Promise<Response> {
+async function sendArtifact(runtime: Runtime, by: Who, digest: string, query: ArtifactQuery): Promise<Response> {
   const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
   if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
   if (by.role === "agent" && (query.agent !== undefined || query.user !== undefined)) {
-    return problem(
-      "request_invalid",
-      "Only an operator may name whose artifact it is; leave `agent` and `user` out.",
-    );
+    return problem("request_invalid", "Only an operator may name whose artifact it is; leave `agent` and `user` out.");
   }
   const { tenant } = by.principal;
   const named =

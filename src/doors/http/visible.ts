@@ -9,26 +9,15 @@ import type { Who } from "../credentials.ts";
  * it: every route answers the same 404 for both.
  */
 export function sees(by: Who, owner: Principal): boolean {
-  return (
-    owner.tenant === by.principal.tenant &&
-    (by.role === "operator" || owner.agent === by.principal.agent)
-  );
+  return owner.tenant === by.principal.tenant && (by.role === "operator" || owner.agent === by.principal.agent);
 }
 
-export async function visibleCall(
-  runtime: Runtime,
-  by: Who,
-  id: string,
-): Promise<CallRecord | undefined> {
+export async function visibleCall(runtime: Runtime, by: Who, id: string): Promise<CallRecord | undefined> {
   const record = await runtime.calls.get(id);
   return record !== undefined && sees(by, record.call.authority.principal) ? record : undefined;
 }
 
-export async function visibleApproval(
-  runtime: Runtime,
-  by: Who,
-  id: string,
-): Promise<ApprovalRecord | undefined> {
+export async function visibleApproval(runtime: Runtime, by: Who, id: string): Promise<ApprovalRecord | undefined> {
   const approval = await runtime.approvals.get(id);
   return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
 }
@@ -51,8 +40,7 @@ export async function visibleCalls(
     });
     found.push(...page.filter((record) => sees(by, record.call.authority.principal)));
     const last = page.at(-1);
-    if (found.length >= limit || page.length < limit || last === undefined)
-      return found.slice(0, limit);
+    if (found.length >= limit || page.length < limit || last === undefined) return found.slice(0, limit);
     before = last.call.number;
   }
 }

@@ -48,9 +48,7 @@ it("a suspended call says where to approve it and to send the same call again", 
     expires_at: "1970-01-01T00:00:00.000Z",
     retry: "send the same call again",
   });
-  expect(content).toEqual([
-    { type: "text", text: expect.stringContaining("postern approvals approve apr_1") },
-  ]);
+  expect(content).toEqual([{ type: "text", text: expect.stringContaining("postern approvals approve apr_1") }]);
 });
 
 it("a refusal is typed, a preview is shown, and neither is a success", () => {
@@ -59,10 +57,7 @@ it("a refusal is typed, a preview is shown, and neither is a success", () => {
     isError: true,
     structuredContent: { status: "denied", code: "blocked", retry: "never" },
   });
-  const previewed = answerOf(
-    { ...ok, status: "preview", preview: { summary: "mail to x", supported: true } },
-    "t",
-  );
+  const previewed = answerOf({ ...ok, status: "preview", preview: { summary: "mail to x", supported: true } }, "t");
   expect(previewed).toMatchObject({
     isError: true,
     structuredContent: { status: "preview", preview: { summary: "mail to x" } },

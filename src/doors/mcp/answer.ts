@@ -7,10 +7,7 @@ export function answerOf(outcome: ToolOutcome, tool: string): CallToolResult {
   const asked = awaited(outcome);
   const structured = asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked);
   return {
-    content:
-      asked === undefined
-        ? outcome.content.map(blockOf)
-        : [{ type: "text", text: pendingText(tool, asked) }],
+    content: asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked) }],
     ...(structured !== undefined && { structuredContent: structured }),
     isError: outcome.status !== "ok",
     _meta: {
@@ -34,9 +31,7 @@ function awaited({ status, approvalId, expiresAt, refusal }: ToolOutcome): Await
   const details = isJsonObject(refusal?.details) ? refusal.details : {};
   const id = approvalId ?? details["approval_id"];
   const until = expiresAt === undefined ? details["expires_at"] : new Date(expiresAt).toISOString();
-  return typeof id === "string"
-    ? { id, expiresAt: typeof until === "string" ? until : undefined }
-    : undefined;
+  return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
 }
 
 function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: Awaited): JsonObject {

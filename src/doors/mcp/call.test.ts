@@ -31,9 +31,7 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     server: undefined,
   };
   const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/call", (request, context) =>
-    callTool(request, context, visit, parts),
-  );
+  server.setRequestHandler("tools/call", (request, context) => callTool(request, context, visit, parts));
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "c", version: "1" });
   await Promise.all([server.connect(ours), client.connect(theirs)]);

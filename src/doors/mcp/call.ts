@@ -1,9 +1,4 @@
-import type {
-  CallToolRequest,
-  CallToolResult,
-  ProgressToken,
-  ServerContext,
-} from "@modelcontextprotocol/server";
+import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
@@ -36,24 +31,17 @@ export async function callTool(
   const { runtime, windows, clock, approvalWaitMs } = parts;
   const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = keyOf(meta?.["postern/idempotency-key"]);
-  const listener =
-    meta?.progressToken === undefined
-      ? undefined
-      : new Heartbeat(context, meta.progressToken, clock);
+  const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
   const how = {
     patience: "wait",
     signal,
-    approvalWaitMs:
-      listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
+    approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(listener !== undefined && { onProgress: (content: string) => listener.tell(content) }),
   } as const;
   try {
     return await windows.use(context.sessionId ?? "", visit.caller, async (session) => {
-      const outcome = await session.invoke(
-        { ...targetOf(runtime, visit, name), arguments: given as JsonObject },
-        how,
-      ); // it was read from JSON
+      const outcome = await session.invoke({ ...targetOf(runtime, visit, name), arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
       return fitted(answerOf({ ...outcome, content }, name), context);
     });
@@ -64,8 +52,7 @@ export async function callTool(
 
 /** The caller's own key of this call (SPEC 9.2). */
 function keyOf(given: unknown): string | undefined {
-  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= 256))
-    return given;
+  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= 256)) return given;
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     '`_meta["postern/idempotency-key"]` must be a text of 1 to 256 characters.',

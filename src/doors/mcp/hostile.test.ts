@@ -110,9 +110,7 @@ it("no header, session or message makes a call somebody else's", async () => {
     bob,
   );
   expect(await answered.json()).toMatchObject({ result: { isError: false } });
-  expect(await runtime.calls.list()).toMatchObject([
-    { call: { authority: { principal: bob.principal, scopes: [] } } },
-  ]);
+  expect(await runtime.calls.list()).toMatchObject([{ call: { authority: { principal: bob.principal, scopes: [] } } }]);
 });
 
 it("a header that says another tool than the body is refused, and nothing runs", async () => {
@@ -184,18 +182,13 @@ it.each([{ name: 7 }, { name: "hello", arguments: [] }, { name: "hello", argumen
 it("arguments nested without end are refused, and the door goes on", async () => {
   const { door } = await open();
   const deep = `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`;
-  const body = JSON.stringify(call({ _meta: meta })).replace(
-    '"arguments":{}',
-    `"arguments":${deep}`,
-  );
+  const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', `"arguments":${deep}`);
   const answered = await door.handle(post(body, modernHeaders), ada);
   expect(await answered.json()).toMatchObject({
     result: { isError: true, structuredContent: { code: "arguments_invalid" } },
   });
   expect(
-    await (
-      await door.handle(post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)
-    ).json(),
+    await (await door.handle(post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)).json(),
   ).toMatchObject({ result: { isError: false } });
 });
 

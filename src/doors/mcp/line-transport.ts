@@ -85,8 +85,7 @@ export class LineTransport implements Transport {
     this.#parts = [];
     this.#bytes = 0;
     this.#skipping = false;
-    if (isTooLong)
-      this.#refuse(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`);
+    if (isTooLong) this.#refuse(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`);
     else if (line !== "") this.#take(line);
   }
 

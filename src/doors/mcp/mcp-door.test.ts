@@ -101,13 +101,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     const { url } = await open();
     const client = await connect(url, era);
     const { tools: listed, ...rest } = await client.listTools();
-    expect(listed.map(({ name }) => name)).toEqual([
-      "notes__list",
-      "notes__show",
-      "send",
-      "slow",
-      "zebra",
-    ]);
+    expect(listed.map(({ name }) => name)).toEqual(["notes__list", "notes__show", "send", "slow", "zebra"]);
     expect(listed[2]).toMatchObject({
       description: "Sends.",
       inputSchema: { type: "object", required: ["to"] },
@@ -132,9 +126,9 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     expect(await client.callTool({ name: "notes__show", arguments: {} })).toMatchObject({
       structuredContent: { a: 1 },
     });
-    expect(
-      (await client.callTool({ name: "notes__list", arguments: {} })).structuredContent,
-    ).toEqual(era === "2026-07-28" ? ["a", "b"] : undefined);
+    expect((await client.callTool({ name: "notes__list", arguments: {} })).structuredContent).toEqual(
+      era === "2026-07-28" ? ["a", "b"] : undefined,
+    );
   });
 
   it("a held call is answered in time with the approval, and the same call runs once after it", async () => {
@@ -205,8 +199,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
   it("a client's idempotency key is the call's key", async () => {
     const { url } = await open();
     const client = await connect(url, era);
-    const call = () =>
-      client.callTool({ name: "slow", arguments: {}, _meta: { "postern/idempotency-key": "k1" } });
+    const call = () => client.callTool({ name: "slow", arguments: {}, _meta: { "postern/idempotency-key": "k1" } });
     expect(await call()).not.toHaveProperty(["_meta", "postern/replayed"]);
     expect(await call()).toMatchObject({ _meta: { "postern/replayed": true } });
   });

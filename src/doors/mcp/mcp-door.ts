@@ -26,11 +26,7 @@ export interface McpDoorOptions {
 
 export interface McpDoor extends AsyncDisposable {
   /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. Limits on size, host and origin are the HTTP door's. */
-  handle(
-    request: Request,
-    caller: McpCaller,
-    path?: { readonly server?: string },
-  ): Promise<Response>;
+  handle(request: Request, caller: McpCaller, path?: { readonly server?: string }): Promise<Response>;
   /** Serves one client over pipes (default: this process's own) until it closes them. */
   serveStdio(caller: McpCaller, pipes?: Pipes): Promise<void>;
   close(): Promise<void>;
@@ -73,25 +69,17 @@ class Doorway implements McpDoor {
     this.#closing.push(runtime.tools.follow(changed), () => watching[Symbol.dispose]());
   }
 
-  async handle(
-    request: Request,
-    caller: McpCaller,
-    path: { readonly server?: string } = {},
-  ): Promise<Response> {
+  async handle(request: Request, caller: McpCaller, path: { readonly server?: string } = {}): Promise<Response> {
     const visit: Visit = { caller, server: path.server };
     this.#visits.set(request, visit);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
     const body = await bodyOf(request);
     if (body instanceof Response) return body;
-    if (await isLegacyRequest(request, body.json))
-      return this.#sessions.handle(request, body.json, visit);
+    if (await isLegacyRequest(request, body.json)) return this.#sessions.handle(request, body.json, visit);
     return this.#modern.fetch(request, { parsedBody: body.json });
   }
 
-  async serveStdio(
-    caller: McpCaller,
-    pipes: Pipes = { input: process.stdin, output: process.stdout },
-  ): Promise<void> {
+  async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
     const visit: Visit = { caller, server: undefined };
     const transport = new LineTransport(pipes);
     const serving = serveStdio(() => this.#pipedServer(visit), { transport });
@@ -106,11 +94,7 @@ class Doorway implements McpDoor {
   }
 
   async close(): Promise<void> {
-    await Promise.all([
-      this.#modern.close(),
-      this.#sessions.close(),
-      ...this.#closing.splice(0).map((end) => end()),
-    ]);
+    await Promise.all([this.#modern.close(), this.#sessions.close(), ...this.#closing.splice(0).map((end) => end())]);
     await this.#parts.windows.close();
   }
 
@@ -155,11 +139,7 @@ async function bodyOf(request: Request): Promise<{ readonly json: unknown } | Re
   try {
     const json: unknown = JSON.parse(await request.text());
     return Array.isArray(json)
-      ? rpcProblem(
-          400,
-          -32_600,
-          "Batches are not part of the protocol; send one message a request.",
-        )
+      ? rpcProblem(400, -32_600, "Batches are not part of the protocol; send one message a request.")
       : { json };
   } catch {
     return rpcProblem(400, -32_700, "The body is not JSON."); // what the client sent is all there is to say

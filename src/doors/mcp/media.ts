@@ -14,22 +14,12 @@ export function withBytes(
   return Promise.all(content.map((block) => opened(block, artifacts, principal)));
 }
 
-async function opened(
-  block: ContentBlock,
-  artifacts: ArtifactStore,
-  principal: Principal,
-): Promise<ContentBlock> {
-  if (
-    (block.type !== "image" && block.type !== "audio") ||
-    block.data !== undefined ||
-    block.artifact === undefined
-  )
+async function opened(block: ContentBlock, artifacts: ArtifactStore, principal: Principal): Promise<ContentBlock> {
+  if ((block.type !== "image" && block.type !== "audio") || block.data !== undefined || block.artifact === undefined)
     return block;
   try {
     const { bytes } = await artifacts.open(block.artifact, principal);
-    return bytes.length > inlineBytes
-      ? block
-      : { ...block, data: Buffer.from(bytes).toString("base64") };
+    return bytes.length > inlineBytes ? block : { ...block, data: Buffer.from(bytes).toString("base64") };
   } catch {
     return block; // it is gone by now, or was never this caller's: the link says which one it was
   }

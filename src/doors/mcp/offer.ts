@@ -16,13 +16,9 @@ export interface Target {
 export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
   const actions = runtime
     .offered(caller.principal)
-    .filter(
-      ({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server),
-    );
+    .filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server));
   return actions
-    .map((action) =>
-      describe(action, server === undefined ? openName(action) : localName(runtime, action)),
-    )
+    .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -38,9 +34,7 @@ export function targetOf(runtime: Runtime, { server }: Visit, name: string): Tar
     return action === undefined ? nowhere : { tool: action.tool, action: action.name };
   }
   const tool = publicName(server, name);
-  return runtime.tools.find(tool, "default")?.facts.server === server
-    ? { tool, action: "default" }
-    : nowhere;
+  return runtime.tools.find(tool, "default")?.facts.server === server ? { tool, action: "default" } : nowhere;
 }
 
 function openName({ tool, name }: Action): string {

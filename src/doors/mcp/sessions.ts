@@ -41,8 +41,7 @@ export class McpSessions {
       session.lastSeen = this.#clock.monotonic();
       return session.transport.handleRequest(request, { parsedBody: body });
     }
-    if (request.method !== "POST")
-      return new Response(null, { status: 405, headers: { allow: "POST" } });
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     if (!isInitializeRequest(body))
       return rpcProblem(
         400,

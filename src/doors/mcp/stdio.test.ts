@@ -56,9 +56,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over pipes", (era) 
 
 it("garbage, batches and wrong types are answered with errors, and the next line is served", async () => {
   const { client } = await open();
-  const say = async (
-    line: string,
-  ): Promise<{ id: unknown; error?: { code: number }; result?: unknown }> => {
+  const say = async (line: string): Promise<{ id: unknown; error?: { code: number }; result?: unknown }> => {
     client.output.write(`${line}\n`);
     const [chunk] = await once(client.input, "data");
     return JSON.parse(String(chunk)) as { id: unknown; error?: { code: number }; result?: unknown }; // what the door writes
@@ -77,25 +75,26 @@ it("garbage, batches and wrong types are answered with errors, and the next line
     capabilities: {},
     clientInfo: { name: "raw", version: "1" },
   };
-  expect(
-    await say(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hi })),
-  ).toMatchObject({ id: 1, result: { protocolVersion: "2025-11-25" } });
+  expect(await say(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hi }))).toMatchObject({
+    id: 1,
+    result: { protocolVersion: "2025-11-25" },
+  });
   client.output.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n\n');
+  expect(await say('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":7}}')).toMatchObject({
+    id: 2,
+    error: { code: -32_602 },
+  });
   expect(
-    await say('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":7}}'),
-  ).toMatchObject({ id: 2, error: { code: -32_602 } });
-  expect(
-    await say(
-      '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hello","arguments":[]}}',
-    ),
+    await say('{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hello","arguments":[]}}'),
   ).toMatchObject({ id: 3, error: { code: -32_602 } });
   expect(await say('{"jsonrpc":"2.0","id":4,"method":"resources/list"}')).toMatchObject({
     id: 4,
     error: { code: -32_601 },
   });
-  expect(
-    await say('{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"hello"}}'),
-  ).toMatchObject({ id: 5, result: { content: [{ text: "hello" }] } });
+  expect(await say('{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"hello"}}')).toMatchObject({
+    id: 5,
+    result: { content: [{ text: "hello" }] },
+  });
 });
 
 describe("a line", () => {

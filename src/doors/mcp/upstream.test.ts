@@ -17,9 +17,7 @@ const everything: ServerConfig = {
   args: ["node_modules/@modelcontextprotocol/server-everything/dist/index.js", "stdio"],
 };
 
-async function postern(
-  options: RuntimeOptions,
-): Promise<{ readonly runtime: Runtime; readonly url: string }> {
+async function postern(options: RuntimeOptions): Promise<{ readonly runtime: Runtime; readonly url: string }> {
   const runtime = await createRuntime({
     autonomy: "A2",
     store: "sqlite::memory:",
@@ -46,10 +44,7 @@ async function postern(
 }
 
 async function connect(url: string): Promise<Client> {
-  const client = new Client(
-    { name: "test", version: "1" },
-    { versionNegotiation: { mode: "auto" } },
-  );
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   cleanups.push(() => client.close());
   return client;
@@ -70,9 +65,7 @@ it("an upstream's tools are there twice: under their server's name, and at its o
   });
   const sum = { content: [{ text: "The sum of 2 and 3 is 5." }] };
   const all = await connect(url);
-  expect(await all.callTool({ name: "every__get-sum", arguments: { a: 2, b: 3 } })).toMatchObject(
-    sum,
-  );
+  expect(await all.callTool({ name: "every__get-sum", arguments: { a: 2, b: 3 } })).toMatchObject(sum);
   expect(await all.callTool({ name: "every__get-sum", arguments: { a: "2" } })).toMatchObject({
     structuredContent: { code: "arguments_invalid" },
   });
@@ -92,20 +85,16 @@ it("every kind of content comes through both sides as what it was", async () => 
   const client = await connect(`${url}/every`);
   const types = async (name: string, given: Record<string, unknown>): Promise<string[]> =>
     (await client.callTool({ name, arguments: given })).content.map(({ type }) => type);
-  expect(await types("get-resource-links", { count: 2 })).toEqual([
-    "text",
-    "resource_link",
-    "resource_link",
-  ]);
+  expect(await types("get-resource-links", { count: 2 })).toEqual(["text", "resource_link", "resource_link"]);
   expect(await types("get-resource-reference", { resourceType: "Text", resourceId: 1 })).toEqual([
     "text",
     "resource",
     "text",
   ]);
   expect(await types("get-tiny-image", {})).toEqual(["text", "image", "text"]);
-  expect(
-    await client.callTool({ name: "get-structured-content", arguments: { location: "Chicago" } }),
-  ).toMatchObject({ structuredContent: { temperature: 36 } });
+  expect(await client.callTool({ name: "get-structured-content", arguments: { location: "Chicago" } })).toMatchObject({
+    structuredContent: { temperature: 36 },
+  });
 });
 
 it("scope, gate and idempotency are asked before any byte goes to the server (case 250)", async () => {
@@ -165,9 +154,9 @@ it("the server is killed in the middle of a call: unknown, and its tools are una
     isError: true,
     structuredContent: { code: "outcome_unknown" },
   });
-  expect(await client.callTool({ name: "every__echo", arguments: { message: "x" } })).toMatchObject(
-    { structuredContent: { code: "tool_unavailable", retry: "later" } },
-  );
+  expect(await client.callTool({ name: "every__echo", arguments: { message: "x" } })).toMatchObject({
+    structuredContent: { code: "tool_unavailable", retry: "later" },
+  });
   const [record] = await runtime.calls.list({ state: "unknown" });
   expect(record).toMatchObject({ call: { tool: "every__trigger-long-running-operation" } });
   const noted = await runtime.audit.query({ type: "mcp." });

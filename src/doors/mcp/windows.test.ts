@@ -23,8 +23,7 @@ function scene(limits: Limits = directLimits) {
     },
   };
   const windows = new Windows(part as Runtime, clock); // nor of the runtime
-  const use = (client = "", caller = ada) =>
-    windows.use(client, caller, async ({ runId }) => runId);
+  const use = (client = "", caller = ada) => windows.use(client, caller, async ({ runId }) => runId);
   return { clock, windows, opened, closed, use };
 }
 
@@ -46,9 +45,7 @@ it("calls of one caller come out of one budget, those of another client or with 
 it("a client that stays for days gets a new window before its total time ends a call early", async () => {
   const { use, clock, closed } = scene();
   await use();
-  await clock.advance(
-    directLimits.totalTimeoutMs - directLimits.callTimeoutMs - directLimits.approvalWaitMs,
-  );
+  await clock.advance(directLimits.totalTimeoutMs - directLimits.callTimeoutMs - directLimits.approvalWaitMs);
   expect(await use()).toBe("run-1");
   await clock.advance(1);
   expect(await use()).toBe("run-2");

@@ -27,11 +27,7 @@ export class Windows {
   }
 
   /** @param client whose budget it is: an MCP session, or "" for all requests of a caller that has none */
-  async use<T>(
-    client: string,
-    caller: McpCaller,
-    call: (session: RuntimeSession) => Promise<T>,
-  ): Promise<T> {
+  async use<T>(client: string, caller: McpCaller, call: (session: RuntimeSession) => Promise<T>): Promise<T> {
     const window = this.#window(`${client}\n${callerKey(caller)}`, caller);
     window.users += 1;
     try {
@@ -58,8 +54,7 @@ export class Windows {
       ...(autonomy !== undefined && { autonomy }),
     });
     const { totalTimeoutMs, callTimeoutMs, approvalWaitMs } = session.limits;
-    const lastCallAt =
-      now + totalTimeoutMs - Math.min(totalTimeoutMs / 2, callTimeoutMs + approvalWaitMs);
+    const lastCallAt = now + totalTimeoutMs - Math.min(totalTimeoutMs / 2, callTimeoutMs + approvalWaitMs);
     const window: Window = { session, lastCallAt, users: 0, over: false };
     this.#open.set(key, window);
     return window;

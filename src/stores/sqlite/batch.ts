@@ -33,13 +33,11 @@ export class Batch {
     if (event !== undefined) this.events.push(event);
     if (call !== undefined) {
       const pending = before === undefined ? undefined : this.calls.get(call.key);
-      if (pending === undefined)
-        this.calls.set(call.key, { record: call, isNew: before === undefined });
+      if (pending === undefined) this.calls.set(call.key, { record: call, isNew: before === undefined });
       else pending.record = call;
     }
     if (approval !== undefined) this.approvals.set(approval.id, approval);
-    if (document !== undefined)
-      this.documents.set(documentName(document.kind, document.id), document);
+    if (document !== undefined) this.documents.set(documentName(document.kind, document.id), document);
   }
 
   committed(): Promise<Committed> {

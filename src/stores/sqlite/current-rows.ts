@@ -35,17 +35,14 @@ export class CurrentRows implements Rows {
   readonly now = (): number => this.#clock.now();
 
   call(key: string): CallRecord | undefined {
-    return (
-      this.#queued().calls.get(key)?.record ?? this.open.get(key) ?? this.#tables.callByKey(key)
-    );
+    return this.#queued().calls.get(key)?.record ?? this.open.get(key) ?? this.#tables.callByKey(key);
   }
 
   /** Also by the first arrival's id, when the call has another key. */
   callNamed(name: string): CallRecord | undefined {
     const found = this.call(name);
     if (found !== undefined) return found;
-    for (const { record } of this.#queued().calls.values())
-      if (record.call.id === name) return record;
+    for (const { record } of this.#queued().calls.values()) if (record.call.id === name) return record;
     const key = this.#tables.keyOfId(name);
     return key === undefined ? undefined : this.call(key);
   }
@@ -63,23 +60,18 @@ export class CurrentRows implements Rows {
     return this.document(kind, id)?.version ?? 0;
   }
 
-  document(
-    kind: string,
-    id: string,
-  ): { readonly version: number; readonly body: Json } | undefined {
+  document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
     return this.#queued().documents.get(documentName(kind, id)) ?? this.#tables.document(kind, id);
   }
 
   /** A write has won and is in the batch. */
   won({ before, call }: Won): void {
-    if (call?.match !== undefined || before?.match !== undefined)
-      this.#live.moved(before, call, this.now);
+    if (call?.match !== undefined || before?.match !== undefined) this.#live.moved(before, call, this.now);
   }
 
   written({ calls }: Batch): void {
     for (const [key, { record, isNew }] of calls) {
-      if (record.state === "attempted" && record.fence === this.incarnation)
-        this.open.set(key, record);
+      if (record.state === "attempted" && record.fence === this.incarnation) this.open.set(key, record);
       else if (!isNew) this.open.delete(key);
     }
   }

@@ -1,9 +1,9 @@
 /** A record as a row of schema 1, and back. Texts that many rows share are spelled once. */
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
-import type { CallRecord, CallState } from "../../calls/records.ts";
 import { sha256 } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
+import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
 
 /** Kept as their index. */
@@ -141,8 +141,22 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
 function outcomeText({ outcome }: CallRecord): string | null {
   if (outcome === undefined) return null;
   const [only] = outcome.content;
-  if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text) return JSON.stringify(outcome);
-  const { status, callId, text, structured, artifact, files, preview, refusal, approvalId, expiresAt, replayed, timedOut } = outcome;
+  if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text)
+    return JSON.stringify(outcome);
+  const {
+    status,
+    callId,
+    text,
+    structured,
+    artifact,
+    files,
+    preview,
+    refusal,
+    approvalId,
+    expiresAt,
+    replayed,
+    timedOut,
+  } = outcome;
   if (artifact ?? files ?? preview ?? refusal ?? approvalId ?? replayed ?? timedOut) {
     const { content: _, ...rest } = outcome;
     return JSON.stringify(rest);

@@ -40,9 +40,7 @@ async function write(
       [claimed, [claimOf(claimed), settleOf(claimed, "ok")]],
     ] as const) {
       for (const each of writes) {
-        const committed = await Promise.resolve(store.commit(each, "synced")).catch(
-          ({ code }) => code,
-        );
+        const committed = await Promise.resolve(store.commit(each, "synced")).catch(({ code }) => code);
         if (committed === "store_unwritable") refused.push(record);
         else if (committed.won) kept.set(record.key, each.write === "settle" ? "ok" : record.state);
       }
@@ -55,9 +53,7 @@ it("loses nothing acknowledged and leaves no trace of what was refused, wherever
   let fullRounds = 0;
   for (let room = 0; ; room += 1) {
     const opened = openDatabase(join(folder, `${room}.db`), () => {});
-    const pages = Number(
-      Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0],
-    );
+    const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
     await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
     const { kept, refused } = await write(store, 6);

@@ -101,11 +101,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-function writeOf(
-  step: Exclude<Step, { do: "advance" | "wait" }>,
-  store: Store,
-  clock: FakeClock,
-): Write {
+function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): Write {
   switch (step.do) {
     case "hold": {
       const call = callOf(store, clock);
@@ -121,11 +117,7 @@ function writeOf(
     }
     case "decide": {
       const approval = approvalOf(recordOf(callOf(store, clock), { approvalId: step.approvalId }));
-      return decideOf(
-        approval,
-        step.as,
-        step.ends ? outcomeOf(callOf(store, clock), "denied") : undefined,
-      );
+      return decideOf(approval, step.as, step.ends ? outcomeOf(callOf(store, clock), "denied") : undefined);
     }
     case "claim": {
       const call = callOf(store, clock);
@@ -148,12 +140,7 @@ function writeOf(
         key: settledKey,
         fence: step.stranger ? "stranger" : store.incarnation,
       });
-      return settleOf(
-        record,
-        step.state,
-        { retryable: step.retryable, endedAt: clock.now() },
-        step.by,
-      );
+      return settleOf(record, step.state, { retryable: step.retryable, endedAt: clock.now() }, step.by);
     }
     case "document":
       return {
@@ -181,10 +168,7 @@ async function play(steps: readonly Step[], store: Store, clock: FakeClock): Pro
     else if (step.do === "wait") await Promise.all(answers);
     else {
       const write = writeOf(step, store, clock);
-      if (
-        (write.write === "hold" || write.write === "claim") &&
-        write.record.key === write.record.call.id
-      )
+      if ((write.write === "hold" || write.write === "claim") && write.record.key === write.record.call.id)
         keysHere.push(write.record.key);
       answers.push(store.commit(write, step.durability));
       seen.push(await Promise.all(matches.map((match) => match && store.call({ match }))));
@@ -219,18 +203,14 @@ async function compare(
   const map = new MapStore({ clock: mapClock, spell: spellPlainly });
   let sqlite = open(sqliteClock);
   try {
-    expect(alike(await play(steps, sqlite, sqliteClock), sqlite)).toEqual(
-      alike(await play(steps, map, mapClock), map),
-    );
+    expect(alike(await play(steps, sqlite, sqliteClock), sqlite)).toEqual(alike(await play(steps, map, mapClock), map));
     const expected = alike(await everything(map), map);
     const { incarnation } = sqlite;
     expect(alike(await everything(sqlite), sqlite)).toEqual(expected);
     if (!reopens) return;
     await sqlite[Symbol.asyncDispose]();
     sqlite = open(sqliteClock);
-    const again = JSON.parse(
-      JSON.stringify(await everything(sqlite)).replaceAll(incarnation, "own"),
-    );
+    const again = JSON.parse(JSON.stringify(await everything(sqlite)).replaceAll(incarnation, "own"));
     expect(again).toEqual(expected);
   } finally {
     await sqlite[Symbol.asyncDispose]();
@@ -251,11 +231,7 @@ describe("any sequence of writes", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const location = join(folder, `${files++}.db`);
-        await compare(
-          steps,
-          (clock) => openSqliteStore({ location, clock, spell: spellPlainly }),
-          true,
-        );
+        await compare(steps, (clock) => openSqliteStore({ location, clock, spell: spellPlainly }), true);
       }),
       { numRuns: 25 },
     );

@@ -80,9 +80,7 @@ describe("openDatabase", () => {
     const foreign = new DatabaseSync(at("foreign.db"));
     foreign.exec("create table song (title text)");
     foreign.close();
-    expect(() => open(at("foreign.db"))).toThrow(
-      expect.objectContaining({ code: "store_foreign" }),
-    );
+    expect(() => open(at("foreign.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
     const again = new DatabaseSync(at("foreign.db"));
     expect(again.prepare("select name from sqlite_schema").all()).toEqual([{ name: "song" }]);
     expect(again.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "delete" });
@@ -111,8 +109,7 @@ describe("openDatabase", () => {
         }),
       );
     }
-    for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"])
-      expect(() => checkSqlite(version)).not.toThrow();
+    for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"]) expect(() => checkSqlite(version)).not.toThrow();
   });
 
   it("says where it could not open", () => {
@@ -127,8 +124,7 @@ describe("openDatabase", () => {
   it("makes missing folders, and keeps what it writes for its owner", async () => {
     await using store = open(at("deep/er/a.db"));
     await store.commit(note("secret"), "synced");
-    for (const file of ["deep/er/a.db", "deep/er/a.db-wal"])
-      expect(statSync(at(file)).mode & 0o077).toBe(0);
+    for (const file of ["deep/er/a.db", "deep/er/a.db-wal"]) expect(statSync(at(file)).mode & 0o077).toBe(0);
     expect(statSync(at("deep/er")).mode & 0o077).toBe(0);
   });
 

@@ -53,22 +53,15 @@ function openFile(path: string, log: (problem: string) => void): OpenDatabase {
   try {
     createPrivately(path);
     database = new DatabaseSync(path);
-    database.exec(
-      "pragma locking_mode=exclusive; pragma temp_store=memory; pragma synchronous=full",
-    );
+    database.exec("pragma locking_mode=exclusive; pragma temp_store=memory; pragma synchronous=full");
     checkOwner(database, path);
     const mode = database.prepare("pragma journal_mode=wal").get();
     if (mode?.["journal_mode"] !== "wal")
-      throw new RuntimeFault(
-        "store_unopenable",
-        `\`${path}\` is on a disk that cannot hold a write-ahead log.`,
-      );
+      throw new RuntimeFault("store_unopenable", `\`${path}\` is on a disk that cannot hold a write-ahead log.`);
     database.exec("pragma wal_autocheckpoint=500");
     migrate(database);
     // Writing once with full syncs makes the log exist and its name durable; `synchronous=normal` never would.
-    database.exec(
-      "insert into meta values ('opened', 1) on conflict (name) do update set value = value + 1",
-    );
+    database.exec("insert into meta values ('opened', 1) on conflict (name) do update set value = value + 1");
     syncFolder(dirname(path));
     const walFd = preallocate(`${path}-wal`, log);
     database.exec("pragma synchronous=normal");
@@ -106,9 +99,7 @@ function preallocate(path: string, log: (problem: string) => void): number {
     for (let at = fstatSync(fd).size; at < walBytes; )
       at += writeSync(fd, zeros, 0, Math.min(zeros.length, walBytes - at), at);
   } catch (error) {
-    log(
-      `No room for the write-ahead log beforehand (${messageOf(error)}); it grows as it is written.`,
-    );
+    log(`No room for the write-ahead log beforehand (${messageOf(error)}); it grows as it is written.`);
   }
   return fd;
 }
@@ -117,9 +108,7 @@ function faultOf(error: unknown, path: string): RuntimeFault {
   if (error instanceof RuntimeFault) return error;
   // The low byte is SQLite's primary result code.
   const code =
-    error instanceof Error && "errcode" in error && typeof error.errcode === "number"
-      ? error.errcode & 0xff
-      : 0;
+    error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : 0;
   if (code === 5 || code === 6) {
     return new RuntimeFault(
       "store_locked",
@@ -132,9 +121,5 @@ function faultOf(error: unknown, path: string): RuntimeFault {
       cause: error,
     });
   }
-  return new RuntimeFault(
-    "store_unopenable",
-    `\`${path}\` cannot be opened: ${messageOf(error)}.`,
-    { cause: error },
-  );
+  return new RuntimeFault("store_unopenable", `\`${path}\` cannot be opened: ${messageOf(error)}.`, { cause: error });
 }

@@ -31,9 +31,7 @@ export class Queries {
     const [held, suspended, unknown] = (["held", "suspended", "unknown"] as const).map(stateNumber);
     const live = `from call_waiting join call using (number)
       where state in (${suspended}, ${unknown}) or alive_until > ? or (state = ${held} and alive_until is null)`;
-    this.#database
-      .prepare(`delete from call_waiting where number not in (select number ${live})`)
-      .run(now);
+    this.#database.prepare(`delete from call_waiting where number not in (select number ${live})`).run(now);
     return {
       lastNumber: this.#number("select max(number) from call", 0),
       lastSeq: this.#number("select max(seq) from event", -1),
@@ -92,9 +90,7 @@ export class Queries {
     readonly after: number;
     readonly limit?: number;
   }): AsyncGenerator<Entry, void> {
-    const statement = this.#database.prepare(
-      "select seq, body from event where seq > ? order by seq limit ?",
-    );
+    const statement = this.#database.prepare("select seq, body from event where seq > ? order by seq limit ?");
     let last = after;
     for (let left = limit; left > 0; ) {
       const rows = statement.all(last, Math.min(left, entriesATurn));
@@ -107,9 +103,7 @@ export class Queries {
   }
 
   documents(kind: string, prefix: string): readonly string[] {
-    const statement = this.#database.prepare(
-      "select id from document where kind = ? and id >= ? order by id",
-    );
+    const statement = this.#database.prepare("select id from document where kind = ? and id >= ? order by id");
     const ids: string[] = [];
     for (const { id } of statement.iterate(kind, prefix)) {
       if (!String(id).startsWith(prefix)) break; // as bytes, ids of one prefix stand together

@@ -70,8 +70,7 @@ describe("SqliteStore over restarts", () => {
     const name = `watermark-${isHeld}.db`;
     let store = openAt(name, { clock });
     const early = recordOf(callOf(store, clock), { match: "early", approvalId: "apr_1" });
-    if (isHeld)
-      await store.commit(holdOf({ ...early, state: "held" }, approvalOf(early)), "committed");
+    if (isHeld) await store.commit(holdOf({ ...early, state: "held" }, approvalOf(early)), "committed");
     else await store.commit(claimOf(early), "committed");
     for (let i = 0; i < 25_000; i += 1) {
       const record = recordOf(callOf(store, clock), { fence: store.incarnation });
@@ -101,10 +100,7 @@ describe("SqliteStore over restarts", () => {
     };
     await hold("endless", undefined);
     await hold("short", clock.now() + 1_000);
-    await store.commit(
-      decideOf(await hold("withdrawn", clock.now() + hourMs), "withdrawn"),
-      "committed",
-    );
+    await store.commit(decideOf(await hold("withdrawn", clock.now() + hourMs), "withdrawn"), "committed");
     const done = recordOf(callOf(store, clock), {
       match: "done",
       aliveUntil: clock.now() + hourMs,
@@ -120,9 +116,7 @@ describe("SqliteStore over restarts", () => {
     await store.commit(settleOf(script, "suspended"), "committed");
     await clock.advance(1_000);
     const found = (): (string | undefined)[] =>
-      ["endless", "short", "withdrawn", "done", "script"].map(
-        (match) => store.call({ match })?.state,
-      );
+      ["endless", "short", "withdrawn", "done", "script"].map((match) => store.call({ match })?.state);
     const expected = ["held", undefined, undefined, "ok", "suspended"];
     expect(found()).toEqual(expected);
     await store[Symbol.asyncDispose]();

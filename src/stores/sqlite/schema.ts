@@ -17,13 +17,9 @@ export function checkOwner(database: DatabaseSync, location: string): void {
   const id = numberIn(database, "pragma application_id");
   const tables = numberIn(database, "select count(*) from sqlite_schema");
   if (id !== applicationId && (id !== 0 || tables > 0)) {
-    throw new RuntimeFault(
-      "store_foreign",
-      `\`${location}\` is a database of something else; name another file.`,
-    );
+    throw new RuntimeFault("store_foreign", `\`${location}\` is a database of something else; name another file.`);
   }
-  const version =
-    tables === 0 ? 0 : numberIn(database, "select value from meta where name = 'schema'");
+  const version = tables === 0 ? 0 : numberIn(database, "select value from meta where name = 'schema'");
   if (version > migrations.length) {
     const known = `version ${version}; this Postern knows ${migrations.length}`;
     throw new RuntimeFault(
@@ -40,9 +36,7 @@ export function migrate(database: DatabaseSync): void {
   const steps = migrations.slice(version).join("");
   const stamp = `insert or replace into meta values ('schema', ${migrations.length})`;
   try {
-    database.exec(
-      `begin immediate; pragma application_id = ${applicationId}; ${steps} ${stamp}; commit`,
-    );
+    database.exec(`begin immediate; pragma application_id = ${applicationId}; ${steps} ${stamp}; commit`);
   } catch (error) {
     if (database.isTransaction) database.exec("rollback");
     throw error;

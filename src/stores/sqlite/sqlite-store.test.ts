@@ -9,9 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-storeContract("SqliteStore in memory", (options) =>
-  openSqliteStore({ ...options, location: ":memory:" }),
-);
+storeContract("SqliteStore in memory", (options) => openSqliteStore({ ...options, location: ":memory:" }));
 storeContract("SqliteStore in a file", (options) =>
   openSqliteStore({ ...options, location: join(folder, `${files++}.db`) }),
 );

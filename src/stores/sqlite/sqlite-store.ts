@@ -5,16 +5,7 @@ import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { rule } from "../rules.ts";
-import type {
-  ApprovalFilter,
-  CallFilter,
-  Committed,
-  Documents,
-  Durability,
-  Entry,
-  Spell,
-  Store,
-} from "../store.ts";
+import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Spell, Store } from "../store.ts";
 import type { Batch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
 import { type OpenDatabase, openDatabase } from "./open.ts";
@@ -33,9 +24,7 @@ export interface SqliteStoreOptions {
  * @param options `location`: a file, or `:memory:` for one that ends with the store
  * @throws RuntimeFault as `openDatabase`
  */
-export function openSqliteStore(
-  options: SqliteStoreOptions & { readonly location: string },
-): SqliteStore {
+export function openSqliteStore(options: SqliteStoreOptions & { readonly location: string }): SqliteStore {
   return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
 }
 

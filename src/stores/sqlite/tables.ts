@@ -44,9 +44,7 @@ export class Tables {
     this.#keys = isKept ? new TableKeys(database) : new MapKeys();
     this.#waiting = new Waiting(database, isKept);
     this.#approval = database.prepare("select body from approval where id = ?");
-    this.#document = database.prepare(
-      "select version, body from document where kind = ? and id = ?",
-    );
+    this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
 
   /** One transaction: all of it, or it throws and nothing of it is there. */
@@ -54,10 +52,8 @@ export class Tables {
     this.#begin.get();
     try {
       this.#writeCalls(batch);
-      if (batch.approvals.size > 0)
-        for (const approval of batch.approvals.values()) this.#writeApproval(approval);
-      if (batch.documents.size > 0)
-        for (const document of batch.documents.values()) this.#writeDocument(document);
+      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.#writeApproval(approval);
+      if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
       if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
       const events: SQLInputValue[] = [];
       for (const { seq, body } of entries) events.push(seq, body);
@@ -94,10 +90,7 @@ export class Tables {
     return row === undefined ? undefined : JSON.parse(String(row["body"]));
   }
 
-  document(
-    kind: string,
-    id: string,
-  ): { readonly version: number; readonly body: Json } | undefined {
+  document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
     const row = this.#document.get(kind, id);
     return row && { version: Number(row["version"]), body: JSON.parse(String(row["body"])) };
   }
@@ -125,12 +118,7 @@ export class Tables {
   }
 
   #writeApproval(approval: ApprovalRecord): void {
-    this.#putApproval.get(
-      approval.id,
-      approval.state,
-      approval.principal.tenant,
-      JSON.stringify(approval),
-    );
+    this.#putApproval.get(approval.id, approval.state, approval.principal.tenant, JSON.stringify(approval));
   }
 
   #writeDocument({ kind, id, version, body }: NewDocument): void {

@@ -115,9 +115,7 @@ describe("SqliteStore under trouble", () => {
     const batches: number[] = [];
     using _ = store.follow((entries) => batches.push(entries.length));
     await Promise.all(
-      Array.from({ length: 200 }, (_, i) =>
-        store.commit(note("n"), i % 2 === 0 ? "synced" : "committed"),
-      ),
+      Array.from({ length: 200 }, (_, i) => store.commit(note("n"), i % 2 === 0 ? "synced" : "committed")),
     );
     expect(batches).toEqual([200]);
   });
@@ -160,20 +158,13 @@ describe("SqliteStore under trouble", () => {
       return spellPlainly(event);
     };
     await using store = openAt("losers.db", { clock, spell });
-    const claims = [1, 2].map(() =>
-      store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
-    );
-    expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual([
-      "rejected",
-      "rejected",
-    ]);
+    const claims = [1, 2].map(() => store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"));
+    expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     speechless = false;
-    expect(
-      await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
-    ).toEqual({ won: true });
-    expect(
-      await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced"),
-    ).toMatchObject({ won: false });
+    expect(await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced")).toEqual({ won: true });
+    expect(await store.commit(claimOf(recordOf(callOf(store, clock), { key: "k" })), "synced")).toMatchObject({
+      won: false,
+    });
   });
 
   it("stops for good when the disk did not keep what was written", async () => {

@@ -20,8 +20,7 @@ export class Waiting {
 
   note({ state, aliveUntil, call }: CallRecord): void {
     if (!this.#isKept) return;
-    const waits =
-      aliveUntil !== undefined || state === "held" || state === "suspended" || state === "unknown";
+    const waits = aliveUntil !== undefined || state === "held" || state === "suspended" || state === "unknown";
     if (waits === this.#numbers.has(call.number)) return;
     this.#changed.push(call.number);
     if (waits) {

@@ -49,10 +49,7 @@ export class Writer {
   /** Why nothing can be taken now. */
   get refusal(): Error | undefined {
     if (this.broken !== undefined || this.#waiting < mostWaiting) return this.broken;
-    return new RuntimeFault(
-      "overloaded",
-      `${mostWaiting} writes are waiting for the disk; try again later.`,
-    );
+    return new RuntimeFault("overloaded", `${mostWaiting} writes are waiting for the disk; try again later.`);
   }
 
   /** After a write was added to `open`. */
@@ -67,8 +64,7 @@ export class Writer {
   after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
     if (durability === "queued") return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
-    if (durability === "committed" || (!this.#dirty && !this.#syncing))
-      return Promise.resolve(answer);
+    if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
     const ticket = new Batch(); // nothing to write; it waits for the sync of what was
     this.#toSync.push(ticket);
     this.#dirty = true;
@@ -110,9 +106,7 @@ export class Writer {
   #wait(durability: "committed" | "synced"): Promise<Committed> {
     const batch = this.open;
     if (durability === "committed" || !this.#syncing) this.#hurry();
-    return durability === "synced" && this.#options.walFd !== undefined
-      ? batch.synced()
-      : batch.committed();
+    return durability === "synced" && this.#options.walFd !== undefined ? batch.synced() : batch.committed();
   }
 
   #armTurnEnd(): void {
@@ -143,18 +137,13 @@ export class Writer {
       this.#options.write(batch);
       return undefined;
     } catch (error) {
-      return new RuntimeFault(
-        "store_unwritable",
-        `The store could not write: ${messageOf(error)}.`,
-        { cause: error },
-      );
+      return new RuntimeFault("store_unwritable", `The store could not write: ${messageOf(error)}.`, { cause: error });
     }
   }
 
   #undo(batch: Batch, failure: Error): void {
     this.#waiting -= batch.writes;
-    if (!batch.reject(failure))
-      this.#options.log(`${batch.writes} queued writes are lost. ${failure.message}`);
+    if (!batch.reject(failure)) this.#options.log(`${batch.writes} queued writes are lost. ${failure.message}`);
     try {
       this.#options.undone(batch);
     } catch (error) {

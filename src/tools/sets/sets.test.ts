@@ -11,9 +11,7 @@ import { prefixed } from "./prefixed.ts";
 
 const box = (...names: readonly string[]): Toolbox =>
   new Toolbox(
-    names.map((name) =>
-      defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }),
-    ),
+    names.map((name) => defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name })),
   );
 const names = (set: { tools(): readonly { readonly name: string }[] }): readonly string[] =>
   set.tools().map(({ name }) => name);
@@ -29,9 +27,7 @@ it("a filter is asked each time, so that what it hides can come back", () => {
 it("two servers that offer one tool name are both reachable under distinct names (case 251)", () => {
   const set = combined(prefixed(box("read"), "one"), prefixed(box("read"), "two"));
   expect(names(set)).toEqual(["one__read", "two__read"]);
-  expect(() => combined(box("read"), box("read")).tools()).toThrow(
-    /Two combined toolsets offer `read`/,
-  );
+  expect(() => combined(box("read"), box("read")).tools()).toThrow(/Two combined toolsets offer `read`/);
 });
 
 it("a prefixed tool keeps its members and the `this` of its body", async () => {

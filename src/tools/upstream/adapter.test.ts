@@ -52,11 +52,7 @@ it("the bytes of an artifact go to the server as base64, at any depth (D13)", as
     context(),
     "default",
   );
-  expect(call).toHaveBeenCalledWith(
-    "hello",
-    { files: [{ data: "aGk=" }], plain: null },
-    expect.anything(),
-  );
+  expect(call).toHaveBeenCalledWith("hello", { files: [{ data: "aGk=" }], plain: null }, expect.anything());
 });
 
 it("the server's progress is the call's progress", async () => {

@@ -7,11 +7,7 @@ import { termsOf } from "./terms.ts";
 import type { UpstreamAnswer, UpstreamCall, UpstreamTool } from "./upstream.ts";
 
 /** Calls a tool of the server by the server's own name for it. */
-export type CallUpstream = (
-  tool: string,
-  given: JsonObject,
-  call: UpstreamCall,
-) => Promise<UpstreamAnswer>;
+export type CallUpstream = (tool: string, given: JsonObject, call: UpstreamCall) => Promise<UpstreamAnswer>;
 
 const ownNames = new WeakMap<object, string>();
 
@@ -21,12 +17,7 @@ export function ownNameOf(tool: AnyTool): string | undefined {
 }
 
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
-export function adapt(
-  name: string,
-  tool: UpstreamTool,
-  config: ServerConfig,
-  call: CallUpstream,
-): LocalTool {
+export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, call: CallUpstream): LocalTool {
   const { risk, effects, idempotent, scopes, timeoutMs } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,

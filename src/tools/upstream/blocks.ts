@@ -10,9 +10,7 @@ function blockOf(block: unknown): ContentBlock {
   if (!isJsonObject(block)) return { type: "text", text: JSON.stringify(block) ?? "" };
   switch (block["type"]) {
     case "text":
-      return typeof block["text"] === "string"
-        ? { type: "text", text: block["text"] }
-        : unread(block);
+      return typeof block["text"] === "string" ? { type: "text", text: block["text"] } : unread(block);
     case "image":
       return mediaOf(block, "image", "image/png");
     case "audio":

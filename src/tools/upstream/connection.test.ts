@@ -63,8 +63,7 @@ function scene(tools: UpstreamTool[] = [tool("read")], url?: string) {
         shelf.set(local.name, local);
       },
       unregister: (name) => void shelf.delete(name),
-      setServer: (_name, status, problem) =>
-        void told.push(problem === undefined ? status : `${status}: ${problem}`),
+      setServer: (_name, status, problem) => void told.push(problem === undefined ? status : `${status}: ${problem}`),
     },
   });
   return { clock, server, shelf, told, notes, connection };

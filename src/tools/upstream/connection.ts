@@ -3,13 +3,7 @@ import { messageOf } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerShelf, type ToolShelf } from "./server-shelf.ts";
-import {
-  notSent,
-  type Upstream,
-  type UpstreamAnswer,
-  type UpstreamCall,
-  type UpstreamEvents,
-} from "./upstream.ts";
+import { notSent, type Upstream, type UpstreamAnswer, type UpstreamCall, type UpstreamEvents } from "./upstream.ts";
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
@@ -61,9 +55,7 @@ export class Connection {
     this.name = name;
     this.#parts = parts;
     this.#isRemote = config.url !== undefined;
-    this.#shelf = new ServerShelf(name, config, parts.shelf, (tool, given, call) =>
-      this.#call(tool, given, call),
-    );
+    this.#shelf = new ServerShelf(name, config, parts.shelf, (tool, given, call) => this.#call(tool, given, call));
   }
 
   get status(): ServerStatus {
@@ -159,8 +151,7 @@ export class Connection {
     this.#problem = why;
     shelf.setServer(this.name, "down", why);
     if (wasUp && clock.monotonic() - this.#since >= steadyMs) this.#failures = 0;
-    const delayMs =
-      Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures) * (0.75 + random() / 2);
+    const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures) * (0.75 + random() / 2);
     this.#failures += 1;
     if (wasUp || this.#failures === 1)
       void this.#note("mcp.disconnected", `Server \`${this.name}\` is not connected: ${why}`, {

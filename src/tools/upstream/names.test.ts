@@ -3,10 +3,7 @@ import { expect, it } from "vitest";
 import { checkServerName, publicName } from "./names.ts";
 
 it("two servers that offer one tool name have two names here (case 251)", () => {
-  expect([publicName("files", "read"), publicName("web", "read")]).toEqual([
-    "files__read",
-    "web__read",
-  ]);
+  expect([publicName("files", "read"), publicName("web", "read")]).toEqual(["files__read", "web__read"]);
 });
 
 it("a long or strange name is cut to 64 plain characters and ends in a digest", () => {
@@ -16,10 +13,7 @@ it("a long or strange name is cut to 64 plain characters and ends in a digest", 
 
 it("no two tools of any servers share a name, and every name is one the providers take", () => {
   const server = fc.stringMatching(/^[a-z](_?[a-z0-9-]){0,8}$/);
-  const tool = fc.oneof(
-    fc.string({ maxLength: 80, unit: "binary" }),
-    fc.stringMatching(/^[a-z_.]{1,70}$/),
-  );
+  const tool = fc.oneof(fc.string({ maxLength: 80, unit: "binary" }), fc.stringMatching(/^[a-z_.]{1,70}$/));
   void fc.assert(
     fc.property(server, tool, server, tool, (one, first, other, second) => {
       fc.pre(one !== other || first !== second);
@@ -30,12 +24,9 @@ it("no two tools of any servers share a name, and every name is one the provider
   );
 });
 
-it.each(["a__b", "a_", "_a", "", "ä", "a.b", "x".repeat(33), "-a"])(
-  "refuses the server name %j",
-  (name) => {
-    expect(() => checkServerName(name)).toThrow("cannot name a server");
-  },
-);
+it.each(["a__b", "a_", "_a", "", "ä", "a.b", "x".repeat(33), "-a"])("refuses the server name %j", (name) => {
+  expect(() => checkServerName(name)).toThrow("cannot name a server");
+});
 
 it.each(["a", "a_b-c", "github", "A1"])("takes the server name %j", (name) => {
   expect(() => checkServerName(name)).not.toThrow();

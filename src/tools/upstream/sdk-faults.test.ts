@@ -51,18 +51,11 @@ it.each([
 });
 
 it("a server is gone when it cannot be reached or forgot the session, not when it is slow or says no", () => {
-  expect([fetchFailed("ECONNREFUSED"), fetchFailed("ECONNRESET"), http(404)].map(isGone)).toEqual([
-    true,
-    true,
-    true,
-  ]);
+  expect([fetchFailed("ECONNREFUSED"), fetchFailed("ECONNRESET"), http(404)].map(isGone)).toEqual([true, true, true]);
   expect(
-    [
-      http(500),
-      http(403),
-      new ProtocolError(-32_603, "boom"),
-      new SdkError(SdkErrorCode.RequestTimeout, "slow"),
-    ].map(isGone),
+    [http(500), http(403), new ProtocolError(-32_603, "boom"), new SdkError(SdkErrorCode.RequestTimeout, "slow")].map(
+      isGone,
+    ),
   ).toEqual([false, false, false, false]);
 });
 

@@ -34,10 +34,7 @@ export function callFault(tool: string, error: unknown, sent: boolean): Error {
   if (typeof code === "number" && !(error instanceof DOMException))
     return new Error(`Tool execution failed: ${said}`, { cause: error }); // a JSON-RPC error: the server's own no
   if (code === "UNSUPPORTED_RESULT_TYPE")
-    return new Error(
-      `Tool \`${tool}\` asks for input while it runs, which is switched off: ${said}`,
-      { cause: error },
-    );
+    return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${said}`, { cause: error });
   const status = statusOf(error);
   if (status === 404 || status === 429)
     return notSent(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);
@@ -45,10 +42,7 @@ export function callFault(tool: string, error: unknown, sent: boolean): Error {
     return new Error(`Tool \`${tool}\`: its server refused the call (HTTP ${status}).`, {
       cause: error,
     });
-  return lost(
-    `Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${said}`,
-    error,
-  );
+  return lost(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${said}`, error);
 }
 
 /** Whether this error means that the server, or the session with it, is gone: the connection is made anew. */
@@ -64,8 +58,7 @@ export function isGone(error: unknown): boolean {
 /** The message, and what lies beneath it: `fetch failed` alone tells nobody anything. */
 export function reasonOf(error: unknown): string {
   let root = error;
-  for (let depth = 0; depth < 5 && fieldOf(root, "cause") !== undefined; depth += 1)
-    root = fieldOf(root, "cause");
+  for (let depth = 0; depth < 5 && fieldOf(root, "cause") !== undefined; depth += 1) root = fieldOf(root, "cause");
   const said = messageOf(error);
   const beneath = root === error ? "" : messageOf(root);
   return beneath === "" || said.includes(beneath) ? said : `${said} (${beneath})`;

@@ -105,10 +105,7 @@ export class SdkUpstream implements Upstream {
     }
     client.onclose = () => this.#gone(`the connection closed${this.#said()}`);
     const discover = client.getDiscoverResult();
-    this.#verdict.keep(
-      discover === undefined ? { kind: "legacy" } : { kind: "modern", discover },
-      this.#clock,
-    );
+    this.#verdict.keep(discover === undefined ? { kind: "legacy" } : { kind: "modern", discover }, this.#clock);
     const { name = "", version = "" } = client.getServerVersion() ?? {};
     return { name, version, revision: client.getNegotiatedProtocolVersion() ?? "" };
   }
@@ -124,10 +121,7 @@ export class SdkUpstream implements Upstream {
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer> {
     const client = this.#connected(name);
     if (call.signal.aborted)
-      throw notSent(
-        `Tool \`${name}\`: the call was over before anything was sent.`,
-        call.signal.reason,
-      );
+      throw notSent(`Tool \`${name}\`: the call was over before anything was sent.`, call.signal.reason);
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
     const exchange = new Exchange(
       this.#clock,
@@ -142,23 +136,13 @@ export class SdkUpstream implements Upstream {
       arguments: given,
       _meta: { "postern/idempotency-key": call.idempotencyKey },
     };
-    const onprogress = (at: {
-      progress: number;
-      total?: number | undefined;
-      message?: string | undefined;
-    }): void =>
-      call.onProgress(
-        at.message ?? `${at.progress}${at.total === undefined ? "" : ` of ${at.total}`}`,
-      );
+    const onprogress = (at: { progress: number; total?: number | undefined; message?: string | undefined }): void =>
+      call.onProgress(at.message ?? `${at.progress}${at.total === undefined ? "" : ` of ${at.total}`}`);
     try {
       const answer = within(exchange, () =>
         client.callTool(params, { signal: call.signal, timeout: neverMs, onprogress }),
       );
-      const {
-        content = [],
-        structuredContent,
-        isError = false,
-      } = await Promise.race([answer, broken]);
+      const { content = [], structuredContent, isError = false } = await Promise.race([answer, broken]);
       return {
         content,
         isError,
@@ -189,11 +173,9 @@ export class SdkUpstream implements Upstream {
   async close(): Promise<void> {
     this.#over = true;
     this.#connecting.abort(new Error("The connection is closed."));
-    if (this.#underWay.size > 0)
-      await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
+    if (this.#underWay.size > 0) await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
     for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");
-    if (this.#endSession !== undefined)
-      await this.#atMost(endSessionMs, this.#endSession().catch(ignored));
+    if (this.#endSession !== undefined) await this.#atMost(endSessionMs, this.#endSession().catch(ignored));
     await this.#client?.close().catch(ignored);
     await this.#stdio?.close().catch(ignored); // a connect that failed half-way leaves the child to us
   }
@@ -232,8 +214,7 @@ export class SdkUpstream implements Upstream {
   }
 
   #connected(what: string): Client {
-    if (this.#client === undefined || this.#over)
-      throw notSent(`Tool \`${what}\`: its server is not connected.`);
+    if (this.#client === undefined || this.#over) throw notSent(`Tool \`${what}\`: its server is not connected.`);
     return this.#client;
   }
 

@@ -15,14 +15,10 @@ function server() {
       args: z.array(z.string()).optional(),
       env: texts
         .optional()
-        .describe(
-          "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`.",
-        ),
+        .describe("What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`."),
       cwd: z.string().min(1).optional(),
       url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
-      headers: texts
-        .optional()
-        .describe("Sent with every request. Values may be `secret://connector/key`."),
+      headers: texts.optional().describe("Sent with every request. Values may be `secret://connector/key`."),
       enabled: z.boolean().optional().describe("False: the server is not connected."),
       trust: z
         .enum(["none", "annotations"])
@@ -32,15 +28,9 @@ function server() {
         .optional()
         .describe("For all of its tools that have none of their own; `high` when nothing is said."),
       call_timeout_ms: timeoutMs().optional(),
-      tools: z
-        .record(z.string().min(1), tool())
-        .optional()
-        .describe("Settings by the server's own tool names."),
+      tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
     })
-    .refine(
-      ({ command, url }) => (command === undefined) !== (url === undefined),
-      "Give either `command` or `url`.",
-    )
+    .refine(({ command, url }) => (command === undefined) !== (url === undefined), "Give either `command` or `url`.")
     .refine(
       ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
       "`args`, `env` and `cwd` go with `command`, not with `url`.",
@@ -59,10 +49,7 @@ function tool() {
       .enum(["read", "write", "destructive"])
       .optional()
       .describe("What it does to the world; `write` when nothing is said."),
-    idempotent: z
-      .boolean()
-      .optional()
-      .describe("True: running it twice does no more than running it once."),
+    idempotent: z.boolean().optional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).optional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().optional(),
   });
@@ -70,9 +57,7 @@ function tool() {
 
 /** `low` is an alias of `safe` (C3). */
 function risk() {
-  return z
-    .enum(["safe", "low", "medium", "high", "critical"])
-    .overwrite((level) => (level === "low" ? "safe" : level));
+  return z.enum(["safe", "low", "medium", "high", "critical"]).overwrite((level) => (level === "low" ? "safe" : level));
 }
 
 function timeoutMs() {

@@ -23,11 +23,7 @@ it("references to secrets are resolved in arguments, environment, address and he
     env: { TOKEN: "<gh.token/one>" },
   });
   expect(
-    await addressOf(
-      "s",
-      { url: "https://example.com/mcp", headers: { Authorization: "secret://gh/header" } },
-      resolve,
-    ),
+    await addressOf("s", { url: "https://example.com/mcp", headers: { Authorization: "secret://gh/header" } }, resolve),
   ).toMatchObject({
     kind: "http",
     headers: { Authorization: "<gh.header>" },

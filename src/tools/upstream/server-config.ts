@@ -51,11 +51,7 @@ export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 const reference = /^secret:\/\/([^/\s]+)\/([^\s]+)$/;
 
 /** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
-export async function addressOf(
-  name: string,
-  config: ServerConfig,
-  resolve: ResolveSecret,
-): Promise<ServerAddress> {
+export async function addressOf(name: string, config: ServerConfig, resolve: ResolveSecret): Promise<ServerAddress> {
   if (config.command !== undefined) {
     const args = await Promise.all((config.args ?? []).map((value) => revealed(value, resolve)));
     const env = await revealedAll(config.env, resolve);
@@ -74,10 +70,7 @@ export async function addressOf(
     );
   const url = await revealed(config.url, resolve);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new RuntimeFault(
-      "server_invalid",
-      `Server \`${name}\`: \`url\` is not an http or https address.`,
-    );
+    throw new RuntimeFault("server_invalid", `Server \`${name}\`: \`url\` is not an http or https address.`);
   }
   return { kind: "http", url: new URL(url), headers: await revealedAll(config.headers, resolve) };
 }
@@ -92,8 +85,6 @@ async function revealedAll(
   resolve: ResolveSecret,
 ): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(
-    await Promise.all(
-      Object.entries(values).map(async ([name, value]) => [name, await revealed(value, resolve)]),
-    ),
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await revealed(value, resolve)])),
   );
 }

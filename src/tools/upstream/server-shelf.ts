@@ -60,9 +60,7 @@ export class ServerShelf {
 
   sync(tools: readonly UpstreamTool[]): ToolsDiff {
     const wanted = new Map(
-      tools
-        .filter((tool) => this.#isOn(tool.name))
-        .map((tool) => [publicName(this.#server, tool.name), tool]),
+      tools.filter((tool) => this.#isOn(tool.name)).map((tool) => [publicName(this.#server, tool.name), tool]),
     );
     const diff: Changes = { added: [], changed: [], removed: [], refused: [] };
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);

@@ -49,8 +49,7 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
     servers,
     tools,
     notes,
-    noted: (type, server = "one") =>
-      new Promise((resolve) => void waiting.set(`${server}: ${type}`, resolve)),
+    noted: (type, server = "one") => new Promise((resolve) => void waiting.set(`${server}: ${type}`, resolve)),
   };
 }
 
@@ -77,9 +76,7 @@ function processIdOf(servers: Servers): number {
 it("a real server's tools are called by their names here, and their blocks come back as ours", async () => {
   const { tools } = await connect({ one: overPipes });
   const first = async (name: string, given: object) =>
-    ((await run(tools, `one__${name}`, given)) as { content: { type: string }[] }).content.map(
-      ({ type }) => type,
-    ); // what the adapter answers
+    ((await run(tools, `one__${name}`, given)) as { content: { type: string }[] }).content.map(({ type }) => type); // what the adapter answers
   expect(await run(tools, "one__get-sum", { a: 2, b: 3 })).toEqual({
     content: [{ type: "text", text: "The sum of 2 and 3 is 5." }],
     isError: false,
@@ -91,9 +88,7 @@ it("a real server's tools are called by their names here, and their blocks come 
     "resource",
     "text",
   ]);
-  expect(
-    await first("get-annotated-message", { messageType: "error", includeImage: true }),
-  ).toEqual(["text", "image"]);
+  expect(await first("get-annotated-message", { messageType: "error", includeImage: true })).toEqual(["text", "image"]);
   expect(await run(tools, "one__get-structured-content", { location: "Chicago" })).toMatchObject({
     structured: { temperature: 36 },
   });
@@ -102,9 +97,7 @@ it("a real server's tools are called by their names here, and their blocks come 
 it("a server's progress arrives while the tool runs", async () => {
   const { tools } = await connect({ one: overPipes });
   const told: string[] = [];
-  await run(tools, "one__trigger-long-running-operation", { duration: 0.2, steps: 2 }, (content) =>
-    told.push(content),
-  );
+  await run(tools, "one__trigger-long-running-operation", { duration: 0.2, steps: 2 }, (content) => told.push(content));
   expect(told).toContain("1 of 2");
 });
 
@@ -120,11 +113,8 @@ it("the child sees what its configuration lists, secrets resolved, and nothing e
 it("the child is killed in the middle of a call: the outcome is unknown, and the server comes back (case 158, case 249)", async () => {
   const scene = await connect({ one: overPipes });
   const started = Promise.withResolvers<void>();
-  const call = run(
-    scene.tools,
-    "one__trigger-long-running-operation",
-    { duration: 30, steps: 300 },
-    () => started.resolve(),
+  const call = run(scene.tools, "one__trigger-long-running-operation", { duration: 30, steps: 300 }, () =>
+    started.resolve(),
   );
   const failure = expect(call).rejects.toMatchObject({ unknown: true });
   await started.promise;
@@ -198,12 +188,12 @@ it("a call that was cancelled before it was sent reaches no server, and one that
     idempotencyKey: "k",
     progress: () => cancel.abort(new Error("enough")),
   } as unknown as ToolContext; // the adapter uses no more of it
-  await expect(
-    tool?.execute?.({ duration: 30, steps: 300 }, context, "default"),
-  ).rejects.toMatchObject({ unknown: true });
-  await expect(
-    tool?.execute?.({ duration: 30, steps: 300 }, context, "default"),
-  ).rejects.toMatchObject({ retryable: true });
+  await expect(tool?.execute?.({ duration: 30, steps: 300 }, context, "default")).rejects.toMatchObject({
+    unknown: true,
+  });
+  await expect(tool?.execute?.({ duration: 30, steps: 300 }, context, "default")).rejects.toMatchObject({
+    retryable: true,
+  });
 });
 
 it("a server behind a URL dies in the middle of a call: unknown, not a call that hangs (case 158)", async () => {
@@ -211,9 +201,7 @@ it("a server behind a URL dies in the middle of a call: unknown, not a call that
   const { tools, servers } = await connect({ one: { url } });
   expect(await run(tools, "one__get-sum", { a: 2, b: 3 })).toMatchObject({ isError: false });
   const started = Promise.withResolvers<void>();
-  const call = run(tools, "one__trigger-long-running-operation", { duration: 60, steps: 600 }, () =>
-    started.resolve(),
-  );
+  const call = run(tools, "one__trigger-long-running-operation", { duration: 60, steps: 600 }, () => started.resolve());
   const failure = expect(call).rejects.toMatchObject({ unknown: true });
   await started.promise;
   const exited = once(child, "exit");

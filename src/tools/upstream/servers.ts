@@ -34,13 +34,7 @@ export async function connectServers(
   configs: Readonly<Record<string, ServerConfig>>,
   parts: ServersParts,
 ): Promise<Servers> {
-  const {
-    registry: shelf,
-    note,
-    resolveSecret,
-    clock = new SystemClock(),
-    random = Math.random,
-  } = parts;
+  const { registry: shelf, note, resolveSecret, clock = new SystemClock(), random = Math.random } = parts;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
   for (const [name] of enabled) checkServerName(name);
   const connections = enabled.map(([name, config]) => {
@@ -50,8 +44,7 @@ export async function connectServers(
       note,
       clock,
       random,
-      open: async (events) =>
-        new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
+      open: async (events) => new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
     });
   });
   const { promise: waited, resolve } = Promise.withResolvers<void>();

@@ -92,11 +92,7 @@ export async function watchedFetch(url: string | URL, init?: RequestInit): Promi
   if (exchange !== undefined) exchange.sent = true;
   const response = await fetch(url, init);
   const { body, headers, status, statusText } = response;
-  if (
-    exchange === undefined ||
-    body === null ||
-    !headers.get("content-type")?.startsWith("text/event-stream")
-  )
+  if (exchange === undefined || body === null || !headers.get("content-type")?.startsWith("text/event-stream"))
     return response;
   return new Response(exchange.follow(body), { headers, status, statusText });
 }

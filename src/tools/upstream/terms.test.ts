@@ -3,15 +3,8 @@ import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
-const termsFor = (
-  annotations: UpstreamTool["annotations"],
-  config: ServerConfig = {},
-  name = "read",
-) =>
-  termsOf(
-    { name, inputSchema: { type: "object" }, ...(annotations !== undefined && { annotations }) },
-    config,
-  );
+const termsFor = (annotations: UpstreamTool["annotations"], config: ServerConfig = {}, name = "read") =>
+  termsOf({ name, inputSchema: { type: "object" }, ...(annotations !== undefined && { annotations }) }, config);
 const harmless = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
 
 it("a stranger's tool is high and not idempotent, whatever it says of itself (D22)", () => {
@@ -47,9 +40,10 @@ it("the hints of a trusted server count, the missing ones at their worst", () =>
 });
 
 it("a hint that contradicts itself is believed where it is worse", () => {
-  expect(
-    termsFor({ readOnlyHint: true, destructiveHint: true }, { trust: "annotations" }),
-  ).toMatchObject({ risk: "critical", effects: "destructive" });
+  expect(termsFor({ readOnlyHint: true, destructiveHint: true }, { trust: "annotations" })).toMatchObject({
+    risk: "critical",
+    effects: "destructive",
+  });
 });
 
 it("the operator's word stands over the server's, the tool's over the whole server's", () => {

@@ -18,9 +18,7 @@ export interface Terms {
  */
 export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
   const own =
-    config.tools !== undefined && Object.hasOwn(config.tools, tool.name)
-      ? config.tools[tool.name]
-      : undefined;
+    config.tools !== undefined && Object.hasOwn(config.tools, tool.name) ? config.tools[tool.name] : undefined;
   const hinted = config.trust === "annotations" ? hintsOf(tool) : undefined;
   const stated = own?.risk ?? config.risk;
   return {
@@ -36,8 +34,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
 function hintsOf(tool: UpstreamTool): Pick<Terms, "risk" | "effects" | "idempotent"> {
   const { readOnlyHint = false, destructiveHint, idempotentHint = false } = tool.annotations ?? {};
   // Read-only and destructive at once contradict each other: the worse one is believed.
-  if (destructiveHint ?? !readOnlyHint)
-    return { risk: "critical", effects: "destructive", idempotent: idempotentHint };
+  if (destructiveHint ?? !readOnlyHint) return { risk: "critical", effects: "destructive", idempotent: idempotentHint };
   return readOnlyHint
     ? { risk: "safe", effects: "read", idempotent: true }
     : { risk: "high", effects: "write", idempotent: idempotentHint };

@@ -46,10 +46,7 @@ describe("arguments that look alike", () => {
     ]);
     const shown = { to: "é", n: 1 };
     const id = await approved(h, { tool: "pay", arguments: shown });
-    const outcome = await h.runtime.invoke(
-      { tool: "pay", arguments: JSON.parse(text) as JsonObject },
-      asker,
-    );
+    const outcome = await h.runtime.invoke({ tool: "pay", arguments: JSON.parse(text) as JsonObject }, asker);
     if (outcome.status === "ok") {
       expect(ran).toEqual([shown]);
       expect(Object.keys(ran[0] ?? {}).sort()).toEqual(["n", "to"]);
@@ -126,8 +123,7 @@ describe("edited arguments", () => {
       {
         ...classed,
         input: { type: "object", properties: { n: { type: "number" } } },
-        classifyRisk: (given: unknown) =>
-          (given as { n: number }).n > limit ? "critical" : "high",
+        classifyRisk: (given: unknown) => ((given as { n: number }).n > limit ? "critical" : "high"),
         execute: (given: unknown) => {
           ran.push(given);
           return "paid";

@@ -37,8 +37,7 @@ describe("a record edited in the store", () => {
     ["call.action", (database) => database.exec("update call set action = 'other'")],
     [
       "call.authority",
-      (database) =>
-        database.exec("update call set authority = json_set(authority, '$.principal.agent', 'b')"),
+      (database) => database.exec("update call set authority = json_set(authority, '$.principal.agent', 'b')"),
     ],
   ];
 
@@ -105,12 +104,8 @@ describe("an artifact that an approved call names", () => {
     });
     const id = await approved(h, post(good));
     expect((await h.runtime.invoke(post(evil), asker)).approvalId).not.toBe(id);
-    expect((await h.runtime.invoke(post(foreign), asker)).refusal?.code).toBe(
-      "artifact_unavailable",
-    );
-    expect((await h.runtime.invoke(post("0".repeat(64)), asker)).refusal?.code).toBe(
-      "artifact_unavailable",
-    );
+    expect((await h.runtime.invoke(post(foreign), asker)).refusal?.code).toBe("artifact_unavailable");
+    expect((await h.runtime.invoke(post("0".repeat(64)), asker)).refusal?.code).toBe("artifact_unavailable");
     expect(
       (
         await h.runtime.approvals.decide(id, {
@@ -141,11 +136,7 @@ describe("an artifact that an approved call names", () => {
         },
       },
     ]);
-    const { digest } = await h.runtime.artifacts.put(
-      new TextEncoder().encode("good"),
-      "text/plain",
-      asker.principal,
-    );
+    const { digest } = await h.runtime.artifacts.put(new TextEncoder().encode("good"), "text/plain", asker.principal);
     const id = await approved(h, { tool: "post", arguments: { body: { $artifact: digest } } });
     const files = readdirSync(join(folder, "artifacts"), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

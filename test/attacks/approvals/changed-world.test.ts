@@ -20,36 +20,25 @@ describe("a tool that changes between approval and use", () => {
     });
   const changes: readonly (readonly [string, Partial<LocalTool>])[] = [
     ["description", { description: "Pays twice." }],
-    [
-      "schema",
-      { input: { type: "object", properties: { to: { type: "string" }, cc: { type: "string" } } } },
-    ],
+    ["schema", { input: { type: "object", properties: { to: { type: "string" }, cc: { type: "string" } } } }],
     ["risk", { risk: "critical" }],
     ["effects", { effects: "destructive" }],
     ["scopes", { scopes: ["pay:all"] }],
     ["idempotence", { idempotent: true }],
   ];
 
-  it.each(changes)(
-    "its %s / the approval is void, nothing runs, sending again asks anew",
-    async (_what, change) => {
-      const ran: unknown[] = [];
-      await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
-        tool({}, ran) as never,
-      ]);
-      const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
-      h.runtime.tools.register(tool(change, ran), { replace: true });
-      await h.runtime.tools.ready();
-      const outcome = await h.runtime.resume(id, {});
-      expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
-      const anew = await h.runtime.invoke(
-        { tool: "pay", arguments: { to: "x" } },
-        { ...asker, scopes: ["pay:all"] },
-      );
-      expect(anew.approvalId ?? anew.status).not.toBe(id);
-      expect(ran).toEqual([]);
-    },
-  );
+  it.each(changes)("its %s / the approval is void, nothing runs, sending again asks anew", async (_what, change) => {
+    const ran: unknown[] = [];
+    await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [tool({}, ran) as never]);
+    const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
+    h.runtime.tools.register(tool(change, ran), { replace: true });
+    await h.runtime.tools.ready();
+    const outcome = await h.runtime.resume(id, {});
+    expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
+    const anew = await h.runtime.invoke({ tool: "pay", arguments: { to: "x" } }, { ...asker, scopes: ["pay:all"] });
+    expect(anew.approvalId ?? anew.status).not.toBe(id);
+    expect(ran).toEqual([]);
+  });
 
   it("nothing of it / the approval holds", async () => {
     const ran: unknown[] = [];
@@ -76,17 +65,9 @@ describe("a tool that changes between approval and use", () => {
 
 describe("a policy tightened between approval and use", () => {
   const tighten: readonly (readonly [string, string, (h: House, deny: () => void) => unknown])[] = [
-    [
-      "the tool is switched off",
-      "tool_unavailable",
-      (h) => h.runtime.controls.setTool("mail", false, "operator"),
-    ],
+    ["the tool is switched off", "tool_unavailable", (h) => h.runtime.controls.setTool("mail", false, "operator")],
     ["everything is paused", "paused", (h) => h.runtime.controls.pause("operator")],
-    [
-      "autonomy is lowered to A0",
-      "preview",
-      (h) => h.runtime.controls.setAutonomy("A0", "operator"),
-    ],
+    ["autonomy is lowered to A0", "preview", (h) => h.runtime.controls.setAutonomy("A0", "operator")],
     ["a rule denies it", "permission_denied", (_h, deny) => deny()],
   ];
 

@@ -8,18 +8,7 @@ const mail = (to: string): { tool: string; arguments: { to: string } } => ({
 
 /** Guesses of somebody who knows the form and one true id: neighbours, cuttings, other spellings, other things' ids. */
 function guesses(id: string, count: number): readonly string[] {
-  const ugly = [
-    "",
-    "apr_",
-    "constructor",
-    "__proto__",
-    "%",
-    "*",
-    `${id}\0`,
-    `${id} `,
-    ` ${id}`,
-    id.toUpperCase(),
-  ];
+  const ugly = ["", "apr_", "constructor", "__proto__", "%", "*", `${id}\0`, `${id} `, ` ${id}`, id.toUpperCase()];
   const uglier = [
     id.slice(4),
     id.slice(0, -1),
@@ -49,9 +38,9 @@ describe("an id that nobody was given", () => {
       tried += 1;
       expect(await h.runtime.resume(guess)).toBeUndefined();
       expect(await h.runtime.approvals.get(guess)).toBeUndefined();
-      expect(
-        await h.runtime.approvals.decide(guess, { decision: "approved", by: boss }),
-      ).toMatchObject({ code: "approval_unknown" });
+      expect(await h.runtime.approvals.decide(guess, { decision: "approved", by: boss })).toMatchObject({
+        code: "approval_unknown",
+      });
       expect(await h.runtime.approvals.withdraw(guess, boss)).toMatchObject({
         code: "approval_unknown",
       });
@@ -64,15 +53,12 @@ describe("an id that nobody was given", () => {
   it("cannot be guessed: 1,000 ids are all different, with at least 72 random bits each", async () => {
     await using h = await house();
     const ids = new Set<string>();
-    for (let i = 0; i < 1000; i += 1)
-      ids.add((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
+    for (let i = 0; i < 1000; i += 1) ids.add((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
     expect(ids.size).toBe(1000);
     const tails = new Set([...ids].map((id) => id.slice(-12))); // the last 48 of the random bits
     expect(tails.size).toBe(1000);
     for (const id of ids)
-      expect(id).toMatch(
-        /^apr_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-      );
+      expect(id).toMatch(/^apr_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
   it("1,000 of another tenant / to that tenant's people they do not exist", async () => {
@@ -98,15 +84,13 @@ describe("an id that nobody was given", () => {
   it("1,000 that expired / none is decided, none runs", async () => {
     await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const ids: string[] = [];
-    for (let i = 0; i < 1000; i += 1)
-      ids.push((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
-    for (const id of ids.slice(0, 500))
-      await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
+    for (let i = 0; i < 1000; i += 1) ids.push((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
+    for (const id of ids.slice(0, 500)) await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
     await h.clock.advance(1000);
     for (const id of ids) {
-      expect(
-        await h.runtime.approvals.decide(id, { decision: "approved", by: boss }),
-      ).toMatchObject({ code: "approval_expired" });
+      expect(await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).toMatchObject({
+        code: "approval_expired",
+      });
       expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
     }
     expect(h.ran).toEqual([]);
@@ -121,11 +105,7 @@ describe("who decides", () => {
       { tenant: "default", agent: "a", user: "asker" },
       { user: "asker" },
     ],
-    [
-      "the agent that asked, by its own name",
-      { tenant: "default", agent: "a" },
-      { user: "a", via: "agent:a" },
-    ],
+    ["the agent that asked, by its own name", { tenant: "default", agent: "a" }, { user: "a", via: "agent:a" }],
   ])("%s / refused, and still open to others", async (_who, principal, by) => {
     await using h = await house();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), { principal });
@@ -134,13 +114,11 @@ describe("who decides", () => {
         decided: false,
         code: "decider_not_allowed",
       });
-    expect(
-      await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "me" }, by }),
-    ).toMatchObject({ code: "decider_not_allowed" });
+    expect(await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "me" }, by })).toMatchObject({
+      code: "decider_not_allowed",
+    });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(
-      true,
-    );
+    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
   });
 
   it("with separateUser: the asking user with another credential / refused", async () => {
@@ -152,9 +130,7 @@ describe("who decides", () => {
         by: { user: "asker", via: "token:operator" },
       }),
     ).toMatchObject({ code: "decider_not_allowed" });
-    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(
-      true,
-    );
+    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
   });
 
   it("a decision that is none of the four / refused, and the request stays open", async () => {
@@ -189,14 +165,7 @@ describe("who decides", () => {
   });
 
   it("an approver that answers nonsense / denied, nothing runs, and it is written down", async () => {
-    for (const answer of [
-      undefined,
-      null,
-      {},
-      { decision: "yes" },
-      { decision: "modified" },
-      "approved",
-    ]) {
+    for (const answer of [undefined, null, {}, { decision: "yes" }, { decision: "modified" }, "approved"]) {
       await using h = await house({
         approvals: { approver: { name: "broken", ask: async () => answer as never } },
       });

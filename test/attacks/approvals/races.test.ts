@@ -41,14 +41,7 @@ function numbers(seed: number): (below: number) => number {
 const races = 10_000;
 const atOnce = 50;
 /** Every row of words that one approval may get; `approved` alone may still be taken back. */
-const lives = new Set([
-  "approved",
-  "denied",
-  "skipped",
-  "expired",
-  "withdrawn",
-  "approved withdrawn",
-]);
+const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
 it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: one decision each, one execution of what stayed approved", async () => {
   const clock = new JumpingClock();
@@ -83,10 +76,7 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
   for (let first = 0; first < races; first += atOnce) {
     const bills = Array.from({ length: atOnce }, (_, i) => `bill ${first + i}`);
     const ids = await Promise.all(
-      bills.map(
-        async (bill) =>
-          (await runtime.invoke({ tool: "pay", arguments: { bill } }, asker)).approvalId ?? "",
-      ),
+      bills.map(async (bill) => (await runtime.invoke({ tool: "pay", arguments: { bill } }, asker)).approvalId ?? ""),
     );
     const expires = random(2) === 0;
     const acts: (() => unknown)[] = ids.flatMap((id) => [
@@ -124,10 +114,7 @@ it("approve, deny, skip, withdraw, resume and expire 10,000 requests at once: on
       expect(lives, `${id} was decided as: ${life}`).toContain(life);
       expect(times, `${id} (${life}, ${state}) ran ${times} times`).toBe(state === "used" ? 1 : 0);
       const last = life.split(" ").at(-1);
-      expect(
-        [last, ...(last === "approved" ? ["used", "expired"] : [])],
-        `${id} was ${life}`,
-      ).toContain(state);
+      expect([last, ...(last === "approved" ? ["used", "expired"] : [])], `${id} was ${life}`).toContain(state);
       expect(outcome?.status === "ok").toBe(times === 1);
       seen.set(state, (seen.get(state) ?? 0) + 1);
     }

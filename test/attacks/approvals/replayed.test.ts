@@ -25,13 +25,9 @@ describe("an approval that is used again", () => {
     const id = await approved(h);
     const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
     expect(h.ran).toEqual([{ to: "x" }]);
-    const said = all.map(
-      (outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`,
-    );
+    const said = all.map((outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`);
     expect(said.filter((one) => one === "ok undefined")).toHaveLength(1);
-    expect(said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(
-      true,
-    );
+    expect(said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(true);
     expect((await h.runtime.approvals.get(id))?.state).toBe("used");
     const types = await eventTypes(h.runtime);
     expect(types.filter((type) => type === "tool_call.attempted")).toHaveLength(1);
@@ -41,20 +37,13 @@ describe("an approval that is used again", () => {
   it("by 50 who resume, 50 who send again and 50 who wait, at once / one execution", async () => {
     await using h = await house();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
-    const waiting = Array.from({ length: 50 }, () =>
-      h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }),
-    );
+    const waiting = Array.from({ length: 50 }, () => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }));
     await h.clock.advance(1);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
-    const rest = Array.from({ length: 50 }, () => [
-      h.runtime.resume(approvalId),
-      h.runtime.invoke(mail("x"), asker),
-    ]);
+    const rest = Array.from({ length: 50 }, () => [h.runtime.resume(approvalId), h.runtime.invoke(mail("x"), asker)]);
     const all = await Promise.all([...waiting, ...rest.flat()]);
     expect(h.ran).toEqual([{ to: "x" }]);
-    expect(
-      all.filter((outcome) => outcome?.status === "ok" && outcome.replayed === undefined),
-    ).toHaveLength(1);
+    expect(all.filter((outcome) => outcome?.status === "ok" && outcome.replayed === undefined)).toHaveLength(1);
   });
 
   it("after a failure that may be repeated / the used approval does not pay for the second try", async () => {
@@ -107,12 +96,8 @@ describe("after a restart", () => {
       id = (await before.runtime.invoke(mail("x"), asker)).approvalId ?? "";
     }
     await using h = await fileHouse(file);
-    expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([
-      { id, asked: { to: "x" } },
-    ]);
-    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(
-      true,
-    );
+    expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([{ id, asked: { to: "x" } }]);
+    expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", text: "to x" });
     expect((await h.runtime.resume(id))?.replayed).toBe(true);
     expect(h.ran).toEqual([{ to: "x" }]);
@@ -121,10 +106,7 @@ describe("after a restart", () => {
   it.each([
     ["resumes", (h: House, id: string) => h.runtime.resume(id)],
     ["sends it again", (h: House) => h.runtime.invoke(mail("x"), asker)],
-    [
-      "sends it again and waits",
-      (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const }),
-    ],
+    ["sends it again and waits", (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const })],
   ])("what was approved is honoured by whoever %s, once", async (how, use) => {
     const file = join(folder, `${how}.db`);
     let id = "";
@@ -148,8 +130,7 @@ describe("after a restart", () => {
     const ids: string[] = [];
     {
       await using before = await fileHouse(file);
-      for (const to of ["denied", "late"])
-        ids.push((await before.runtime.invoke(mail(to), asker)).approvalId ?? "");
+      for (const to of ["denied", "late"]) ids.push((await before.runtime.invoke(mail(to), asker)).approvalId ?? "");
       await before.runtime.approvals.decide(ids[0] ?? "", { decision: "denied", by: boss });
     }
     await using h = await fileHouse(file);

@@ -1,16 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../../../src/calls/records.ts";
-import {
-  approvalOf,
-  callOf,
-  claimOf,
-  decideOf,
-  holdOf,
-  hourMs,
-  outcomeOf,
-  recordOf,
-  settleOf,
-} from "../records.ts";
+import { approvalOf, callOf, claimOf, decideOf, holdOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
 /** One request for a call, one end of a request, one use of an approval (SPEC 8, D18). */
@@ -116,9 +106,7 @@ export function approvalContract(kit: StoreKit): void {
           approvalId: "apr_2",
           aliveUntil: kit.clock.now() + hourMs,
         });
-        expect(await commit(holdOf({ ...again, key: record.key }, approvalOf(again)))).toEqual(
-          wins,
-        );
+        expect(await commit(holdOf({ ...again, key: record.key }, approvalOf(again)))).toEqual(wins);
         expect(await kit.store.call({ match: record.match ?? "" })).toMatchObject({
           approvalId: "apr_2",
         });
@@ -194,14 +182,13 @@ export function approvalContract(kit: StoreKit): void {
         approval: { state: "pending" },
       });
       await commit(decideOf(approval, "approved"));
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock)), { use: approval.id })),
-      ).toMatchObject({ won: false, approval: { state: "approved" } });
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock)), { use: approval.id }))).toMatchObject({
+        won: false,
+        approval: { state: "approved" },
+      });
       expect(await commit(claimOf(run, { use: "apr_none" }))).toMatchObject({ won: false });
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () =>
-          kit.store.commit(claimOf(run, { use: approval.id }), "synced"),
-        ),
+        Array.from({ length: 20 }, () => kit.store.commit(claimOf(run, { use: approval.id }), "synced")),
       );
       expect(answers.filter(({ won }) => won)).toHaveLength(1);
       expect(await kit.store.approval(approval.id)).toEqual({ ...approval, state: "used" });

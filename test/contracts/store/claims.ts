@@ -22,12 +22,9 @@ export function claimContract(kit: StoreKit): void {
     it("lets one of a hundred claims of one key win, and tells the others who", async () => {
       const calls = Array.from({ length: 100 }, () => callOf(kit.store, kit.clock));
       const claims = calls.map((call) => recordOf(call, { key: "the-key" }));
-      const answers = await Promise.all(
-        claims.map((record) => kit.store.commit(claimOf(record), "synced")),
-      );
+      const answers = await Promise.all(claims.map((record) => kit.store.commit(claimOf(record), "synced")));
       expect(answers.filter(({ won }) => won)).toHaveLength(1);
-      for (const answer of answers)
-        if (!answer.won) expect(answer.call?.call.id).toBe(calls[0]?.id);
+      for (const answer of answers) if (!answer.won) expect(answer.call?.call.id).toBe(calls[0]?.id);
       expect(await all(kit.store.events({ after: -1 }))).toHaveLength(1);
     });
 
@@ -50,9 +47,7 @@ export function claimContract(kit: StoreKit): void {
         fence: undefined,
         outcome: outcomeOf(record.call),
       });
-      const types = (await all(kit.store.events({ after: -1 }))).map(
-        ({ body }) => JSON.parse(body).type,
-      );
+      const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
       expect(types).toEqual(["attempted", "settled ok"]);
     });
 
@@ -99,10 +94,7 @@ export function claimContract(kit: StoreKit): void {
         fence: kit.store.incarnation,
         match: "who\0what",
       });
-      const flying = Object.assign(
-        { ...plain.call },
-        { found: { run: () => "code" }, record: plain },
-      );
+      const flying = Object.assign({ ...plain.call }, { found: { run: () => "code" }, record: plain });
       Object.assign(flying, { claimed: { ...plain, call: flying } });
       kit.store.commit(claimOf({ ...plain, call: flying }, { fresh: true }), "queued");
       for (let look = 0; look < 2; look += 1) {
@@ -115,20 +107,13 @@ export function claimContract(kit: StoreKit): void {
         approvalId: "apr_1",
         match: "who\0else",
       });
-      await commit(
-        holdOf(
-          { ...held, call: Object.assign({ ...held.call }, { record: plain }) },
-          approvalOf(held),
-        ),
-      );
+      await commit(holdOf({ ...held, call: Object.assign({ ...held.call }, { record: plain }) }, approvalOf(held)));
       expect(await kit.store.call({ match: "who\0else" })).toEqual(held);
     });
 
     it("finds nothing by a key that only looks like a call's", async () => {
       const record = await attempted();
-      expect(
-        await kit.store.call({ key: `${record.key.slice(0, 20)}ffff${record.key.slice(24)}` }),
-      ).toBeUndefined();
+      expect(await kit.store.call({ key: `${record.key.slice(0, 20)}ffff${record.key.slice(24)}` })).toBeUndefined();
       expect(await kit.store.call({ key: "call_" })).toBeUndefined();
       expect(await kit.store.call({ key: "constructor" })).toBeUndefined();
     });
@@ -148,9 +133,10 @@ export function claimContract(kit: StoreKit): void {
         call: other.call,
       });
       expect(await kit.store.call({ key: "chosen" })).toEqual(keyed);
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: other.key }))),
-      ).toMatchObject({ won: false, call: { state: "ok" } });
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: other.key })))).toMatchObject({
+        won: false,
+        call: { state: "ok" },
+      });
     });
 
     it("replays what ended: a second claim of the key loses and gets the outcome (case 156)", async () => {
@@ -177,9 +163,10 @@ export function claimContract(kit: StoreKit): void {
     it("does not run a key again after a failure that stands (case 160)", async () => {
       const record = await attempted({ key: "failed" });
       await commit(settleOf(record, "failed"));
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: "failed" }))),
-      ).toMatchObject({ won: false, call: { state: "failed" } });
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: "failed" })))).toMatchObject({
+        won: false,
+        call: { state: "failed" },
+      });
     });
 
     it("settles once, and only for the incarnation that attempted it", async () => {
@@ -227,9 +214,7 @@ export function claimContract(kit: StoreKit): void {
         state: "suspended",
         image: "sha",
       });
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }))),
-      ).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
     });
   });
 
@@ -242,21 +227,17 @@ export function claimContract(kit: StoreKit): void {
         key: record.key,
         state: "unknown",
       });
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }))),
-      ).toMatchObject({ won: false, call: { state: "unknown" } });
-      expect(await commit(settleOf({ ...record, fence: undefined }, "ok", {}, "operator"))).toEqual(
-        wins,
-      );
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toMatchObject({
+        won: false,
+        call: { state: "unknown" },
+      });
+      expect(await commit(settleOf({ ...record, fence: undefined }, "ok", {}, "operator"))).toEqual(wins);
       expect(await kit.store.call({ match: "mail" })).toBeUndefined();
       expect(await state(record.key)).toBe("ok");
     });
 
     it("is found as long as one of two equal calls is unknown", async () => {
-      const [first, second] = [
-        await attempted({ match: "twin" }),
-        await attempted({ match: "twin" }),
-      ];
+      const [first, second] = [await attempted({ match: "twin" }), await attempted({ match: "twin" })];
       await commit(settleOf(second, "unknown"));
       await commit(settleOf(first, "unknown"));
       expect(await kit.store.call({ match: "twin" })).toMatchObject({ key: first.key });
@@ -268,9 +249,7 @@ export function claimContract(kit: StoreKit): void {
       const record = await attempted({ match: "read", idempotent: true });
       await commit(settleOf(record, "unknown"));
       expect(await kit.store.call({ match: "read" })).toBeUndefined();
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }))),
-      ).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
     });
 
     it("is settled by an operator as happened, failed, or to be run again (case 170)", async () => {
@@ -290,9 +269,7 @@ export function claimContract(kit: StoreKit): void {
       const record = await attempted();
       await commit(settleOf(record, "unknown"));
       await commit(settleOf(record, "unknown", { retryable: true }, "operator"));
-      expect(
-        await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }))),
-      ).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
     });
   });
 }

@@ -34,16 +34,12 @@ export class StoreKit {
     this.#store = await this.#open({ clock: this.#clock, spell: spellPlainly, log });
   }
 
-  readonly commit = async (write: Write): Promise<Committed> =>
-    await this.store.commit(write, "committed");
+  readonly commit = async (write: Write): Promise<Committed> => await this.store.commit(write, "committed");
 
-  readonly state = async (key: string): Promise<CallState | undefined> =>
-    (await this.store.call({ key }))?.state;
+  readonly state = async (key: string): Promise<CallState | undefined> => (await this.store.call({ key }))?.state;
 
   /** A held call: its row and its approval. */
-  readonly held = async (
-    more: Partial<CallRecord> = {},
-  ): Promise<{ record: CallRecord; approval: ApprovalRecord }> => {
+  readonly held = async (more: Partial<CallRecord> = {}): Promise<{ record: CallRecord; approval: ApprovalRecord }> => {
     const call = callOf(this.store, this.clock);
     const { id } = call;
     const wanted = {

@@ -3,17 +3,7 @@ import type { Authority } from "../../../src/calls/call.ts";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import type { Write } from "../../../src/calls/records.ts";
 import type { Entry, Store } from "../../../src/stores/store.ts";
-import {
-  all,
-  authority,
-  callOf,
-  claimOf,
-  decideOf,
-  eventOf,
-  note,
-  recordOf,
-  settleOf,
-} from "../records.ts";
+import { all, authority, callOf, claimOf, decideOf, eventOf, note, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
 /** The log, its followers, documents and lists. */
@@ -30,9 +20,7 @@ export function readingContract(kit: StoreKit): void {
       const entries = await all(kit.store.events({ after: -1 }));
       expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));
       expect(entries).toHaveLength(201);
-      expect((await all(kit.store.events({ after: 150, limit: 3 }))).map(({ seq }) => seq)).toEqual(
-        [151, 152, 153],
-      );
+      expect((await all(kit.store.events({ after: 150, limit: 3 }))).map(({ seq }) => seq)).toEqual([151, 152, 153]);
       expect(await all(kit.store.events({ after: 200 }))).toEqual([]);
     });
 
@@ -43,13 +31,9 @@ export function readingContract(kit: StoreKit): void {
       await kit.store.commit({ write: "note", event }, "committed");
       expect(told[0]?.event).toBe(event);
       await Promise.all(
-        Array.from({ length: 50 }, (_, i) =>
-          kit.store.commit(note(`n${i}`), i % 2 === 0 ? "synced" : "committed"),
-        ),
+        Array.from({ length: 50 }, (_, i) => kit.store.commit(note(`n${i}`), i % 2 === 0 ? "synced" : "committed")),
       );
-      expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(
-        await all(kit.store.events({ after: -1 })),
-      );
+      expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
     });
 
     it("goes on when a follower throws, says so, and stops telling who has left", async () => {
@@ -92,9 +76,7 @@ export function readingContract(kit: StoreKit): void {
     it("puts a document only over the version that was read, and tells the loser the present one", async () => {
       expect(await kit.store.documents.get("token", "a")).toBeUndefined();
       expect(await commit(put("a", 1))).toEqual({ won: false, version: 0 });
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, () => kit.store.commit(put("a", 0), "synced")),
-      );
+      const answers = await Promise.all(Array.from({ length: 10 }, () => kit.store.commit(put("a", 0), "synced")));
       expect(answers.filter(({ won }) => won)).toHaveLength(1);
       expect(answers.at(-1)).toEqual({ won: false, version: 1 });
       expect(await commit(put("a", 1, { b: [1] }))).toEqual(wins);
@@ -102,21 +84,7 @@ export function readingContract(kit: StoreKit): void {
     });
 
     it("lists ids of one kind by prefix in order, whatever characters they have", async () => {
-      const odd = [
-        "b",
-        "a",
-        "a/1",
-        "a/2",
-        "a%",
-        "A",
-        "a_",
-        "a\0b",
-        "a\0c",
-        "😀",
-        "ｚ",
-        "",
-        "constructor",
-      ];
+      const odd = ["b", "a", "a/1", "a/2", "a%", "A", "a_", "a\0b", "a\0c", "😀", "ｚ", "", "constructor"];
       for (const id of odd) await commit(put(id, 0));
       await commit({ write: "document", kind: "toke", id: "na", body: null, expectedVersion: 0 });
       expect(await kit.store.documents.list("token", "")).toEqual([...odd].sort());

@@ -82,8 +82,7 @@ export interface DecideFlags extends GlobalFlags {
 export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
 
 const told: Readonly<Record<DecisionVerb, string>> = {
-  approve:
-    "Approved. The call runs once, as shown, when the agent sends it again or is still waiting.",
+  approve: "Approved. The call runs once, as shown, when the agent sends it again or is still waiting.",
   deny: "Denied. The call will not run; the agent is told so.",
   skip: "Skipped. The call will not run; the agent is told to go on without it.",
   modify:
@@ -91,12 +90,7 @@ const told: Readonly<Record<DecisionVerb, string>> = {
 };
 
 /** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
-export async function decide(
-  host: Host,
-  verb: DecisionVerb,
-  id: string,
-  flags: DecideFlags,
-): Promise<ExitCode> {
+export async function decide(host: Host, verb: DecisionVerb, id: string, flags: DecideFlags): Promise<ExitCode> {
   const edited = verb === "modify" ? objectOf(flags.arguments ?? "", "--arguments") : undefined;
   return withPostern(host, flags, { tools: true }, async (work) => {
     const approval = await (verb === "modify"

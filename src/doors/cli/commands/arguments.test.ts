@@ -9,11 +9,7 @@ const schema = {
 
 it("reads key=value as the tool's schema says", () => {
   expect(
-    argumentsFrom(
-      undefined,
-      ["path=123", "count=4", 'tags=["a"]', "free=true", "note=a=b", "empty="],
-      schema,
-    ),
+    argumentsFrom(undefined, ["path=123", "count=4", 'tags=["a"]', "free=true", "note=a=b", "empty="], schema),
   ).toEqual({
     path: "123",
     count: 4,

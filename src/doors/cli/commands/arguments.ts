@@ -9,9 +9,7 @@ export function argumentsFrom(
   schema: Json | undefined,
 ): JsonObject {
   if (json !== undefined && words.length > 0)
-    throw new UsageProblem(
-      "Give the arguments once: as `--args JSON` or as `key=value`, not both.",
-    );
+    throw new UsageProblem("Give the arguments once: as `--args JSON` or as `key=value`, not both.");
   if (json !== undefined) return objectOf(json, "--args");
   const pairs = words.map((word): readonly [string, Json] => {
     const split = word.indexOf("=");
@@ -58,10 +56,7 @@ const maxSampleDepth = 8;
 
 function sample(schema: Json | undefined, depth: number): Json {
   const given =
-    at(schema, "const") ??
-    at(schema, "default") ??
-    first(at(schema, "enum")) ??
-    first(at(schema, "examples"));
+    at(schema, "const") ?? at(schema, "default") ?? first(at(schema, "enum")) ?? first(at(schema, "examples"));
   if (given !== undefined || depth > maxSampleDepth) return given ?? "x";
   const choice = first(at(schema, "anyOf")) ?? first(at(schema, "oneOf"));
   if (choice !== undefined) return sample(choice, depth + 1);
@@ -73,9 +68,8 @@ function sample(schema: Json | undefined, depth: number): Json {
     case "boolean":
       return false;
     case "array":
-      return Array.from(
-        { length: Math.min(maxSampleDepth, Number(at(schema, "minItems") ?? 0)) },
-        () => sample(at(schema, "items"), depth + 1),
+      return Array.from({ length: Math.min(maxSampleDepth, Number(at(schema, "minItems") ?? 0)) }, () =>
+        sample(at(schema, "items"), depth + 1),
       );
     case "object":
       return sampleObject(schema, depth);
@@ -86,12 +80,8 @@ function sample(schema: Json | undefined, depth: number): Json {
 
 function sampleObject(schema: Json | undefined, depth: number): Json {
   const required = at(schema, "required");
-  const names = Array.isArray(required)
-    ? required.filter((name: Json) => typeof name === "string")
-    : [];
-  return Object.fromEntries(
-    names.map((name) => [name, sample(at(at(schema, "properties"), name), depth + 1)]),
-  );
+  const names = Array.isArray(required) ? required.filter((name: Json) => typeof name === "string") : [];
+  return Object.fromEntries(names.map((name) => [name, sample(at(at(schema, "properties"), name), depth + 1)]));
 }
 
 function at(value: Json | undefined, name: string): Json | undefined {

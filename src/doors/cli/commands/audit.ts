@@ -34,10 +34,7 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
         ? { events: await latest(work.operator, where, limit) }
         : await work.operator.audit({ ...where, limit });
     if (work.json) printJson(work, found);
-    else
-      work.terminal.out(
-        found.events.length === 0 ? "No events.\n" : eventTable(work, found.events),
-      );
+    else work.terminal.out(found.events.length === 0 ? "No events.\n" : eventTable(work, found.events));
     return exitCodes.ok;
   });
 }
@@ -45,11 +42,7 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
 type AuditWhere = NonNullable<Parameters<PosternClient["audit"]>[0]>;
 
 /** The log is read from its beginning: what is newest is known at the end. `--since` shortens the way. */
-async function latest(
-  operator: PosternClient,
-  where: AuditWhere,
-  limit: number,
-): Promise<readonly AuditEvent[]> {
+async function latest(operator: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
   let kept: readonly AuditEvent[] = [];
   let after: number | undefined;
   do {
@@ -64,10 +57,7 @@ async function latest(
   return limit === 0 ? [] : kept;
 }
 
-function filterOf(
-  { type, tool, trace, outcome, since, until, after }: ShowFlags,
-  now: number,
-): AuditWhere {
+function filterOf({ type, tool, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {
   return {
     ...(type !== undefined && { type }),
     ...(tool !== undefined && { tool }),
@@ -88,11 +78,8 @@ function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[
     event.decided_by ?? event.principal?.agent ?? "",
     event.summary,
   ]);
-  return table(
-    ["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"],
-    rows,
-    terminal.columns,
-    (text) => paint("dim", text),
+  return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) =>
+    paint("dim", text),
   );
 }
 
@@ -102,18 +89,11 @@ export interface VerifyFlags extends GlobalFlags {
 }
 
 /** The running log, or an exported file, which needs no Postern at all. */
-export async function verifyAudit(
-  host: Host,
-  file: string | undefined,
-  flags: VerifyFlags,
-): Promise<ExitCode> {
+export async function verifyAudit(host: Host, file: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
   const against = flags.against === undefined ? undefined : await noteFrom(flags.against);
-  if (file !== undefined)
-    return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
+  if (file !== undefined) return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
   if (flags.publicKey !== undefined)
-    throw new UsageProblem(
-      "`--public-key` goes with an exported file; Postern's own log is checked with its own key.",
-    );
+    throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
   return withPostern(host, flags, { tools: false }, async (work) =>
     printVerification(host, flags, await work.operator.verifyAudit(against)),
   );
@@ -167,11 +147,7 @@ async function readable(file: string): Promise<void> {
   }
 }
 
-function printVerification(
-  { terminal }: Host,
-  flags: GlobalFlags,
-  found: VerificationWire,
-): ExitCode {
+function printVerification({ terminal }: Host, flags: GlobalFlags, found: VerificationWire): ExitCode {
   if (flags.json === true) printJson({ terminal }, found);
   else terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
   return found.intact ? exitCodes.ok : exitCodes.failed;
@@ -184,11 +160,7 @@ function verificationLine(found: VerificationWire, paint: Paint): string {
 }
 
 /** To a file that is not there yet, or to standard output. */
-export async function exportAudit(
-  host: Host,
-  file: string | undefined,
-  flags: GlobalFlags,
-): Promise<ExitCode> {
+export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern(host, flags, { tools: false }, async ({ operator, terminal, ...work }) => {
     if (file === undefined) {
       for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);

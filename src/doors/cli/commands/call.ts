@@ -27,33 +27,17 @@ export interface CallFlags extends GlobalFlags {
 const holdMs = 60_000;
 
 /** Calls a tool as the agent. Without `--wait` a call that needs a person is left pending, and this says how to go on. */
-export async function call(
-  host: Host,
-  tool: string,
-  words: readonly string[],
-  flags: CallFlags,
-): Promise<ExitCode> {
+export async function call(host: Host, tool: string, words: readonly string[], flags: CallFlags): Promise<ExitCode> {
   const waitMs =
-    flags.wait === undefined
-      ? 0
-      : flags.wait === true
-        ? 300_000
-        : wholeNumber(flags.wait, "--wait") * 1000;
+    flags.wait === undefined ? 0 : flags.wait === true ? 300_000 : wholeNumber(flags.wait, "--wait") * 1000;
   const level =
-    flags.autonomy === undefined
-      ? undefined
-      : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy");
+    flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy");
   const needs = flags.wait === undefined ? { tools: true } : await askingHere(host);
   return withPostern(host, flags, needs, async (work) => {
     const schema = words.length === 0 ? undefined : await schemaOf(work, tool, flags.action);
     const body = requestBody(tool, argumentsFrom(flags.args, words, schema), flags, level);
     // Started inside without a terminal there is nobody who could ever decide while it waits.
-    const patience =
-      flags.wait === undefined
-        ? "suspend"
-        : work.running || host.terminal.interactive
-          ? "wait"
-          : "deny";
+    const patience = flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? "wait" : "deny";
     const outcome = await answered(work, { ...body, patience }, waitMs);
     if (work.json) printJson(work, outcome);
     else await show(work, tool, outcome);
@@ -71,12 +55,7 @@ async function askingHere(host: Host): Promise<InsideNeeds> {
   };
 }
 
-function requestBody(
-  tool: string,
-  given: JsonObject,
-  flags: CallFlags,
-  autonomy: Autonomy | undefined,
-): CallBody {
+function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy: Autonomy | undefined): CallBody {
   return {
     tool,
     arguments: given,
@@ -91,11 +70,7 @@ function requestBody(
 }
 
 /** A tool that is not there has no schema; the call itself says so better. */
-async function schemaOf(
-  { agent }: Work,
-  tool: string,
-  action = "default",
-): Promise<JsonObject | undefined> {
+async function schemaOf({ agent }: Work, tool: string, action = "default"): Promise<JsonObject | undefined> {
   try {
     const { actions } = await agent.showTool(tool);
     return actions.find((one) => one.action === action)?.input_schema;
@@ -105,11 +80,7 @@ async function schemaOf(
   }
 }
 
-async function answered(
-  { agent, now }: Work,
-  body: CallBody,
-  waitMs: number,
-): Promise<OutcomeWire> {
+async function answered({ agent, now }: Work, body: CallBody, waitMs: number): Promise<OutcomeWire> {
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
@@ -126,39 +97,25 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   const { status, text, refusal } = outcome;
   if (status === "ok" || status === "preview") {
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
-    if (outcome.preview !== undefined)
-      terminal.aside(`${previewLines(outcome.preview, paint).join("\n")}\n`);
+    if (outcome.preview !== undefined) terminal.aside(`${previewLines(outcome.preview, paint).join("\n")}\n`);
     if (outcome.artifact !== undefined)
       terminal.aside(`${paint("dim", `The whole result is artifact ${outcome.artifact}.`)}\n`);
     if (outcome.replayed === true)
-      terminal.aside(
-        `${paint("dim", "Not run again: this is what the same call ended with before.")}\n`,
-      );
+      terminal.aside(`${paint("dim", "Not run again: this is what the same call ended with before.")}\n`);
     return;
   }
   const label =
-    status === "pending"
-      ? "waits for a person"
-      : refusal === undefined
-        ? status
-        : `${status}: ${refusal.code}`;
+    status === "pending" ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
   const isWaiting = exitCodeOf({ status, code: refusal?.code }) === exitCodes.waiting;
-  if (isWaiting && outcome.approval_id !== undefined)
-    await showPending(work, outcome.approval_id, tool);
+  if (isWaiting && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
   else terminal.aside(`${visibleLines(text).join("\n")}\n`);
 }
 
-async function showPending(
-  { agent, terminal, paint, now }: Work,
-  approvalId: string,
-  tool: string,
-): Promise<void> {
+async function showPending({ agent, terminal, paint, now }: Work, approvalId: string, tool: string): Promise<void> {
   terminal.aside(`\n${approvalCard(await agent.showApproval(approvalId), now(), paint)}\n`);
   terminal.aside(
     `Decide:  postern approvals approve ${approvalId}\n         postern approvals deny ${approvalId} --reason "…"\n`,
   );
-  terminal.aside(
-    `Then send the same \`postern call ${visible(tool)} …\` again: it runs once, exactly as shown.\n`,
-  );
+  terminal.aside(`Then send the same \`postern call ${visible(tool)} …\` again: it runs once, exactly as shown.\n`);
 }

@@ -15,16 +15,7 @@ export interface CallsFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const states: readonly CallState[] = [
-  "held",
-  "queued",
-  "attempted",
-  "suspended",
-  "ok",
-  "failed",
-  "denied",
-  "unknown",
-];
+const states: readonly CallState[] = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"];
 
 export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode> {
   const { state, tool, run, limit = "50" } = flags;
@@ -55,11 +46,8 @@ function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): 
     call.tool,
     JSON.stringify(call.arguments),
   ]);
-  return table(
-    ["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"],
-    rows,
-    terminal.columns,
-    (text) => paint("dim", text),
+  return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, terminal.columns, (text) =>
+    paint("dim", text),
   );
 }
 
@@ -93,9 +81,7 @@ function callText({ paint, now }: Work, call: CallWire): string {
     line("arguments", JSON.stringify(call.arguments)),
     line("refusal", outcome?.refusal?.code),
     outcome === undefined || outcome.text === "" ? "" : `  ${paint("dim", "outcome")}\n`,
-    ...(outcome === undefined || outcome.text === ""
-      ? []
-      : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
+    ...(outcome === undefined || outcome.text === "" ? [] : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
     call.state === "unknown"
       ? `Settle it: postern calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n`
       : "",
@@ -109,12 +95,7 @@ export interface SettleFlags extends GlobalFlags {
 const settlements = ["succeeded", "failed", "retry"] as const;
 
 /** An operator's word on a call whose outcome is unknown (D20): never a guess of ours, so it needs a reason. */
-export async function settleCall(
-  host: Host,
-  id: string,
-  word: string,
-  flags: SettleFlags,
-): Promise<ExitCode> {
+export async function settleCall(host: Host, id: string, word: string, flags: SettleFlags): Promise<ExitCode> {
   const outcome = oneOf(word, settlements, "settle");
   const { reason } = flags;
   if (reason === undefined || reason.trim() === "")

@@ -18,18 +18,12 @@ export async function controlHistory(host: Host, flags: GlobalFlags): Promise<Ex
   return withPostern(host, flags, { tools: false }, async (work) => {
     const changes = await work.operator.controlHistory();
     if (work.json) printJson(work, { changes });
-    else
-      work.terminal.out(
-        changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes),
-      );
+    else work.terminal.out(changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes));
     return exitCodes.ok;
   });
 }
 
-function historyTable(
-  { terminal, paint, now }: Work,
-  changes: readonly ControlChangeWire[],
-): string {
+function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChangeWire[]): string {
   const rows = changes.map(({ at, by, change, value = "", reason = "" }) => [
     relative(Date.parse(at), now()),
     by,
@@ -37,27 +31,17 @@ function historyTable(
     value,
     reason,
   ]);
-  return table(["WHEN", "BY", "CHANGE", "TO", "REASON"], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  return table(["WHEN", "BY", "CHANGE", "TO", "REASON"], rows, terminal.columns, (text) => paint("dim", text));
 }
 
 /** All calls of everybody, at once. */
-export function switchAll(
-  host: Host,
-  verb: "pause" | "resume",
-  { reason, ...flags }: ControlFlags,
-): Promise<ExitCode> {
+export function switchAll(host: Host, verb: "pause" | "resume", { reason, ...flags }: ControlFlags): Promise<ExitCode> {
   return stateAfter(host, flags, ({ operator }) =>
     verb === "pause" ? operator.pause(reason) : operator.unpause(reason),
   );
 }
 
-export function setAutonomy(
-  host: Host,
-  level: string,
-  { reason, ...flags }: ControlFlags,
-): Promise<ExitCode> {
+export function setAutonomy(host: Host, level: string, { reason, ...flags }: ControlFlags): Promise<ExitCode> {
   const wanted = oneOf(level.toUpperCase(), autonomies, "autonomy");
   return stateAfter(host, flags, ({ operator }) => operator.setAutonomy(wanted, reason));
 }
@@ -88,14 +72,9 @@ async function stateAfter(
   });
 }
 
-function stateText(
-  { paint }: Work,
-  { paused, autonomy, off_tools, off_servers }: ControlsWire,
-): string {
-  const line = (label: string, text: string): string =>
-    `${paint("dim", label.padEnd(12))} ${text}\n`;
-  const off = (names: readonly string[]): string =>
-    names.length === 0 ? "none" : names.map(visible).join(", ");
+function stateText({ paint }: Work, { paused, autonomy, off_tools, off_servers }: ControlsWire): string {
+  const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
+  const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));
   return [
     line("calls", paused ? paint("red", "paused") : paint("green", "running")),
     line("autonomy", autonomy ?? "none: thresholds decide"),

@@ -13,16 +13,13 @@ export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> 
   const findings: Finding[] = [];
   for await (const finding of checkEverything(host, flags)) {
     findings.push(finding);
-    if (flags.json !== true)
-      host.terminal.out(lineOf(finding, (text) => paint(styles[finding.level], text)));
+    if (flags.json !== true) host.terminal.out(lineOf(finding, (text) => paint(styles[finding.level], text)));
   }
   const healthy = findings.every(({ level }) => level !== "fail");
   if (flags.json === true) printJson(host, { healthy, findings });
   else
     host.terminal.out(
-      healthy
-        ? "\nNothing stands in the way.\n"
-        : "\nPostern cannot work like this; the fixes are above.\n",
+      healthy ? "\nNothing stands in the way.\n" : "\nPostern cannot work like this; the fixes are above.\n",
     );
   return healthy ? exitCodes.ok : exitCodes.failed;
 }

@@ -31,14 +31,9 @@ export async function toolTable(
   actions: readonly ToolWire[],
 ): Promise<string> {
   const { paint, terminal } = work;
-  if (actions.length === 0)
-    return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
-  const rows = await Promise.all(
-    actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)),
-  );
-  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  if (actions.length === 0) return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
+  const rows = await Promise.all(actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)));
+  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) => paint("dim", text));
 }
 
 function rowOf(
@@ -80,8 +75,7 @@ async function whatNow(
       action,
       arguments: sampleArguments(input_schema),
     });
-    if (explanation.decision !== undefined)
-      return { word: words[explanation.decision.verdict], explanation };
+    if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
     return { word: "depends", explanation }; // made-up arguments that do not fit say nothing about real ones
   } catch {
     return { word: "?" }; // the list is worth more than one column of it
@@ -104,8 +98,6 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
     line("effects", action.effects),
     line("scopes", action.scopes.join(", ")),
     `  ${paint("dim", "arguments")}\n`,
-    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map(
-      (text) => `    ${text}\n`,
-    ),
+    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map((text) => `    ${text}\n`),
   ].join("");
 }

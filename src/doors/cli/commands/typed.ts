@@ -10,8 +10,7 @@ export function wholeNumber(text: string, flag: string): number {
 export function instant(text: string, flag: string, now: number): string {
   const age = /^(\d+)([smhd])$/.exec(text);
   const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-  const ms =
-    age === null ? Date.parse(text) : now - Number(age[1]) * 1000 * (units[age[2] ?? "s"] ?? 1);
+  const ms = age === null ? Date.parse(text) : now - Number(age[1]) * 1000 * (units[age[2] ?? "s"] ?? 1);
   if (Number.isNaN(ms))
     throw new UsageProblem(
       `\`${flag} ${text}\` is not a time. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\`, or an age: \`15m\`, \`2h\`, \`7d\`.`,
@@ -21,7 +20,6 @@ export function instant(text: string, flag: string, now: number): string {
 
 export function oneOf<T extends string>(text: string, options: readonly T[], flag: string): T {
   const found = options.find((option) => option === text);
-  if (found === undefined)
-    throw new UsageProblem(`\`${flag} ${text}\`: \`${text}\` is none of ${options.join(", ")}.`);
+  if (found === undefined) throw new UsageProblem(`\`${flag} ${text}\`: \`${text}\` is none of ${options.join(", ")}.`);
   return found;
 }

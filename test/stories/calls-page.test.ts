@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { stageOf } from "../../src/audit/audit-words.ts";
+import { endWords } from "../../src/calls/event.ts";
+import {
+  chainLimits,
+  createRuntime,
+  directLimits,
+  type RefusalCode,
+  refusals,
+} from "../../src/index.ts";
+
+const page = readFileSync(new URL("../../docs/reference/calls.md", import.meta.url), "utf8");
+const rows = page
+  .split("\n")
+  .filter((line) => line.startsWith("|"))
+  .map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+it("the page about calls lists every refusal as it is", () => {
+  const listed = rows.filter(
+    (cells) => cells.length === 6 && cells[0] !== "code" && !cells[0]?.startsWith("-"),
+  );
+  const codes = Object.keys(refusals) as RefusalCode[]; // the keys of that table
+  expect(listed).toEqual(
+    codes.map((code) => {
+      const { status, http, retry, tell } = refusals[code];
+      return [`\`${code}\``, stageOf("refused", code), status, String(http), retry, tell];
+    }),
+  );
+});
+
+it("the page about calls names every event that ends an arrival", () => {
+  for (const { audit } of Object.values(endWords)) expect(page).toContain(`\`${audit}\``);
+});
+
+it("the page about calls has the limits that hold", async () => {
+  for (const name of [
+    "maxToolCalls",
+    "callTimeoutMs",
+    "approvalWaitMs",
+    "totalTimeoutMs",
+    "maxInlineResultBytes",
+  ] as const) {
+    const row = rows.find(([first]) => first === `\`${name}\``);
+    expect(row?.slice(1).map((cell) => Number(cell.replaceAll(",", "")))).toEqual([
+      directLimits[name],
+      chainLimits[name],
+    ]);
+  }
+  await using runtime = await createRuntime();
+  const { maxToolCalls } = runtime.openSession().limits;
+  expect(maxToolCalls).toBe(directLimits.maxToolCalls);
+});
