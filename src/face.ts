@@ -82,7 +82,7 @@ export type Settled =
   | { readonly settled: true; readonly call: CallRecord }
   | {
       readonly settled: false;
-      readonly why: "call_unknown" | "not_unknown";
+      readonly why: "call_unknown" | "not_unknown" | "still_unknown";
       readonly message: string;
       readonly call?: CallRecord;
     };

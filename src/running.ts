@@ -1,27 +1,25 @@
 /** A runtime that runs: the public face over the path. Every verb that can run a tool ends in `invoke()`. */
 import type { Approver } from "./approvals/approver.ts";
-import type { Decider } from "./approvals/decision.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { Arrival, nameOf, read } from "./calls/arrival.ts";
-import { authorityOf, narrower, perCallFault } from "./calls/authority.ts";
+import { narrower, perCallFault } from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import type { CallEvent, NotedEvent } from "./calls/event.ts";
-import { CallIds, newTraceId } from "./calls/ids.ts";
+import { newTraceId } from "./calls/ids.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
+import type { ApprovalRecord } from "./calls/records.ts";
 import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
 import { Deciding } from "./deciding.ts";
-import { askTool } from "./executors/reconcile.ts";
-import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession, Settled } from "./face.ts";
+import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession } from "./face.ts";
 import { invoke } from "./invoke.ts";
-import { settleUnknown } from "./ledger/settlement.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
+import { type PerCall, Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { type Explanation, explain, resume } from "./resume.ts";
+import { Settling } from "./settling.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
@@ -44,13 +42,6 @@ export interface RunningOptions {
   readonly closing: AsyncDisposableStack;
 }
 
-type PerCall = Pick<
-  CallContext,
-  "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress"
->;
-
-const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
-
 export class RunningRuntime implements Runtime {
   readonly approvals: Deciding;
   readonly calls: Calls;
@@ -61,7 +52,7 @@ export class RunningRuntime implements Runtime {
   readonly controls: Controls;
   readonly #options: RunningOptions;
   readonly #parts: Parts;
-  readonly #ids = new CallIds();
+  readonly #reception: Reception;
   #servers: Servers | undefined;
   #closing = false;
   #inFlight = 0;
@@ -71,22 +62,32 @@ export class RunningRuntime implements Runtime {
     const { parts, store, audit, tools, approver, separateUser } = options;
     this.#options = options;
     this.#parts = parts;
+    this.#reception = new Reception({
+      store,
+      clock: parts.clock,
+      controls: options.controls,
+      patience: options.patience,
+    });
     this.audit = audit;
     this.tools = tools;
     this.artifacts = parts.artifacts;
     this.controls = options.controls;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
-    this.approvals = new Deciding({ parts, store, approver, separateUser, arrive: () => this.#arrive(), runDetached });
+    this.approvals = new Deciding({
+      parts,
+      store,
+      approver,
+      separateUser,
+      arrive: () => this.#reception.arrive(),
+      runDetached,
+    });
     this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: async (id) => store.call({ key: id }) };
-    this.ledger = {
-      settle: (id, word, reason, by) => this.#settle(id, word, reason, by),
-      reconcile: (id) => this.#reconcile(id),
-    };
+    this.ledger = new Settling(parts, store);
   }
 
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
     const session = new Session(this.#options.limits, this.#parts.clock);
-    return this.#invoke(request, this.#authority(context, session.limits), session, context);
+    return this.#invoke(request, this.#reception.authority(context, session.limits), session, context);
   }
 
   async call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome> {
@@ -99,18 +100,18 @@ export class RunningRuntime implements Runtime {
     const fault = perCallFault(context);
     if (fault !== undefined) throw fault;
     const session = new Session(this.#options.limits, this.#parts.clock);
-    return resume(approvalId, this.#arrive(), this.#caller(session, context), this.#parts);
+    return resume(approvalId, this.#reception.arrive(), this.#reception.caller(session, context), this.#parts);
   }
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
-    const authority = this.#authority(context, this.#options.limits);
-    return explain(this.#toCall(request, authority, context.idempotencyKey, undefined), this.#parts);
+    const authority = this.#reception.authority(context, this.#options.limits);
+    return explain(this.#reception.call(request, authority, context.idempotencyKey, undefined), this.#parts);
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
     const { clock, artifacts, log } = this.#parts;
     const limits = narrower(this.#options.limits, asked);
-    const authority = this.#authority(context, limits);
+    const authority = this.#reception.authority(context, limits);
     const session = new Session(limits, clock);
     const close = async (): Promise<void> => {
       if (session.closed) return;
@@ -211,7 +212,7 @@ export class RunningRuntime implements Runtime {
     request: CallRequest,
     caller: Caller,
   ): Promise<ToolOutcome> {
-    const call = this.#toCall(request, parent.authority, `${parent.key}/${position}`, parent.id);
+    const call = this.#reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
     return invoke(call, caller, this.#parts);
   }
 
@@ -219,102 +220,14 @@ export class RunningRuntime implements Runtime {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#closing) session.close();
-    const call = this.#toCall(request, authority, per.idempotencyKey, undefined);
-    return invoke(call, this.#caller(session, per), this.#parts);
-  }
-
-  #toCall(
-    request: CallRequest,
-    authority: Authority,
-    idempotencyKey: string | undefined,
-    parentId: string | undefined,
-  ): ToolCall {
-    const { tool, action = "default", arguments: given } = request;
-    const { id, number, arrivedAt } = this.#arrive();
-    const { arguments: own, text, digest, problem } = read(given);
-    return new Arrival({
-      id,
-      number,
-      arrivedAt,
-      tool: nameOf(tool),
-      action: nameOf(action),
-      arguments: own,
-      text,
-      digest,
-      problem,
-      authority,
-      parentId,
-      idempotencyKey,
-    });
-  }
-
-  #arrive(): Pick<ToolCall, "id" | "number" | "arrivedAt"> {
-    const arrivedAt = this.#parts.clock.now();
-    const number = this.#options.store.nextNumber();
-    return { id: this.#ids.make(arrivedAt, number), number, arrivedAt };
-  }
-
-  #authority(context: CallContext, limits: Limits): Authority {
-    return authorityOf(context, this.controls.state.autonomy, limits, this.#parts.clock.now());
-  }
-
-  #caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress }: PerCall): Caller {
-    const { clock } = this.#parts;
-    const { patience: granted } = this.#options;
-    return {
-      session,
-      patience: patience === undefined || patienceRanks[patience] > patienceRanks[granted] ? granted : patience,
-      signal,
-      deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
-      approvalWaitMs,
-      progress: onProgress,
-    };
+    const call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
+    return invoke(call, this.#reception.caller(session, per), this.#parts);
   }
 
   async #inBackground(approval: ApprovalRecord): Promise<void> {
     await this.resume(approval.id, { patience: "deny" }).catch((error: unknown) => {
       this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
     });
-  }
-
-  async #settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by: Decider): Promise<Settled> {
-    const record = await this.#unknown(id);
-    if (!("key" in record)) return record;
-    const said = this.#parts.redactor.redact(reason);
-    const { won, call } = await settleUnknown(this.#options.store, this.#parts.clock, record, word, by.user, said);
-    return won ? { settled: true, call } : notUnknown(call);
-  }
-
-  async #reconcile(id: string): Promise<Settled> {
-    const record = await this.#unknown(id);
-    if (!("key" in record)) return record;
-    const found = await askTool(record, this.#parts);
-    if (found.found === "unknown")
-      return {
-        settled: false,
-        why: "not_unknown",
-        message: `The call stays unknown: ${found.problem ?? "the tool could not tell"}.`,
-        call: record,
-      };
-    const reason =
-      found.found === "failed"
-        ? (found.reason ?? "the tool found that it did not happen")
-        : "the tool found that it happened";
-    const { won, call } = await settleUnknown(
-      this.#options.store,
-      this.#parts.clock,
-      record,
-      found.found,
-      `tool:${record.call.tool}`,
-      this.#parts.redactor.redact(reason),
-    );
-    return won ? { settled: true, call } : notUnknown(call);
-  }
-
-  async #unknown(id: string): Promise<CallRecord | Settled> {
-    const record = await this.#options.store.call({ key: id });
-    if (record === undefined) return { settled: false, why: "call_unknown", message: `There is no call \`${id}\`.` };
-    return record.state === "unknown" ? record : notUnknown(record);
   }
 
   async #drained(graceMs: number): Promise<void> {
@@ -330,13 +243,4 @@ export class RunningRuntime implements Runtime {
     await promise;
     cancel();
   }
-}
-
-function notUnknown(call: CallRecord): Settled {
-  return {
-    settled: false,
-    why: "not_unknown",
-    message: `The call \`${call.key}\` is ${call.state}; only an unknown one can be settled.`,
-    call,
-  };
 }

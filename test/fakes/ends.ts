@@ -8,10 +8,8 @@ export class Ends {
   readonly #left = new Map<string, number>();
 
   readonly watcher: (event: CallEvent) => void = (event) => {
-    if (event.moment === "ended")
-      this.#ends.set(event.call.id, [...(this.#ends.get(event.call.id) ?? []), event.as]);
-    if (event.moment === "left")
-      this.#left.set(event.call.id, (this.#left.get(event.call.id) ?? 0) + 1);
+    if (event.moment === "ended") this.#ends.set(event.call.id, [...(this.#ends.get(event.call.id) ?? []), event.as]);
+    if (event.moment === "left") this.#left.set(event.call.id, (this.#left.get(event.call.id) ?? 0) + 1);
   };
 
   expectOneEach(arrivals: number): void {
@@ -23,9 +21,7 @@ export class Ends {
   }
 }
 
-export async function watched(
-  ...args: Parameters<typeof house>
-): Promise<{ h: House; ends: Ends }> {
+export async function watched(...args: Parameters<typeof house>): Promise<{ h: House; ends: Ends }> {
   const h = await house(...args);
   const ends = new Ends();
   h.runtime.watch(ends.watcher);

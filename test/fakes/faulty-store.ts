@@ -14,10 +14,7 @@ export class FaultyStore extends PointStore {
   readonly #failing: Failing;
 
   constructor(clock: FakeClock, failing: Failing) {
-    super(
-      openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }),
-      () => {},
-    );
+    super(openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }), () => {});
     this.#failing = failing;
   }
 
@@ -25,9 +22,7 @@ export class FaultyStore extends PointStore {
     return this.#fault(write.write) ?? super.commit(write, durability);
   }
 
-  override call(
-    by: { readonly key: string } | { readonly match: string },
-  ): ReturnType<Store["call"]> {
+  override call(by: { readonly key: string } | { readonly match: string }): ReturnType<Store["call"]> {
     return this.#fault("read") ?? super.call(by);
   }
 

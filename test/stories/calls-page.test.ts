@@ -2,13 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { stageOf } from "../../src/audit/audit-words.ts";
 import { endWords } from "../../src/calls/event.ts";
-import {
-  chainLimits,
-  createRuntime,
-  directLimits,
-  type RefusalCode,
-  refusals,
-} from "../../src/index.ts";
+import { chainLimits, createRuntime, directLimits, type RefusalCode, refusals } from "../../src/index.ts";
 
 const page = readFileSync(new URL("../../docs/reference/calls.md", import.meta.url), "utf8");
 const rows = page
@@ -22,9 +16,7 @@ const rows = page
   );
 
 it("the page about calls lists every refusal as it is", () => {
-  const listed = rows.filter(
-    (cells) => cells.length === 6 && cells[0] !== "code" && !cells[0]?.startsWith("-"),
-  );
+  const listed = rows.filter((cells) => cells.length === 6 && cells[0] !== "code" && !cells[0]?.startsWith("-"));
   const codes = Object.keys(refusals) as RefusalCode[]; // the keys of that table
   expect(listed).toEqual(
     codes.map((code) => {

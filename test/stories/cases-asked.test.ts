@@ -41,15 +41,10 @@ describe("a durable approval", () => {
       ["x", "approved"],
       ["y", "denied"],
     ] as const) {
-      const { approvalId = "" } = await h.runtime.invoke(
-        { tool: "mail", arguments: { to } },
-        asker,
-      );
+      const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to } }, asker);
       await h.runtime.approvals.decide(approvalId, { decision, by: boss, reason: `because ${to}` });
     }
-    const events = (await h.runtime.audit.query({ type: "gate." })).filter(
-      ({ type }) => type !== "gate.required",
-    );
+    const events = (await h.runtime.audit.query({ type: "gate." })).filter(({ type }) => type !== "gate.required");
     expect(events).toMatchObject([
       {
         type: "gate.approved",
@@ -72,9 +67,7 @@ describe("a durable approval", () => {
 
   it("BLOCK / call / no Approval created, tool not run, gate.blocked (case 136)", async () => {
     await using h = await house({ autonomy: "A2" });
-    expect(
-      (await h.runtime.invoke({ tool: "drop", arguments: { to: "x" } }, asker)).refusal?.code,
-    ).toBe("blocked");
+    expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "x" } }, asker)).refusal?.code).toBe("blocked");
     expect(await h.runtime.approvals.list()).toEqual([]);
     expect(h.ran).toEqual([]);
     expect(await eventTypes(h.runtime)).toEqual(["gate.blocked"]);
@@ -88,10 +81,7 @@ describe("a durable approval", () => {
 });
 
 describe("a preview", () => {
-  const showing = (
-    preview: () => unknown,
-    keys: string[] = [],
-  ): NonNullable<Parameters<typeof house>[1]> => [
+  const showing = (preview: () => unknown, keys: string[] = []): NonNullable<Parameters<typeof house>[1]> => [
     {
       name: "pay",
       description: "Pays.",
@@ -141,9 +131,9 @@ describe("a preview", () => {
     );
     const outcome = await previewing.runtime.invoke({ tool: "pay" }, asker);
     expect(outcome).toMatchObject({ status: "preview", preview: { supported: false } });
-    expect(
-      (await previewing.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).text,
-    ).toContain("unsupported");
+    expect((await previewing.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).text).toContain(
+      "unsupported",
+    );
   });
 
   it("then execution / same idempotency_key (case 140)", async () => {

@@ -24,24 +24,14 @@ describe("what has begun", () => {
     const failing: Failing = new Map();
     await using h = await house({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
     failing.set("settle", 1);
-    const running = h.runtime.invoke(
-      { tool: "mail", arguments: { to: "x" } },
-      { ...asker, idempotencyKey: "k" },
-    );
+    const running = h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, idempotencyKey: "k" });
     await clock.advance(1000);
     expect(await running).toMatchObject({ status: "ok", text: "to x" });
     expect(
-      await h.runtime.invoke(
-        { tool: "mail", arguments: { to: "x" } },
-        { ...asker, idempotencyKey: "k" },
-      ),
+      await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, idempotencyKey: "k" }),
     ).toMatchObject({ text: "to x", replayed: true });
     expect(h.ran).toHaveLength(1);
-    expect(await eventTypes(h.runtime)).toEqual([
-      "tool_call.attempted",
-      "tool_call.succeeded",
-      "tool_call.deduped",
-    ]);
+    expect(await eventTypes(h.runtime)).toEqual(["tool_call.attempted", "tool_call.succeeded", "tool_call.deduped"]);
   });
 
   it("intent recorded before execution / order in the log / attempted precedes the tool's own effect (case 167)", async () => {
@@ -69,10 +59,7 @@ describe("what has begun", () => {
     const redactor = createRedactor();
     redactor.learn("a-long-secret-value");
     await using h = await house({ redactor, secrets: environmentSecrets({ redactor }) });
-    const outcome = await h.runtime.invoke(
-      { tool: "mail", arguments: { to: "a-long-secret-value" } },
-      asker,
-    );
+    const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "a-long-secret-value" } }, asker);
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "secret_in_arguments" } });
     expect(await h.runtime.approvals.list()).toEqual([]);
     expect(JSON.stringify(await h.runtime.audit.query({}))).not.toContain("a-long-secret-value");
@@ -102,10 +89,9 @@ describe("artifacts in arguments", () => {
       "text/plain",
       asker.principal,
     );
-    expect(
-      (await h.runtime.invoke({ tool: "post", arguments: { body: { $artifact: digest } } }, asker))
-        .status,
-    ).toBe("ok");
+    expect((await h.runtime.invoke({ tool: "post", arguments: { body: { $artifact: digest } } }, asker)).status).toBe(
+      "ok",
+    );
     expect(ran).toEqual([{ body: "the bytes" }]);
   });
 
@@ -114,12 +100,7 @@ describe("artifacts in arguments", () => {
     await using h = await house({}, posting(ran));
     for (const digest of ["0".repeat(64), "", "../../etc/passwd", "__proto__"]) {
       expect(
-        (
-          await h.runtime.invoke(
-            { tool: "post", arguments: { body: { $artifact: digest } } },
-            asker,
-          )
-        ).refusal?.code,
+        (await h.runtime.invoke({ tool: "post", arguments: { body: { $artifact: digest } } }, asker)).refusal?.code,
       ).toBe("artifact_unavailable");
     }
     expect(await h.runtime.approvals.list()).toEqual([]);
@@ -206,8 +187,7 @@ describe("trace, hooks and log", () => {
       object = Object.getPrototypeOf(object) as object | null
     )
       for (const name of Object.getOwnPropertyNames(object)) verbs.add(name);
-    for (const verb of verbs)
-      expect(verb).not.toMatch(/update|delete|remove|clear|set|write|truncate|drop/i);
+    for (const verb of verbs) expect(verb).not.toMatch(/update|delete|remove|clear|set|write|truncate|drop/i);
     const before = await audit.query({});
     for (const event of await audit.query({})) Reflect.set(event, "type", "evil");
     expect(await audit.query({})).toEqual(before);
@@ -216,10 +196,7 @@ describe("trace, hooks and log", () => {
   it("every audit event / trace_id non-null (case 200)", async () => {
     await using h = await house();
     await h.runtime.invoke(echo, asker);
-    const { approvalId = "" } = await h.runtime.invoke(
-      { tool: "mail", arguments: { to: "x" } },
-      asker,
-    );
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
     await h.runtime.invoke({ tool: "none" });
     await h.runtime.controls.pause("operator");

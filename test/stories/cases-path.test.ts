@@ -96,22 +96,16 @@ describe("budgets and sessions", () => {
   });
 
   it("limits / JSON round trip / equal (case 60)", () => {
-    for (const limits of [chainLimits, directLimits])
-      expect(JSON.parse(JSON.stringify(limits))).toEqual(limits);
+    for (const limits of [chainLimits, directLimits]) expect(JSON.parse(JSON.stringify(limits))).toEqual(limits);
   });
 
   it("two sessions / 50 calls each / both allowed (case 61)", async () => {
     await using h = await house();
-    const sessions = [
-      h.runtime.openSession(chainLimits, asker),
-      h.runtime.openSession(chainLimits, asker),
-    ];
+    const sessions = [h.runtime.openSession(chainLimits, asker), h.runtime.openSession(chainLimits, asker)];
     const outcomes: ToolOutcome[] = [];
-    for (const session of sessions)
-      for (let i = 0; i < 50; i += 1) outcomes.push(await session.invoke(echo));
+    for (const session of sessions) for (let i = 0; i < 50; i += 1) outcomes.push(await session.invoke(echo));
     expect(outcomes.every(({ status }) => status === "ok")).toBe(true);
-    for (const session of sessions)
-      expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
+    for (const session of sessions) expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
     expect(h.ran).toHaveLength(100);
   });
 
@@ -163,17 +157,14 @@ describe("scopes", () => {
     });
     expect(outcome.text).toContain("mail:write");
     expect(ran).toBe(0);
-    expect(await h.runtime.audit.query({})).toMatchObject([
-      { type: "tool_call.refused", code: "scope_missing" },
-    ]);
+    expect(await h.runtime.audit.query({})).toMatchObject([{ type: "tool_call.refused", code: "scope_missing" }]);
   });
 
   it("superset of scopes / passes; empty required / passes; omitted scopes are none (case 144)", async () => {
     await using h = await house({}, tool({ scopes: ["mail:read"] }));
-    expect(
-      (await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] }))
-        .status,
-    ).toBe("ok");
+    expect((await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] })).status).toBe(
+      "ok",
+    );
     expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
     expect((await h.runtime.invoke({ tool: "probe" }, asker)).refusal?.code).toBe("scope_missing");
   });

@@ -25,12 +25,17 @@ function poisonedRedactor(): NonNullable<RuntimeOptions["redactor"]> {
   };
 }
 
-describe.each(Object.entries<Row>(table))("%s", (_step, row) => {
+describe.each(Object.entries<Row>(table))("%s", (step, row) => {
   for (const [way, cell] of Object.entries(row)) {
     if (typeof cell === "string") it(`${way} cannot happen: ${cell}`, () => expect(cell).not.toBe(""));
-    else it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () => inject(cell));
+    else
+      it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () =>
+        inject(cell, step));
   }
 });
+
+/** What fails here has begun. */
+const afterClaim: ReadonlySet<string> = new Set(["execute", "shape", "settle"]);
 
 function isTerminal(type: string): boolean {
   return (
@@ -40,7 +45,7 @@ function isTerminal(type: string): boolean {
   );
 }
 
-async function inject(fault: Fault): Promise<void> {
+async function inject(fault: Fault, step: string): Promise<void> {
   const clock = new FakeClock();
   const failing: Scene["failing"] = new Map();
   const folder = mkdtempSync(join(tmpdir(), "postern-cell-"));
@@ -86,6 +91,8 @@ async function inject(fault: Fault): Promise<void> {
   expect(toolEnds.filter((id) => id === mine)).toHaveLength(1);
   expect(ended.filter((id) => id === mine)).toHaveLength(fault.unlogged === true ? 0 : 1);
   expect(session.trace).toHaveLength(1);
+  const began = await h.runtime.audit.query({ callId: mine, type: "tool_call.attempted" });
+  expect(began.filter(({ refs }) => refs.tool_call === mine)).toHaveLength(afterClaim.has(step) ? 1 : 0);
   const logged = (await h.runtime.audit.query({ callId: mine, limit: 1000 })).filter(
     ({ type, refs }) => refs.tool_call === mine && isTerminal(type),
   );

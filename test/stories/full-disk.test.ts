@@ -10,16 +10,13 @@ import { asker, boss, house } from "../fakes/house.ts";
 
 describe("a disk that is full from the Nth write on", () => {
   /** What one life of a house does; every answer is written down, in order. */
-  async function live(
-    room: number,
-  ): Promise<{ readonly refused: number; readonly clean: boolean }> {
+  async function live(room: number): Promise<{ readonly refused: number; readonly clean: boolean }> {
     const clock = new FakeClock();
     let writes = 0;
     class SmallStore extends PointStore {
       override commit(write: Write, durability: Durability): Committed | Promise<Committed> {
         writes += 1;
-        if (writes > room)
-          return Promise.reject(new RuntimeFault("store_unwritable", "the disk is full"));
+        if (writes > room) return Promise.reject(new RuntimeFault("store_unwritable", "the disk is full"));
         return super.commit(write, durability);
       }
     }
@@ -54,16 +51,12 @@ describe("a disk that is full from the Nth write on", () => {
       if (said === "ok") paid.set(to, open?.key ?? "");
       const effects = h.ran.length - before;
       expect(effects).toBeLessThanOrEqual(1);
-      if (["audit_unavailable", "internal", "pending"].includes(said))
-        expect(effects, said).toBe(0);
+      if (["audit_unavailable", "internal", "pending"].includes(said)) expect(effects, said).toBe(0);
     }
     room = Number.POSITIVE_INFINITY;
-    for (const [to, key] of paid)
-      expect(await h.runtime.calls.get(key), to).toMatchObject({ state: "ok" });
+    for (const [to, key] of paid) expect(await h.runtime.calls.get(key), to).toMatchObject({ state: "ok" });
     const effects = h.ran.filter(({ to }) => to === "c").length;
-    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, asker)).status).toBe(
-      "ok",
-    );
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, asker)).status).toBe("ok");
     expect(h.ran.filter(({ to }) => to === "c")).toHaveLength(effects + 1);
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
     const bad = answers.filter((answer) => !["ok", "pending"].includes(answer));
@@ -76,8 +69,7 @@ describe("a disk that is full from the Nth write on", () => {
     let rounds = 0;
     for (let room = 0; ; room += 1) {
       const { clean } = await live(room).catch((error: unknown) => {
-        if (error instanceof RuntimeFault && error.code === "store_unwritable")
-          return { clean: false }; // it could not even start
+        if (error instanceof RuntimeFault && error.code === "store_unwritable") return { clean: false }; // it could not even start
         throw error;
       });
       if (clean) break;

@@ -17,6 +17,7 @@ const doorProblems = {
   artifact_unavailable: 404,
   method_not_allowed: 405,
   not_unknown: 409,
+  still_unknown: 409,
   body_too_large: 413,
   content_type_refused: 415,
   host_refused: 421,

@@ -17,9 +17,7 @@ import {
 } from "./fault.ts";
 
 /** While people are asked. */
-export const approval: Readonly<
-  Record<`approval: ${"preview" | "ask" | "wait" | "decided"}`, Row>
-> = {
+export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" | "decided"}`, Row>> = {
   "approval: preview": {
     throw: {
       options: { autonomy: "A0" },

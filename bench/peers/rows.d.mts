@@ -1,0 +1,3 @@
+import type { Row } from "../harness.ts";
+
+export declare const rows: readonly Row[];
