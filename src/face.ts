@@ -102,6 +102,8 @@ export interface Health {
     readonly name: string;
     readonly status: "connected" | "connecting" | "disconnected";
     readonly problem?: string;
+    /** Of a server that runs as a child of ours. */
+    readonly processId?: number;
   }[];
 }
 

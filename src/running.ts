@@ -164,10 +164,11 @@ export class RunningRuntime implements Runtime {
 
   health(): Health {
     const { broken } = this.#options.store;
-    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem }) => ({
+    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem, processId }) => ({
       name,
       status,
       ...(problem !== undefined && { problem }),
+      ...(processId !== undefined && { processId }),
     }));
     return {
       status: broken === undefined ? "ok" : "broken",

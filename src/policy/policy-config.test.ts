@@ -39,7 +39,7 @@ describe("the policy section of a file", () => {
       matrix: { A2: { medium: "ALLOW", low: "CONFIRM" } },
       maxRiskUnapproved: "safe",
     });
-    expect(createPolicy(options).version).toMatch(/^[0-9a-f]{64}$/);
+    expect(createPolicy(options).version).toMatch(/^[0-9a-f]{16}$/);
   });
 
   it("that is empty is the default policy", () => {

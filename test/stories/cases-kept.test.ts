@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
@@ -53,17 +54,13 @@ describe("what has begun", () => {
   });
 
   it("a lent secret in the arguments / refused secret_in_arguments before anybody is asked (case 168)", async () => {
-    process.env["POSTERN_TEST_BANK_KEY"] = "a-long-secret-value";
-    const { environmentSecrets } = await import("../../src/secrets/env-secrets.ts");
-    const { createRedactor } = await import("../../src/secrets/redactor.ts");
     const redactor = createRedactor();
     redactor.learn("a-long-secret-value");
-    await using h = await house({ redactor, secrets: environmentSecrets({ redactor }) });
+    await using h = await house({ redactor });
     const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "a-long-secret-value" } }, asker);
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "secret_in_arguments" } });
     expect(await h.runtime.approvals.list()).toEqual([]);
     expect(JSON.stringify(await h.runtime.audit.query({}))).not.toContain("a-long-secret-value");
-    delete process.env["POSTERN_TEST_BANK_KEY"];
   });
 });
 

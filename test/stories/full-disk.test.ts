@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { Write } from "../../src/calls/records.ts";
 import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { openDatabase } from "../../src/stores/sqlite/open.ts";
+import { openSqliteStore, SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Committed, Durability } from "../../src/stores/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { FakeClock } from "../fakes/clock.ts";
@@ -77,4 +78,36 @@ describe("a disk that is full from the Nth write on", () => {
     }
     expect(rounds).toBeGreaterThan(8);
   });
+});
+
+it("a database without room for another page, at any page / what is told is what is kept, effects have their record, and with room it works again", async () => {
+  let fullRounds = 0;
+  for (let room = 0; ; room += 1) {
+    const clock = new FakeClock();
+    const opened = openDatabase(":memory:", () => {});
+    const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
+    opened.database.exec(`pragma max_page_count = ${pages + room}`);
+    const store = new SqliteStore(opened, { clock, spell: spellWith((text) => text) });
+    await using h = await house({ clock, store, autonomy: "A4" });
+    const told = new Map<string, string>();
+    for (let i = 0; i < 8; i += 1) {
+      for (const tool of ["echo", "mail"]) {
+        const before = h.ran.length;
+        const running = h.runtime.invoke({ tool, arguments: { to: `${i} ${"x".repeat(3000)}` } }, asker);
+        for (let turn = 0; turn < 4; turn += 1) await clock.advance(600); // a settle is tried again
+        const { callId, status, refusal } = await running;
+        told.set(callId, refusal?.code ?? status);
+        if (tool === "mail") expect(h.ran.length - before).toBe(refusal?.code === "audit_unavailable" ? 0 : 1);
+      }
+    }
+    expect(["ok", "audit_unavailable", "outcome_unknown"]).toEqual(expect.arrayContaining([...new Set(told.values())]));
+    const states = { ok: "ok", audit_unavailable: undefined, outcome_unknown: "attempted" };
+    for (const [id, said] of told) expect((await h.runtime.calls.get(id))?.state, said).toBe(Reflect.get(states, said));
+    opened.database.exec("pragma max_page_count = 4294967294");
+    expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "next" } }, asker)).status).toBe("ok");
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+    if ([...told.values()].every((said) => said === "ok")) break;
+    fullRounds += 1;
+  }
+  expect(fullRounds).toBeGreaterThan(5);
 });
