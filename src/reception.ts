@@ -2,6 +2,7 @@ import { Arrival, nameOf, read } from "./calls/arrival.ts";
 import { authorityOf } from "./calls/authority.ts";
 import type { Authority, ToolCall } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
+import { RuntimeFault } from "./calls/fault.ts";
 import { CallIds } from "./calls/ids.ts";
 import type { Caller, Limits, Patience, Session } from "./calls/session.ts";
 import type { CallContext, CallRequest } from "./face.ts";
@@ -46,6 +47,12 @@ export class Reception {
   }
 
   call(request: CallRequest, authority: Authority, idempotencyKey?: string, parentId?: string): ToolCall {
+    if (typeof request !== "object" || request === null) {
+      throw new RuntimeFault(
+        "request_invalid",
+        `The request is ${String(request)}; it must be { tool, action?, arguments? }.`,
+      );
+    }
     const { tool, action = "default", arguments: given } = request;
     const { id, number, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);

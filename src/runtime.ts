@@ -61,7 +61,7 @@ export interface RuntimeOptions {
   };
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
-  /** Where keys, artifacts and anchors of the audit log are kept. Without one they live in memory. */
+  /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
   readonly folder?: string;
   /** `strict`: an outcome is on the disk before it is told. Default: only claims are. */
   readonly durability?: "strict";
@@ -75,7 +75,7 @@ export interface RuntimeOptions {
  * @public
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const { clock = new SystemClock(), folder, log = logNothing } = options;
+  const { clock = new SystemClock(), folder = folderBeside(options.store), log = logNothing } = options;
   const closing = new AsyncDisposableStack();
   try {
     const redactor = options.redactor ?? createRedactor();
@@ -209,6 +209,12 @@ async function openStore(
     "store_unknown",
     `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
   );
+}
+
+/** What a file refers to must outlive the process as it does. */
+function folderBeside(store: string | Store | undefined): string | undefined {
+  if (typeof store !== "string" || !store.startsWith("sqlite:") || store === "sqlite::memory:") return undefined;
+  return `${store.slice("sqlite:".length)}-files`;
 }
 
 function logNothing(): void {}

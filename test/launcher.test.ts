@@ -15,17 +15,14 @@ function launchedOn(version: string) {
   });
 }
 
-it.each(["12.22.12", "20.20.2", "23.11.1"])(
-  "says on Node %s in one sentence what it needs",
-  (old) => {
-    const { status, stdout, stderr } = launchedOn(old);
-    expect(status).toBe(1);
-    expect(stdout).toBe("");
-    expect(stderr).toBe(
-      `Postern needs Node 24 or newer, and this is Node ${old}: get it from https://nodejs.org/en/download or with \`nvm install 24\`.\n`,
-    );
-  },
-);
+it.each(["12.22.12", "20.20.2", "23.11.1"])("says on Node %s in one sentence what it needs", (old) => {
+  const { status, stdout, stderr } = launchedOn(old);
+  expect(status).toBe(1);
+  expect(stdout).toBe("");
+  expect(stderr).toBe(
+    `Postern needs Node 24 or newer, and this is Node ${old}: get it from https://nodejs.org/en/download or with \`nvm install 24\`.\n`,
+  );
+});
 
 it("is written so that Node 12 can read it", () => {
   const source = readFileSync(launcher, "utf8");

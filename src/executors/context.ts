@@ -9,7 +9,14 @@ import type { ClaimedCall } from "../gates/stages.ts";
 import { type Loan, lend } from "../secrets/lend.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import type { CallChild } from "./execute.ts";
+
+/** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
+export type CallChild = (
+  parent: ClaimedCall,
+  position: number,
+  request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject },
+  caller: Caller,
+) => Promise<ToolOutcome>;
 
 export interface ContextParts {
   readonly secrets: SecretStore;

@@ -1,22 +1,12 @@
 import type { Clock } from "../calls/clock.ts";
 import type { Announce } from "../calls/event.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { type Ran, runForeign } from "../tools/run-foreign.ts";
-import { CallContext } from "./context.ts";
+import { type CallChild, CallContext } from "./context.ts";
 import { inputOf } from "./input.ts";
-
-/** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
-export type CallChild = (
-  parent: ClaimedCall,
-  position: number,
-  request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject },
-  caller: Caller,
-) => Promise<ToolOutcome>;
 
 export interface ExecuteParts {
   readonly secrets: SecretStore;

@@ -38,7 +38,11 @@ export async function settle(
   const end = made instanceof Promise ? await made : made;
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   if (kept === "kept") return end.outcome;
-  if (kept === "unclaimed") return refuse("audit_unavailable"); // harmless, or it would have waited for its claim
+  if (kept === "unclaimed")
+    return refuse(
+      "audit_unavailable",
+      "Nothing can be recorded now. The tool ran, without any effect; its answer is withheld.",
+    );
   return outcomeOf(
     call.id,
     refuse(

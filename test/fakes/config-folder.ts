@@ -44,7 +44,6 @@ export async function problemsOf(loading: Promise<unknown>): Promise<readonly st
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof ConfigProblems))
-    throw new Error(`expected ConfigProblems, got ${String(error)}`);
+  if (!(error instanceof ConfigProblems)) throw new Error(`expected ConfigProblems, got ${String(error)}`);
   return error.problems.map((problem) => problemLine(problem).replace(/^config-\d+\.\w+/, "FILE"));
 }

@@ -2,11 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCredentials, readToken, type Who } from "../../src/doors/credentials.ts";
-import {
-  createHttpDoor,
-  type HttpDoor,
-  type HttpDoorOptions,
-} from "../../src/doors/http/http-door.ts";
+import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
 
 export const host = "127.0.0.1:7420";
@@ -39,10 +35,7 @@ export async function httpHouse(
     agent: (await readToken(folder, "agent")) ?? "",
     operator: (await readToken(folder, "operator")) ?? "",
   };
-  const ask = (
-    path: string,
-    { as, method, body, raw, headers = {} }: Ask = {},
-  ): Promise<Response> => {
+  const ask = (path: string, { as, method, body, raw, headers = {} }: Ask = {}): Promise<Response> => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     return door.fetch(
       new Request(`http://${host}${path}`, {

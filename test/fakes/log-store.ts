@@ -35,10 +35,7 @@ export function bent(store: Store, bend: Partial<Store>): Store {
 }
 
 /** Events of a store, each as somebody changed it; undefined: it was taken out. */
-export function changedEvents(
-  store: Store,
-  change: (entry: Entry) => Entry | undefined,
-): Store["events"] {
+export function changedEvents(store: Store, change: (entry: Entry) => Entry | undefined): Store["events"] {
   return async function* (where) {
     for await (const entry of store.events(where)) {
       const changed = change(entry);

@@ -20,10 +20,7 @@ export class PosternProcess implements Disposable {
 
   constructor() {
     writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#ran));
-    writeFileSync(
-      join(this.folder, "postern.yaml"),
-      "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\n",
-    );
+    writeFileSync(join(this.folder, "postern.yaml"), "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\n");
   }
 
   /** What the tools with effects have done, in order. */
@@ -57,9 +54,7 @@ export class PosternProcess implements Disposable {
   }
 
   /** `postern start`, once it says that it serves. */
-  async start(
-    data: string,
-  ): Promise<{ readonly child: ChildProcess; readonly end: Promise<Ended> }> {
+  async start(data: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<Ended> }> {
     const { child, end } = this.open(["start", "--data", data]);
     await new Promise<void>((resolve, reject) => {
       let text = "";

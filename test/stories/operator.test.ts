@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { asker, eventTypes, house } from "../fakes/house.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+
+describe("an operator", () => {
+  it("pauses all calls and resumes them, audited", async () => {
+    await using h = await house();
+    await h.runtime.controls.pause("operator", "maintenance");
+    expect(await h.runtime.invoke(echo)).toMatchObject({
+      status: "error",
+      refusal: { code: "paused", retry: "later" },
+    });
+    await h.runtime.controls.resume("operator");
+    expect((await h.runtime.invoke(echo)).status).toBe("ok");
+    expect((await eventTypes(h.runtime)).filter((type) => type.startsWith("operator."))).toHaveLength(2);
+  });
+
+  it("switches a tool off and on", async () => {
+    await using h = await house();
+    await h.runtime.controls.setTool("echo", false, "operator");
+    expect((await h.runtime.invoke(echo)).refusal?.code).toBe("tool_unavailable");
+    await h.runtime.controls.setTool("echo", true, "operator");
+    expect((await h.runtime.invoke(echo)).status).toBe("ok");
+  });
+
+  it("changes autonomy / next call / new level; operator.action audited; a running task keeps its snapshot when it is raised (case 141)", async () => {
+    await using h = await house({ autonomy: "A1" });
+    const session = h.runtime.openSession({}, asker);
+    await h.runtime.controls.setAutonomy("A3", "operator");
+    expect((await session.invoke(echo)).status).toBe("pending");
+    expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+    expect(await eventTypes(h.runtime)).toContain("operator.action.autonomy");
+  });
+});
+
+describe("a child call", () => {
+  it("has its parent's authority and budget, and goes through the same gates", async () => {
+    const outcomes: unknown[] = [];
+    await using h = await house({}, [
+      {
+        name: "parent",
+        description: "Calls others.",
+        risk: "safe",
+        effects: "read",
+        idempotent: true,
+        input: { type: "object" },
+        execute: async (
+          _given: unknown,
+          context: { call(request: object): Promise<{ status: string; refusal?: { code: string } }> },
+        ) => {
+          for (const tool of ["echo", "mail", "echo"]) {
+            const { status, refusal } = await context.call({ tool, arguments: { to: tool } });
+            outcomes.push(refusal?.code ?? status);
+          }
+          return "done";
+        },
+      } as never,
+    ]);
+    const session = h.runtime.openSession({ maxToolCalls: 3 }, { ...asker, patience: "deny" });
+    expect((await session.invoke({ tool: "parent" })).status).toBe("ok");
+    expect(outcomes).toEqual(["ok", "approval_unavailable", "budget_exhausted"]);
+    expect(session.callCount).toBe(3);
+  });
+});
