@@ -15,7 +15,7 @@ import type { Timestamps } from "./timestamps.ts";
 type Attempted = Extract<DurableEvent, { readonly moment: "attempted" }>;
 type Ended = Extract<DurableEvent, { readonly moment: "ended" }>;
 
-/** Of one authority and one action of one tool. */
+/** Of one action of one tool, and of all authorities that differ in their trace at most. */
 interface Form {
   /** `"action":…,"autonomy_level":…` */
   readonly head: string;
@@ -25,7 +25,7 @@ interface Form {
   readonly run: string;
   /** `"tenant":…,"timestamp":"` */
   readonly tenant: string;
-  /** `","tool_name":…,"trace_id":…,"type":"` */
+  /** `","tool_name":…,"trace_id":"`: the trace is what differs between authorities that are alike. */
   readonly tool: string;
   readonly name: string;
   readonly weighed: WeakMap<Weighing, WeighedForm>;
@@ -38,7 +38,7 @@ interface WeighedForm {
   /** The same with `run`. */
   readonly attemptedRun: string;
   readonly attemptedDigest: string;
-  readonly attemptedTime: string;
+  readonly attemptedTrace: string;
   readonly ends: Map<string, EndForm>;
 }
 
@@ -47,7 +47,7 @@ interface EndForm {
   readonly refs: string;
   readonly refsRun: string;
   readonly hash: string;
-  readonly time: string;
+  readonly trace: string;
 }
 
 /** Tools a model makes up never come here, but an authority may live long and tools come and go. */
@@ -62,6 +62,8 @@ const thousandths: readonly string[] = Array.from({ length: 1000 }, (_, us) =>
 export class Forms {
   readonly #clean: Clean;
   readonly #timestamps: Timestamps;
+  readonly #byName = new Map<string, Map<string, Map<string, Form>>>();
+  #plainTrace = "";
   #plainId = "";
   #plainDigest = "";
   readonly #forms = new WeakMap<Authority, Map<string, Map<string, Form>>>();
@@ -86,8 +88,19 @@ export class Forms {
         ? weighed.attemptedRun
         : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
     const time = this.#timestamps.spell(at);
-    const { attemptedDigest, attemptedTime } = weighed;
-    return [start, call.id, '"},"request_hash":"', call.digest, attemptedDigest, time, attemptedTime].join("");
+    const { attemptedDigest, attemptedTrace } = weighed;
+    const { traceId } = call.authority;
+    return [
+      start,
+      call.id,
+      '"},"request_hash":"',
+      call.digest,
+      attemptedDigest,
+      time,
+      form.tool,
+      traceId,
+      attemptedTrace,
+    ].join("");
   }
 
   #ended(event: Ended): string | undefined {
@@ -105,13 +118,30 @@ export class Forms {
     const fraction = thousandths[us % 1000];
     const hash = responseHash(outcome);
     const time = this.#timestamps.spell(at);
-    return [end.latency, whole, fraction, refs, call.id, '"},"response_hash":"', hash, end.hash, time, end.time].join(
-      "",
-    );
+    const { traceId } = call.authority;
+    return [
+      end.latency,
+      whole,
+      fraction,
+      refs,
+      call.id,
+      '"},"response_hash":"',
+      hash,
+      end.hash,
+      time,
+      form.tool,
+      traceId,
+      end.trace,
+    ].join("");
   }
 
   /** Of one call both events come, mostly one after the other. */
-  #isPlain({ id, digest }: ToolCall): boolean {
+  #isPlain({ id, digest, authority }: ToolCall): boolean {
+    const { traceId } = authority;
+    if (traceId !== this.#plainTrace) {
+      if (!plain.test(traceId) || this.#clean(traceId) !== traceId) return false;
+      this.#plainTrace = traceId;
+    }
     if (id === this.#plainId && digest === this.#plainDigest) return true;
     if (!plain.test(id) || !plain.test(digest)) return false;
     this.#plainId = id;
@@ -122,7 +152,7 @@ export class Forms {
   #formOf(call: ToolCall): Form {
     let tools = this.#forms.get(call.authority);
     if (tools === undefined || tools.size > mostForms) {
-      tools = new Map();
+      tools = this.#alike(call.authority);
       this.#forms.set(call.authority, tools);
     }
     let actions = tools.get(call.tool);
@@ -136,6 +166,19 @@ export class Forms {
       actions.set(call.action, form);
     }
     return form;
+  }
+
+  /** A session of one call has an authority of its own, but hardly ever one that was not met before. */
+  #alike({ principal, autonomy, runId, taskId, stepId }: Authority): Map<string, Map<string, Form>> {
+    const { tenant, agent, user, via } = principal;
+    const name = JSON.stringify([tenant, agent, user, via, autonomy, runId, taskId, stepId]);
+    let tools = this.#byName.get(name);
+    if (tools === undefined || tools.size > mostForms) {
+      if (this.#byName.size > mostForms) this.#byName.clear();
+      tools = new Map();
+      this.#byName.set(name, tools);
+    }
+    return tools;
   }
 
   #weighedOf(form: Form, weighing: Weighing): WeighedForm {
@@ -165,14 +208,14 @@ function leadingRefs(call: ToolCall, key: string | undefined, approvalId: string
 }
 
 function makeForm(call: ToolCall, clean: Clean): Form {
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
+  const { action, autonomy_level, principal, tenant, tool_name } = callFields(call, clean);
   const { tool_call: _, ...refs } = refsOf(call, undefined, undefined, clean);
   return {
     head: inner({ action, ...(autonomy_level !== undefined && { autonomy_level }) }),
     principal: inner({ principal: { ...principal } }),
     run: `${inner(refs)},"tool_call":"`,
     tenant: `${inner({ tenant })},"timestamp":"`,
-    tool: `","${inner({ tool_name, trace_id }).slice(1)},"type":"`,
+    tool: flat(`","${inner({ tool_name }).slice(1)},"trace_id":"`),
     name: nameOf(call, clean),
     weighed: new WeakMap(),
   };
@@ -187,7 +230,7 @@ function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm 
     attempted,
     attemptedRun: flat(attempted + form.run),
     attemptedDigest: flat(`",${stage},${form.tenant}`),
-    attemptedTime: flat(`${form.tool}${words.attempted.audit}",${inner({ verdict })}}`),
+    attemptedTrace: flat(`","type":"${words.attempted.audit}",${inner({ verdict })}}`),
     ends: new Map(),
   };
 }
@@ -203,7 +246,7 @@ function makeEnd(form: Form, weighing: Weighing, as: EndName, code: RefusalCode 
     refs,
     refsRun: flat(refs + form.run),
     hash: flat(`",${stage},${form.tenant}`),
-    time: flat(`${form.tool}${audit}"}`),
+    trace: flat(`","type":"${audit}"}`),
   };
 }
 

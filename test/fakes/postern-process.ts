@@ -72,7 +72,7 @@ export class PosternProcess implements Disposable {
   }
 }
 
-async function ended(child: ChildProcess): Promise<Ended> {
+export async function ended(child: ChildProcess): Promise<Ended> {
   let out = "";
   let err = "";
   child.stdout?.on("data", (chunk: Buffer) => {

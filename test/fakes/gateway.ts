@@ -1,0 +1,205 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import {
+  type CallToolResult,
+  Client,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { parse, stringify } from "yaml";
+import { readToken } from "../../src/doors/credentials.ts";
+import { createClient, type PosternClient } from "../../src/doors/http/client.ts";
+import { type Ended, ended } from "./postern-process.ts";
+
+const root = join(import.meta.dirname, "../..");
+const bin = join(root, "bin/postern.js");
+const inspector = join(root, "node_modules/.bin/inspector");
+
+export type Era = "2025-11-25" | "2026-07-28";
+
+export interface GatewayOptions {
+  /** How long a call that needs a person is held on the line. */
+  readonly holdMs?: number;
+  readonly ttlSeconds?: number;
+}
+
+/** The sample gateway as a real process with its real servers, in a folder of its own; it may die and start again there. */
+export class Gateway implements AsyncDisposable {
+  readonly folder: string = mkdtempSync(join(tmpdir(), "postern-story-"));
+  readonly #diary = join(this.folder, "diary");
+  readonly #clients: Client[] = [];
+  #running: { readonly child: ChildProcess; readonly end: Promise<Ended>; readonly url: string } | undefined;
+
+  constructor({ holdMs = 200, ttlSeconds = 3600 }: GatewayOptions = {}) {
+    mkdirSync(join(this.folder, "workspace"));
+    writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#diary, this.folder));
+    writeFileSync(join(this.folder, "postern.yaml"), sampleHere(holdMs, ttlSeconds));
+  }
+
+  static async started(options: GatewayOptions = {}): Promise<Gateway> {
+    const gateway = new Gateway(options);
+    await gateway.start();
+    return gateway;
+  }
+
+  get url(): string {
+    if (this.#running === undefined) throw new Error("The gateway does not run.");
+    return this.#running.url;
+  }
+
+  /** What `work` and `send` have done to the world, in order: kept outside of Postern. */
+  get diary(): readonly string[] {
+    return existsSync(this.#diary) ? readFileSync(this.#diary, "utf8").trim().split("\n") : [];
+  }
+
+  /** `work` and `send` end only when they are let go. */
+  letGo(job: string): void {
+    writeFileSync(join(this.folder, `let-go-${job}`), "");
+  }
+
+  /** A file of the folder that the file server works in. */
+  file(name: string): string {
+    return join(this.folder, "workspace", name);
+  }
+
+  /** In a process group of its own, as a shell would start it. */
+  async start(): Promise<void> {
+    const child = this.#spawn(bin, ["start", "--json"], { detached: true });
+    const end = ended(child);
+    const [line] = await Promise.race([
+      once(createInterface({ input: child.stdout }), "line"),
+      end.then(({ err }) => Promise.reject(new Error(`It did not start: ${err}`))),
+    ]);
+    const { url, servers }: { url: string; servers: { status: string }[] } = JSON.parse(String(line));
+    this.#running = { child, end, url };
+    if (servers.some(({ status }) => status !== "connected")) throw new Error(`A server is not there: ${String(line)}`);
+  }
+
+  /** `group`: to everything that it started too, as a terminal does on Ctrl-C. */
+  signal(signal: NodeJS.Signals, to: "process" | "group" = "process"): Promise<Ended> {
+    if (this.#running === undefined) throw new Error("The gateway does not run.");
+    const { child, end } = this.#running;
+    if (to === "group" && child.pid !== undefined) process.kill(-child.pid, signal);
+    else child.kill(signal);
+    return end;
+  }
+
+  async killAndStart(): Promise<void> {
+    await this.signal("SIGKILL");
+    await this.#leave();
+    await this.start();
+  }
+
+  /** One command to its end, as a person types it in another terminal. */
+  command(...words: readonly string[]): Promise<Ended> {
+    return ended(this.#spawn(bin, words));
+  }
+
+  /** The inspector's command line, as an agent. */
+  async inspect(...words: readonly string[]): Promise<Ended> {
+    const header = `Authorization: Bearer ${await this.#token("agent")}`;
+    const to = ["--cli", `${this.url}/mcp`, "--transport", "http", "--header", header];
+    return ended(this.#spawn(inspector, [...to, "--format", "json", "--quiet", ...words]));
+  }
+
+  async connect(era: Era): Promise<Client> {
+    const requestInit = { headers: { authorization: `Bearer ${await this.#token("agent")}` } };
+    return this.#connected(era, new StreamableHTTPClientTransport(new URL("/mcp", this.url), { requestInit }));
+  }
+
+  connectStdio(era: Era): Promise<Client> {
+    const words = [bin, "start", "--stdio"];
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: words,
+      cwd: this.folder,
+      stderr: "ignore",
+    });
+    return this.#connected(era, transport);
+  }
+
+  async operator(): Promise<PosternClient> {
+    return createClient({ url: this.url, token: await this.#token("operator") });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#leave();
+    if (this.#running?.child.exitCode === null) await this.signal("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #leave(): Promise<void> {
+    for (const client of this.#clients.splice(0)) await client.close();
+  }
+
+  async #connected(era: Era, transport: Transport): Promise<Client> {
+    const mode = era === "2025-11-25" ? "legacy" : { pin: era };
+    const client = new Client({ name: "story", version: "1" }, { versionNegotiation: { mode } });
+    this.#clients.push(client);
+    await client.connect(transport);
+    const spoken = client.getNegotiatedProtocolVersion();
+    if (spoken !== era) throw new Error(`They speak ${spoken}, not ${era}.`);
+    return client;
+  }
+
+  async #token(role: "agent" | "operator"): Promise<string> {
+    return (await readToken(join(this.folder, ".postern"), role)) ?? "";
+  }
+
+  #spawn(
+    script: string,
+    words: readonly string[],
+    more: { readonly detached?: boolean } = {},
+  ): ChildProcessByStdio<null, Readable, Readable> {
+    const own = Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_"));
+    const env = { ...Object.fromEntries(own), HOME: this.folder };
+    return spawn(process.execPath, [script, ...words], {
+      cwd: this.folder,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      ...more,
+    });
+  }
+}
+
+/** The approval that a held call was answered with. */
+export function approvalOf({ structuredContent }: CallToolResult): string {
+  const { approval_id: id } = structuredContent as { readonly approval_id: string }; // an `approval_pending` answer
+  return id;
+}
+
+/** The sample configuration as it is, but for places, a free port, and how long a test can wait. */
+function sampleHere(holdMs: number, ttlSeconds: number): string {
+  const sample = parse(readFileSync(join(root, "postern.yaml"), "utf8"));
+  sample.listen.port = 0;
+  sample.limits = { approval_wait_ms: holdMs };
+  sample.approvals.ttl_seconds = ttlSeconds;
+  sample.tools.modules = ["./tools.ts"];
+  for (const server of Object.values<{ args: string[] }>(sample.servers))
+    server.args = server.args.map((word) => (word.startsWith("node_modules/") ? join(root, word) : word));
+  return stringify(sample);
+}
+
+/** Two tools whose effects are seen from outside, and which take as long as the test wants: one that runs, one that asks. */
+function toolsModule(diary: string, folder: string): string {
+  return `import { appendFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
+const inputSchema = { type: "object", properties: { job: { type: "string" } }, required: ["job"], additionalProperties: false };
+const execute = async ({ job }) => {
+  appendFileSync(${JSON.stringify(diary)}, job + "\\n");
+  while (!existsSync(join(${JSON.stringify(folder)}, "let-go-" + job))) await setTimeout(10);
+  return "did " + job;
+};
+const slow = { description: "Works until it is let go.", effects: "write", idempotent: false, inputSchema, execute };
+export const work = defineTool({ ...slow, name: "work", risk: "safe" });
+export const send = defineTool({ ...slow, name: "send", risk: "high" });
+`;
+}
