@@ -157,7 +157,7 @@ async function start(flags: StartFlags): Promise<ExitCode> {
   const running = readServerFile(settings.dataFolder);
   if (running !== undefined && flags.stdio === true) {
     const { bridgeStdio } = await import("./doors/cli/stdio-bridge.ts");
-    return bridgeStdio(running.url, settings.dataFolder);
+    return bridgeStdio(running, settings.dataFolder);
   }
   if (running !== undefined) {
     throw new RuntimeFault(

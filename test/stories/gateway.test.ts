@@ -173,6 +173,22 @@ describe("after `kill -9` and a new start", () => {
   });
 });
 
+describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %s)", (era) => {
+  it("hears at once that its calls are lost, starts anew, and the story holds", { timeout: timeoutMs }, async () => {
+    await using gateway = await Gateway.started();
+    const client = await gateway.connectStdio(era);
+    await (await gateway.operator()).decide(approvalOf(await client.callTool(write)), "approve");
+    const lost = client.callTool({ name: "work", arguments: { job: "work" } }).catch((error: unknown) => error);
+    await expect.poll(() => gateway.diary, patient).toEqual(["work"]);
+    await gateway.signal("SIGKILL");
+    expect(await lost).toBeInstanceOf(Error); // the client's own patience is 60 s
+    await gateway.start();
+    const again = await gateway.connectStdio(era);
+    await expectReplay(gateway, again, await again.callTool(write));
+    expect(gateway.diary).toEqual(["work"]);
+  });
+});
+
 describe("stopping lets calls in flight end", () => {
   it("on SIGTERM, also those at a server", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
@@ -185,7 +201,9 @@ describe("stopping lets calls in flight end", () => {
     await expectDrained(gateway, gateway.signal("SIGTERM"), answers);
   });
 
-  it("on Ctrl-C, which a terminal sends to the servers too", { timeout: timeoutMs }, async () => {
+  it("on Ctrl-C, which a terminal sends to the servers too: those of our own tools", {
+    timeout: timeoutMs,
+  }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2025-11-25");
     const answer = client.callTool({ name: "work", arguments: { job: "work" } });

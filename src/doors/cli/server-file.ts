@@ -62,7 +62,8 @@ function isZombie(pid: number): boolean {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process runs, whoever owns it. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return !isZombie(pid);

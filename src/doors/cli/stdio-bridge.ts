@@ -1,15 +1,17 @@
-import { type JSONRPCMessage, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { readToken } from "../credentials.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { isAlive, type ServerFile } from "./server-file.ts";
 
 /**
  * MCP over this process's pipes for a Postern that runs already: each message goes there as it is, as the agent, and
- * each answer comes back as it is. Ends when the client closes its pipe.
+ * each answer comes back as it is. Ends when the client closes its pipe, and when its session is lost: a session of
+ * 2025-11-25 dies with its Postern, no message brings it back, and a client whose server ends starts it anew.
  */
 export async function bridgeStdio(
-  url: string,
+  { url, pid }: ServerFile,
   dataFolder: string,
   pipes: Pipes = { input: process.stdin, output: process.stdout },
 ): Promise<ExitCode> {
@@ -22,20 +24,26 @@ export async function bridgeStdio(
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   const there = new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit });
   const here = new LineTransport(pipes);
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  here.onclose = resolve;
+  const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>();
+  here.onclose = () => end(exitCodes.ok);
   here.onmessage = (message) => void forward(message, there, here);
   there.onmessage = (message) => {
     const version = negotiatedVersion(message);
     if (version !== undefined) there.setProtocolVersion(version);
     void here.send(message);
   };
+  there.onerror = (error) => {
+    const isLost = !isAlive(pid) || (error instanceof SdkHttpError && error.status === 404);
+    if (there.sessionId === undefined || !isLost) return;
+    end(exitCodes.failed);
+    void here.close();
+  };
   await there.start();
   await here.start();
-  await ended;
+  const code = await ended;
   await there.terminateSession().catch(() => undefined); // it may have gone before us; its own idle limit ends the session then
   await there.close();
-  return exitCodes.ok;
+  return code;
 }
 
 /** A request that could not be carried gets an answer all the same: a client must not wait for ever. */
