@@ -12,7 +12,7 @@ export function answerOf(outcome: ToolOutcome, tool: string): CallToolResult {
     isError: outcome.status !== "ok",
     _meta: {
       "postern/call-id": outcome.callId,
-      "postern/status": outcome.status,
+      "postern/status": asked === undefined ? outcome.status : "pending",
       ...(outcome.replayed === true && { "postern/replayed": true }),
       ...(outcome.artifact !== undefined && { "postern/artifact": outcome.artifact }),
     },

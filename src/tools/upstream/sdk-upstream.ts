@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Client, PriorDiscovery, Transport } from "@modelcontextprotocol/client";
 import type { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../calls/clock.ts";
@@ -14,6 +15,12 @@ import {
   type UpstreamTool,
 } from "./upstream.ts";
 
+/**
+ * Ctrl-C in a terminal goes to a whole process group. A server must not hear it: its calls in flight are drained, and it is
+ * ended afterwards. `setsid` becomes the server itself, so the process id is the server's own; where there is none
+ * (outside Linux) such a call ends as unknown.
+ */
+const ownSession = ["/usr/bin/setsid", "/bin/setsid"].find((path) => existsSync(path));
 /** The longest wait a timer can keep: the caller's signal is the only end of a call, the SDK's own 60 s are not. */
 const neverMs = 2 ** 31 - 1;
 const connectTimeoutMs = 60_000;
@@ -194,8 +201,7 @@ export class SdkUpstream implements Upstream {
     const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
     const { command, args, env, cwd } = this.#address;
     const transport = new StdioClientTransport({
-      command,
-      args: [...args],
+      ...(ownSession === undefined ? { command, args: [...args] } : { command: ownSession, args: [command, ...args] }),
       env: { ...env },
       stderr: "pipe",
       ...(cwd !== undefined && { cwd }),
