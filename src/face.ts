@@ -89,7 +89,7 @@ export type Settled =
 
 export interface LedgerFace {
   /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
-  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by: Decider): Promise<Settled>;
+  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Decider): Promise<Settled>;
   /** Asks the tool's own `reconcile` hook. */
   reconcile(id: string): Promise<Settled>;
 }
@@ -108,7 +108,10 @@ export interface Health {
 }
 
 export interface Runtime extends AsyncDisposable {
-  /** The one way to a tool. Throws only what the caller's own signal says, after it was recorded. */
+  /**
+   * The one way to a tool. Throws what the caller's own signal says, after it was recorded; and RuntimeFault
+   * `request_invalid` or `context_invalid` for a caller that cannot be understood at all.
+   */
   invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
   /** [004]'s face: throws `CallRefused` for every outcome but `ok`. */
   call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;

@@ -37,6 +37,7 @@ export type {
   RuntimeSession,
   Settled,
 } from "./face.ts";
+export type { RuntimeOptions } from "./options.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
@@ -44,7 +45,6 @@ export type { MatrixChanges } from "./policy/matrix.ts";
 export type { Decision, Policy } from "./policy/policy.ts";
 export type { Rule } from "./policy/rules.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";
-export type { RuntimeOptions } from "./runtime.ts";
 export { createRuntime } from "./runtime.ts";
 export type { Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
 export type { Store } from "./stores/store.ts";

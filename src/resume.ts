@@ -99,11 +99,8 @@ function late(approval: ApprovalRecord): Pick<Extract<Decided, { decided: false 
       approval,
     };
   const by = approval.decision === undefined ? "" : ` by ${approval.decision.by}`;
-  return {
-    code: "approval_decided",
-    message: `The approval \`${approval.id}\` is ${approval.state}${by} already.`,
-    approval,
-  };
+  const state = approval.state === "used" ? `approved${by}, and used` : `${approval.state}${by}`;
+  return { code: "approval_decided", message: `The approval \`${approval.id}\` is ${state} already.`, approval };
 }
 
 /** What the approver wrote instead, weighed as the recorded call would be; its risk and reasons replace the asked ones. */

@@ -19,7 +19,7 @@ import { type PerCall, Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { type Explanation, explain, resume } from "./resume.ts";
-import { Settling } from "./settling.ts";
+import { callNamed, Settling } from "./settling.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
@@ -81,7 +81,7 @@ export class RunningRuntime implements Runtime {
       arrive: () => this.#reception.arrive(),
       runDetached,
     });
-    this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: async (id) => store.call({ key: id }) };
+    this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: (id) => callNamed(id, store) };
     this.ledger = new Settling(parts, store);
   }
 

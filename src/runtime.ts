@@ -1,30 +1,27 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { join } from "node:path";
-import type { Approver } from "./approvals/approver.ts";
 import { Book } from "./approvals/book.ts";
 import { openAuditLog } from "./audit/audit-log.ts";
 import { spellWith } from "./audit/entry.ts";
 import { createSigner, loadSigner } from "./audit/signer.ts";
-import type { Autonomy } from "./calls/call.ts";
 import { type Clock, SystemClock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
-import { checkedLimits, directLimits, type Limits, type Patience } from "./calls/session.ts";
+import { checkedLimits, directLimits } from "./calls/session.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut } from "./invoke.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { recover } from "./ledger/recovery.ts";
+import { checkOptions, type RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
-import { createPolicy, type PolicyOptions } from "./policy/decide.ts";
+import { createPolicy } from "./policy/decide.ts";
 import { openControls } from "./policy/durable-controls.ts";
-import type { Policy } from "./policy/policy.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { openFolderArtifacts } from "./results/folder-artifacts.ts";
 import { memoryArtifacts } from "./results/memory-artifacts.ts";
 import { RunningRuntime } from "./running.ts";
 import { environmentSecrets } from "./secrets/env-secrets.ts";
 import { createRedactor } from "./secrets/redactor.ts";
-import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
 import { MapStore } from "./stores/map-store.ts";
 import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
 import type { Spell, Store } from "./stores/store.ts";
@@ -33,40 +30,8 @@ import { Registry } from "./tools/registry.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import type { ServerConfig } from "./tools/upstream/server-config.ts";
 import type { Servers } from "./tools/upstream/servers.ts";
-import { type Hooks, hooksWatcher } from "./watchers/hooks.ts";
+import { hooksWatcher } from "./watchers/hooks.ts";
 import { createStream } from "./watchers/stream.ts";
-
-/** @public */
-export interface RuntimeOptions {
-  readonly tools?: readonly AnyTool[] | Toolbox;
-  readonly policy?: PolicyOptions | Policy;
-  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps and no log: tests and throw-away runs), or a store of your own. */
-  readonly store?: string | Store;
-  readonly secrets?: SecretStore;
-  readonly redactor?: Redactor;
-  readonly hooks?: Hooks;
-  readonly clock?: Clock;
-  /** With a level the matrix decides; without one the threshold does (SPEC 6.6). */
-  readonly autonomy?: Autonomy;
-  /** The ceiling for every session. */
-  readonly limits?: Partial<Limits>;
-  readonly approvals?: {
-    /** What to do when a person is needed. Default: `wait` with an approver, else `deny`. A caller may narrow it. */
-    readonly patience?: Patience;
-    readonly approver?: Approver;
-    /** Default one hour (D9). */
-    readonly ttlMs?: number;
-    /** The deciding user must not be the asking one. */
-    readonly separateUser?: boolean;
-  };
-  /** Upstream MCP servers by name. */
-  readonly servers?: Readonly<Record<string, ServerConfig>>;
-  /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
-  readonly folder?: string;
-  /** `strict`: an outcome is on the disk before it is told. Default: only claims are. */
-  readonly durability?: "strict";
-  readonly log?: (problem: string) => void;
-}
 
 /**
  * Opens the store, settles what a dead process left behind, and wires the path.
@@ -75,6 +40,7 @@ export interface RuntimeOptions {
  * @public
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  checkOptions(options);
   const { clock = new SystemClock(), folder = folderBeside(options.store), log = logNothing } = options;
   const closing = new AsyncDisposableStack();
   try {

@@ -16,7 +16,7 @@ export class Settling implements LedgerFace {
     this.#store = store;
   }
 
-  settle(id: string, word: Word, reason: string, by: Decider): Promise<Settled> {
+  settle(id: string, word: Word, reason: string, by: Decider = { user: "operator" }): Promise<Settled> {
     return this.#ifUnknown(id, (record) => this.#write(record, word, by.user, reason));
   }
 
@@ -33,7 +33,7 @@ export class Settling implements LedgerFace {
   }
 
   async #ifUnknown(id: string, then: (record: CallRecord) => Promise<Settled>): Promise<Settled> {
-    const record = await this.#store.call({ key: id });
+    const record = await callNamed(id, this.#store);
     if (record === undefined) return { settled: false, why: "call_unknown", message: `There is no call \`${id}\`.` };
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
@@ -43,6 +43,13 @@ export class Settling implements LedgerFace {
     const { won, call } = await settleUnknown(this.#store, clock, record, word, by, redactor.redact(reason));
     return won ? { settled: true, call } : notUnknown(call);
   }
+}
+
+/** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
+export async function callNamed(id: string, store: Store): Promise<CallRecord | undefined> {
+  const record = await store.call({ key: id });
+  if (record !== undefined) return record;
+  return (await store.calls({ state: "unknown" })).find(({ outcome }) => outcome?.callId === id);
 }
 
 function notUnknown(call: CallRecord): Settled {

@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
   ["doors"],
   ["config"],
   ["deciding.ts"],
-  ["running.ts", "reception.ts", "settling.ts"],
+  ["options.ts", "running.ts", "reception.ts", "settling.ts"],
   ["runtime.ts"],
   ["main.ts", "index.ts"],
 ];

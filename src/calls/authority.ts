@@ -3,7 +3,7 @@ import { RuntimeFault } from "./fault.ts";
 import { newTraceId } from "./ids.ts";
 import { sha256 } from "./json.ts";
 import { lowerAutonomy, rankOf } from "./risk.ts";
-import { checkedLimits, type Limits, type Patience } from "./session.ts";
+import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 
 /** What a caller says of itself; it can only narrow what it was granted (DESIGN 3: claims only narrow). */
 export interface Claims {
@@ -38,6 +38,8 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
   if (taskId !== undefined) checkName("taskId", taskId);
   if (stepId !== undefined) checkName("stepId", stepId);
+  if (!Array.isArray(scopes)) throw invalid("scopes", scopes, "a list of names");
+  for (const scope of scopes) checkName("scopes", scope);
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
   return {
@@ -51,11 +53,6 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
   };
 }
-
-const patiences: readonly unknown[] = [undefined, "deny", "wait", "suspend"] satisfies readonly (
-  | Patience
-  | undefined
-)[];
 
 /** What one call says of its waiting. */
 export interface PerCall {
@@ -80,7 +77,8 @@ export function perCallFault({
   ) {
     return invalid("idempotencyKey", idempotencyKey, "a text that is not empty, without half surrogate pairs");
   }
-  if (!patiences.includes(patience)) return invalid("patience", patience, "`deny`, `wait` or `suspend`");
+  if (patience !== undefined && !isPatience(patience))
+    return invalid("patience", patience, "`deny`, `wait` or `suspend`");
   if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0))
     return invalid("approvalWaitMs", approvalWaitMs, "a number of milliseconds from 0");
   if (deadline !== undefined && !Number.isFinite(deadline))

@@ -2,6 +2,7 @@ import type { Risk, ToolCall } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import { RuntimeFault } from "./fault.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
+import { parseRisk, risks } from "./risk.ts";
 
 /** SPEC 3.9 and D17. A session may narrow what its runtime grants, never widen it. */
 export interface Limits {
@@ -33,14 +34,26 @@ export const directLimits: Limits = {
   maxInlineResultBytes: 4096,
 };
 
-/** @throws RuntimeFault `limits_invalid` for a negative, fractional or non-finite number (case 59). */
+const limitNames: ReadonlySet<string> = new Set([...Object.keys(directLimits), "maxRiskUnapproved"]);
+
+/** @throws RuntimeFault `limits_invalid` for an unknown name, and for what is no whole number from 0 (case 59) */
 export function checkedLimits(limits: Limits): Limits {
   for (const [name, value] of Object.entries(limits)) {
-    if (typeof value === "number" && !(Number.isSafeInteger(value) && value >= 0)) {
-      throw new RuntimeFault("limits_invalid", `\`${name}\` is ${value}; it must be a whole number from 0.`);
+    if (!limitNames.has(name)) {
+      throw new RuntimeFault("limits_invalid", `\`${name}\` is no limit; there are ${[...limitNames].join(", ")}.`);
     }
+    if (name === "maxRiskUnapproved" ? value === undefined || parseRisk(value) !== undefined : isCount(value)) continue;
+    const wanted = name === "maxRiskUnapproved" ? `one of ${risks.join(", ")}` : "a whole number from 0";
+    throw new RuntimeFault(
+      "limits_invalid",
+      `\`${name}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`,
+    );
   }
   return limits;
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 export interface TraceLine {
@@ -147,6 +160,10 @@ export class Session {
 
 /** What to do when a person is needed: nobody to ask, hold the line for a while, or come back later (SPEC 8.7). */
 export type Patience = "deny" | "wait" | "suspend";
+
+export function isPatience(value: unknown): value is Patience {
+  return value === "deny" || value === "wait" || value === "suspend";
+}
 
 /** Who is waiting for this call, in this process, now. Never stored, never shipped. */
 export interface Caller {

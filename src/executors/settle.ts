@@ -121,6 +121,16 @@ function returned(
 }
 
 function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
+  if (raw.unusable === true) {
+    // The effect did happen; only its answer is lost (DESIGN 5).
+    parts.tools.report(call.found, { well: false, error: outcome.text });
+    return {
+      state: "ok",
+      as: "succeeded",
+      retryable: false,
+      outcome: refused(call, "result_unavailable", outcome.text),
+    };
+  }
   if (raw.isError) {
     parts.tools.report(call.found, { well: false, error: outcome.text });
     return { state: "failed", as: "failed", outcome, retryable: raw.retryable === true };

@@ -63,13 +63,16 @@ export function replay(record: CallRecord, now: number): Ending | undefined {
     case "queued":
       return refuse("in_progress", undefined, { call_id: record.call.id });
     case "unknown":
-      return record.idempotent || record.retryable
-        ? undefined
-        : refuse("outcome_unknown", undefined, { call_id: record.call.id });
+      return record.idempotent || record.retryable ? undefined : unsettled(record);
     case "held":
     case "suspended":
       return undefined;
   }
+}
+
+function unsettled({ call }: CallRecord): Ending {
+  const said = `The same call, \`${call.id}\`, may have happened; nobody knows yet. Check before you repeat it: an operator can settle it.`;
+  return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
 function replayed(record: CallRecord): Ending {

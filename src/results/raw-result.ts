@@ -8,4 +8,6 @@ export interface RawResult {
   readonly isError: boolean;
   /** With `isError`: the same call may be tried again (D26). */
   readonly retryable?: boolean;
+  /** The tool ran, and what it answered is no answer at all: a cycle, a function. */
+  readonly unusable?: true;
 }

@@ -89,5 +89,5 @@ function structuredOf(answer: Record<string, unknown>): unknown {
 }
 
 function failed(text: string): RawResult {
-  return { content: [{ type: "text", text }], isError: true };
+  return { content: [{ type: "text", text }], isError: true, unusable: true };
 }

@@ -50,6 +50,12 @@ export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
 const reference = /^secret:\/\/([^/\s]+)\/([^\s]+)$/;
 
+/** @throws RuntimeFault `server_invalid`: what is no address at all is a mistake, not a server that is down */
+export function checkServer(name: string, { command, url }: ServerConfig): void {
+  if (command !== undefined || url !== undefined) return;
+  throw new RuntimeFault("server_invalid", `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`);
+}
+
 /** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
 export async function addressOf(name: string, config: ServerConfig, resolve: ResolveSecret): Promise<ServerAddress> {
   if (config.command !== undefined) {
@@ -63,12 +69,8 @@ export async function addressOf(name: string, config: ServerConfig, resolve: Res
       ...(config.cwd !== undefined && { cwd: config.cwd }),
     };
   }
-  if (config.url === undefined)
-    throw new RuntimeFault(
-      "server_invalid",
-      `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`,
-    );
-  const url = await revealed(config.url, resolve);
+  checkServer(name, config);
+  const url = await revealed(config.url ?? "", resolve);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new RuntimeFault("server_invalid", `Server \`${name}\`: \`url\` is not an http or https address.`);
   }

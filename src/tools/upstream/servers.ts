@@ -2,7 +2,7 @@ import { type Clock, SystemClock } from "../../calls/clock.ts";
 import { Connection, type Note, type ServerStatus } from "./connection.ts";
 import { checkServerName } from "./names.ts";
 import { SdkUpstream, Verdict } from "./sdk-upstream.ts";
-import { addressOf, type ResolveSecret, type ServerConfig } from "./server-config.ts";
+import { addressOf, checkServer, type ResolveSecret, type ServerConfig } from "./server-config.ts";
 import type { ToolShelf } from "./server-shelf.ts";
 
 const startWaitMs = 15_000;
@@ -28,7 +28,8 @@ export interface Servers extends AsyncDisposable {
  * Resolves when each server has been tried once, or after 15 s: what hangs then goes on, and what failed is tried again,
  * in the background.
  *
- * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name; nothing was started then
+ * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name, `server_invalid` for one
+ * without an address; nothing was started then
  */
 export async function connectServers(
   configs: Readonly<Record<string, ServerConfig>>,
@@ -36,7 +37,10 @@ export async function connectServers(
 ): Promise<Servers> {
   const { registry: shelf, note, resolveSecret, clock = new SystemClock(), random = Math.random } = parts;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
-  for (const [name] of enabled) checkServerName(name);
+  for (const [name, config] of enabled) {
+    checkServerName(name);
+    checkServer(name, config);
+  }
   const connections = enabled.map(([name, config]) => {
     const verdict = new Verdict();
     return new Connection(name, config, {

@@ -53,7 +53,7 @@ export const after: Readonly<Record<"claim" | "execute" | "shape" | "settle", Ro
       tools: tool({ execute: () => ({ content: [{ type: "text", text: "no" }], isError: true }) }),
       ends: "tool_failed",
     },
-    malformed: { call: bad, tools: tool({ execute: () => 7n }), ends: "tool_failed" },
+    malformed: { call: bad, tools: tool({ execute: () => 7n }), ends: "result_unavailable" },
     storage: "a tool's own storage is the tool's; ours is written before and after",
   },
   shape: {
@@ -70,7 +70,7 @@ export const after: Readonly<Record<"claim" | "execute" | "shape" | "settle", Ro
     malformed: {
       call: bad,
       tools: tool({ execute: () => ({ structured: Symbol("x") }) }),
-      ends: "tool_failed",
+      ends: "result_unavailable",
     },
     storage: {
       call: bad,

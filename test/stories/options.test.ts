@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { createRuntime } from "../../src/index.ts";
+import { asker, boss, house } from "../fakes/house.ts";
+
+describe("options that cannot work", () => {
+  const mistakes: readonly (readonly [string, unknown])[] = [
+    ["zzz", { zzz: 1 }],
+    ["maxToolCalls", { limits: { maxToolCalls: "5" } }],
+    ["zzz", { limits: { zzz: 1 } }],
+    ["maxRiskUnapproved", { limits: { maxRiskUnapproved: "mild" } }],
+    ["approvals.patience", { approvals: { patience: "forever" } }],
+    ["approvals.ttlMs", { approvals: { ttlMs: -5 } }],
+    ["approvals.who", { approvals: { who: "me" } }],
+    ["hooks", { hooks: 5 }],
+    ["durability", { durability: "x" }],
+    ["folder", { folder: "" }],
+    ["store", { store: "redis:" }],
+    ["x", { servers: { x: {} } }],
+  ];
+  for (const [member, options] of mistakes) {
+    it(`are refused, naming the member: ${JSON.stringify(options)}`, async () => {
+      const made = createRuntime(options as never);
+      await expect(made).rejects.toMatchObject({ name: "RuntimeFault" });
+      await expect(made).rejects.toThrow(member);
+    });
+  }
+
+  it("a context whose scopes are no list is refused, not spelled out letter by letter", async () => {
+    await using h = await house();
+    await expect(h.runtime.invoke({ tool: "echo" }, { scopes: "mail" as never })).rejects.toThrow(/scopes/);
+    await expect(h.runtime.invoke(null as never)).rejects.toMatchObject({ code: "request_invalid" });
+  });
+});
+
+describe("an unknown call", () => {
+  it("is settled by the id its caller was told, also when it had waited for a person before (D20)", async () => {
+    await using h = await house({}, [
+      {
+        name: "wire",
+        description: "Loses its connection.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        input: { type: "object" },
+        execute: () => {
+          throw Object.assign(new Error("reset"), { unknown: true });
+        },
+      },
+    ]);
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "wire" }, asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    const lost = await h.runtime.invoke({ tool: "wire" }, asker);
+    expect(lost.refusal?.code).toBe("outcome_unknown");
+    const twin = await h.runtime.invoke({ tool: "wire" }, asker);
+    expect(twin.text).toContain((await h.runtime.calls.get(lost.callId))?.call.id);
+    expect(await h.runtime.ledger.settle(lost.callId, "succeeded", "seen in the books")).toMatchObject({
+      settled: true,
+    });
+    expect(await h.runtime.invoke({ tool: "wire" }, asker)).toMatchObject({ status: "ok", replayed: true });
+  });
+});
+
+describe("a tool that did its work and answers with nonsense", () => {
+  it("succeeded, says the ledger; its result is unavailable", async () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    await using h = await house({ autonomy: "A4" }, [
+      {
+        name: "odd",
+        description: "Writes, and answers with a cycle.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        input: { type: "object" },
+        execute: () => cycle as never,
+      },
+    ]);
+    const outcome = await h.runtime.invoke({ tool: "odd" }, asker);
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
+    expect((await h.runtime.calls.get(outcome.callId))?.state).toBe("ok");
+  });
+});
