@@ -7,10 +7,10 @@ describe("watchers, hooks and progress that misbehave", () => {
   it("change nothing of the call", async () => {
     await using h = await house({
       hooks: {
-        onToolStart: () => {
+        toolStart: () => {
           throw new Error("no");
         },
-        onToolEnd: () => {
+        toolEnd: () => {
           throw null;
         },
       } as never,
