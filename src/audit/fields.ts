@@ -13,7 +13,7 @@ export type Clean = (text: string) => string;
 
 type CallFields = Required<Pick<AuditBody, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
   Pick<AuditBody, "autonomy_level">;
-type RiskFields = Required<Pick<AuditBody, "policy_version" | "risk_level">>;
+type RiskFields = Required<Pick<AuditBody, "policy_version" | "risk_level">> & Pick<AuditBody, "connector_id">;
 type WeighingFields = RiskFields & Required<Pick<AuditBody, "reasons" | "verdict">>;
 type Of<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
 
@@ -171,7 +171,12 @@ export function weighingFields(weighing: Weighing, clean: Clean): WeighingFields
 }
 
 function riskFields(weighing: Weighing, clean: Clean): RiskFields {
-  return { policy_version: clean(weighing.policyVersion), risk_level: weighing.risk };
+  const { connector, policyVersion, risk } = weighing;
+  return {
+    ...(connector !== undefined && { connector_id: clean(connector) }),
+    policy_version: clean(policyVersion),
+    risk_level: risk,
+  };
 }
 
 /** The name a person knows it by; `default` is the action of a tool that has only one. */

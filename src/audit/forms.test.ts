@@ -62,21 +62,24 @@ const anyCall = fc
     resumes: maybe(anyId),
   })
   .map(present) as fc.Arbitrary<ToolCall>; // `present` cannot say that the other fields stay
-const anyWeighing: fc.Arbitrary<Weighing> = fc.record({
-  verdict: fc.constantFrom("ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"),
-  risk: fc.constantFrom("safe", "medium", "high", "critical"),
-  reasons: fc.array(
-    fc
-      .record({
-        rule: anyText,
-        says: fc.constantFrom("ALLOW", "DENY", "RAISE"),
-        where: maybe(anyText),
-      })
-      .map(present),
-    { maxLength: 3 },
-  ),
-  policyVersion: anyText,
-});
+const anyWeighing: fc.Arbitrary<Weighing> = fc
+  .record({
+    verdict: fc.constantFrom("ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"),
+    risk: fc.constantFrom("safe", "medium", "high", "critical"),
+    reasons: fc.array(
+      fc
+        .record({
+          rule: anyText,
+          says: fc.constantFrom("ALLOW", "DENY", "RAISE"),
+          where: maybe(anyText),
+        })
+        .map(present),
+      { maxLength: 3 },
+    ),
+    policyVersion: anyText,
+    connector: maybe(anyText),
+  })
+  .map(present);
 const anyAt = fc.integer({ min: 0, max: 4e12 });
 const anyOutcome = fc
   .record({

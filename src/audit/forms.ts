@@ -222,9 +222,10 @@ function makeForm(call: ToolCall, clean: Clean): Form {
 }
 
 function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm {
-  const { policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
+  const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
+  const head = connector_id === undefined ? form.head : `${form.head},${inner({ connector_id })}`;
   const outcome = inner({ outcome: "info", policy_version });
-  const attempted = flat(`{${form.head},${outcome},${form.principal},${inner({ reasons })},"refs":{`);
+  const attempted = flat(`{${head},${outcome},${form.principal},${inner({ reasons })},"refs":{`);
   const stage = inner({ risk_level, stage: "execute", summary: attemptedSummary(form.name) });
   return {
     attempted,
@@ -236,13 +237,13 @@ function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm 
 }
 
 function makeEnd(form: Form, weighing: Weighing, as: EndName, code: RefusalCode | undefined, clean: Clean): EndForm {
-  const { policy_version, risk_level } = weighingFields(weighing, clean);
+  const { connector_id, policy_version, risk_level } = weighingFields(weighing, clean);
   const { audit, outcome } = endWords[as];
   const coded = code === undefined ? form.head : `${form.head},${inner({ code })}`;
   const refs = flat(`,${inner({ outcome, policy_version })},${form.principal},"refs":{`);
   const stage = inner({ risk_level, stage: "settle", summary: endSummary(form.name, as, code) });
   return {
-    latency: flat(`{${coded},"latency_ms":`),
+    latency: flat(`{${coded}${connector_id === undefined ? "" : `,${inner({ connector_id })}`},"latency_ms":`),
     refs,
     refsRun: flat(refs + form.run),
     hash: flat(`",${stage},${form.tenant}`),

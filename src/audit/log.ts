@@ -30,6 +30,8 @@ export interface AuditEvent {
     readonly key?: string;
   };
   readonly tool_name?: string;
+  /** The MCP server the tool comes from; none: this process, or a call that ended before its tool was weighed. */
+  readonly connector_id?: string;
   readonly action?: string;
   readonly risk_level?: string;
   readonly autonomy_level?: string;

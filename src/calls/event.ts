@@ -32,6 +32,8 @@ export interface Weighing {
   readonly risk: Risk;
   readonly reasons: readonly Reason[];
   readonly policyVersion: string;
+  /** The server the tool comes from; none: this process. */
+  readonly connector?: string;
 }
 
 /** One rule that took part. `where` is its place in a file, when it has one. */

@@ -110,6 +110,7 @@ class LayeredPolicy implements Policy {
       risk,
       reasons: Object.freeze(draft.reasons.map((reason) => Object.freeze(reason))),
       policyVersion: this.version,
+      ...(facts.tool.server !== undefined && { connector: facts.tool.server }),
       ...(scope !== undefined && { missingScope: scope }),
     });
   }
