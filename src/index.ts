@@ -25,6 +25,7 @@ export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
 export type { PosternConfig } from "./config/define-config.ts";
 export { defineConfig } from "./config/define-config.ts";
+export { createRuntime } from "./create.ts";
 export type {
   Approvals,
   CallContext,
@@ -45,7 +46,6 @@ export type { MatrixChanges } from "./policy/matrix.ts";
 export type { Decision, Policy } from "./policy/policy.ts";
 export type { Rule } from "./policy/rules.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";
-export { createRuntime } from "./runtime.ts";
 export type { Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
 export type { Store } from "./stores/store.ts";
 export { defineTool, legacyTool, suspend } from "./tools/define.ts";

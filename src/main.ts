@@ -79,7 +79,7 @@ interface Wired {
 
 async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<Wired> {
   const [{ createRuntime }, { openCredentials }, { createHttpDoor }, { createMcpDoor }] = await Promise.all([
-    import("./runtime.ts"),
+    import("./create.ts"),
     import("./doors/credentials.ts"),
     import("./doors/http/http-door.ts"),
     import("./doors/mcp/mcp-door.ts"),

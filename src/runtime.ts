@@ -12,7 +12,7 @@ import type { Runtime } from "./face.ts";
 import { carryOut } from "./invoke.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { recover } from "./ledger/recovery.ts";
-import { checkOptions, type RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
 import { createPolicy } from "./policy/decide.ts";
 import { openControls } from "./policy/durable-controls.ts";
@@ -33,14 +33,8 @@ import type { Servers } from "./tools/upstream/servers.ts";
 import { hooksWatcher } from "./watchers/hooks.ts";
 import { createStream } from "./watchers/stream.ts";
 
-/**
- * Opens the store, settles what a dead process left behind, and wires the path.
- *
- * @throws RuntimeFault for anything in the options that cannot work: nothing is half started then
- * @public
- */
-export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  checkOptions(options);
+/** What `createRuntime` (create.ts) loads and calls: options that were checked become a runtime, or nothing is half started. */
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock = new SystemClock(), folder = folderBeside(options.store), log = logNothing } = options;
   const closing = new AsyncDisposableStack();
   try {

@@ -20,6 +20,7 @@ const layers: readonly (readonly string[])[] = [
   ["deciding.ts"],
   ["options.ts", "running.ts", "reception.ts", "settling.ts"],
   ["runtime.ts"],
+  ["create.ts"],
   ["main.ts", "index.ts"],
 ];
 const ports: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,7 @@ import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
-import { createRuntime } from "../../runtime.ts";
+import { createRuntime } from "../../create.ts";
 import { callTool } from "./call.ts";
 import { Windows } from "./windows.ts";
 

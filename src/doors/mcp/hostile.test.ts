@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
+import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
-import { createRuntime } from "../../runtime.ts";
 import { createMcpDoor, type McpDoor } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";
 

@@ -1,8 +1,8 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
+import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
-import { createRuntime } from "../../runtime.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { createMcpDoor, type McpDoorOptions } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";

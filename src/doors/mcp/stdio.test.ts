@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { createRuntime } from "../../runtime.ts";
+import { createRuntime } from "../../create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { createMcpDoor } from "./mcp-door.ts";

@@ -1,9 +1,9 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, expect, it } from "vitest";
+import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
 import type { RuntimeOptions } from "../../options.ts";
-import { createRuntime } from "../../runtime.ts";
 import type { ServerConfig } from "../../tools/upstream/server-config.ts";
 import { createMcpDoor } from "./mcp-door.ts";
 
