@@ -21,6 +21,7 @@ import { openFolderArtifacts } from "./results/folder-artifacts.ts";
 import { memoryArtifacts } from "./results/memory-artifacts.ts";
 import { RunningRuntime } from "./running.ts";
 import { environmentSecrets } from "./secrets/env-secrets.ts";
+import { learnNamed } from "./secrets/lend.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { MapStore } from "./stores/map-store.ts";
 import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
@@ -151,7 +152,12 @@ async function connect(
     registry: parts.tools,
     clock: parts.clock,
     note: (type, summary, data) => running.note(type, summary, { data }),
-    resolveSecret: async (connector, key) => (await parts.secrets.get(connector, key)).reveal(),
+    redact: (text) => parts.redactor.redact(text),
+    resolveSecret: async (connector, key) => {
+      const value = (await parts.secrets.get(connector, key)).reveal();
+      learnNamed(parts.redactor, value, `${connector}/${key}`); // whatever store it comes from
+      return value;
+    },
   });
 }
 

@@ -3,6 +3,7 @@ import type { Autonomy, Risk } from "../calls/call.ts";
 import { autonomies } from "../calls/risk.ts";
 import type { Patience } from "../calls/session.ts";
 import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { serverNamePattern } from "../tools/upstream/names.ts";
 import { serverSchema } from "../tools/upstream/server-config-schema.ts";
 import type { Shape } from "./shape.ts";
 
@@ -45,10 +46,7 @@ const dayMs = 86_400_000;
 const path = z.string().min(1);
 const serverName = z
   .string()
-  .regex(
-    /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){0,31}$/,
-    "Use 1 to 32 letters, digits, - and single _ inside: it is part of its tools' names.",
-  );
+  .regex(serverNamePattern, "Use 1 to 32 letters, digits, - and single _ inside: it is part of its tools' names.");
 
 function ms(max: number, what: string): z.ZodType<number | undefined> {
   return z.int().min(1).max(max).optional().describe(`${what}, in milliseconds.`);

@@ -80,3 +80,16 @@ describe("a tool that did its work and answers with nonsense", () => {
     expect((await h.runtime.calls.get(outcome.callId))?.state).toBe("ok");
   });
 });
+
+describe("a server that dies with a secret on its lips", () => {
+  it("is reported without it, whatever store lent it (G6)", async () => {
+    const value = "s3cret-value-of-the-server";
+    const secrets = { get: async () => ({ reveal: () => value }) };
+    const script = "console.error('cannot log in with ' + process.env.TOKEN); process.exit(1)";
+    const leaky = { command: process.execPath, args: ["-e", script], env: { TOKEN: "secret://leaky/token" } };
+    await using runtime = await createRuntime({ secrets, servers: { leaky } });
+    const told = JSON.stringify([runtime.health(), await runtime.audit.query({})]);
+    expect(told).toContain("cannot log in with [redacted]");
+    expect(told).not.toContain(value);
+  });
+});

@@ -15,8 +15,6 @@ afterEach(() => house[Symbol.asyncDispose]());
 
 const bodyOf = async (response: Response): Promise<Record<string, unknown>> =>
   (await response.json()) as Record<string, unknown>;
-const _codeOf = async (response: Response): Promise<unknown> =>
-  ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
 describe("calls", () => {
   it("tells the runtime who calls by the token alone, and only the scopes that the token grants", async () => {

@@ -15,8 +15,6 @@ afterEach(() => house[Symbol.asyncDispose]());
 
 const bodyOf = async (response: Response): Promise<Record<string, unknown>> =>
   (await response.json()) as Record<string, unknown>;
-const _codeOf = async (response: Response): Promise<unknown> =>
-  ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
 describe("audit, artifacts, health", () => {
   it.each(["PUT", "PATCH", "DELETE", "POST"])("changes nothing of the audit log by %s (case 199)", async (method) => {

@@ -52,6 +52,7 @@ function scene(tools: UpstreamTool[] = [tool("read")], url?: string) {
   const connection = new Connection("files", url === undefined ? {} : { url }, {
     clock,
     random: () => 0.5,
+    redact: (text) => text,
     open,
     note: (type, _summary, data) => {
       notes.push({ type, data });
@@ -185,6 +186,7 @@ it("a switched-off tool is not registered", async () => {
     {
       clock: new FakeClock(),
       random: () => 0,
+      redact: (text) => text,
       note: () => {},
       shelf: {
         register: (local) => void shelf.set(local.name, local),

@@ -22,6 +22,8 @@ export interface ConnectionParts {
   readonly random: () => number;
   /** Makes one connection, not yet connected; rejects when the configuration cannot be resolved. */
   readonly open: (events: UpstreamEvents) => Promise<Upstream>;
+  /** A server's last words may hold the secrets it was lent. */
+  readonly redact: (text: string) => string;
 }
 
 export interface ServerStatus {
@@ -141,8 +143,9 @@ export class Connection {
   }
 
   /** Health first, at once; then the record; then another try. */
-  #lost(why: string): void {
+  #lost(said: string): void {
     if (this.#closed) return;
+    const why = this.#parts.redact(said);
     const { clock, shelf, random } = this.#parts;
     const wasUp = this.#status === "connected";
     const old = this.#upstream;
@@ -193,7 +196,7 @@ export class Connection {
         await this.#note(
           "mcp.tools_synced",
           `The tools of server \`${this.name}\` could not be listed: ${messageOf(error)}`,
-          { server: this.name, problem: messageOf(error) },
+          { server: this.name, problem: this.#parts.redact(messageOf(error)) },
         );
       }
     } while (this.#listAgain);

@@ -4,13 +4,15 @@ import { sha256 } from "../../calls/json.ts";
 /** The longest tool name every provider takes. */
 const longest = 64;
 
+export const serverNamePattern: RegExp = /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){0,31}$/;
+
 /**
  * A server's id: chosen by the operator, never by the server. Without `__`, so that no two ids and tools can spell one name.
  *
  * @throws RuntimeFault `server_name_invalid`
  */
 export function checkServerName(name: string): void {
-  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){0,31}$/.test(name)) {
+  if (!serverNamePattern.test(name)) {
     throw new RuntimeFault(
       "server_name_invalid",
       `\`${name.slice(0, 80)}\` cannot name a server: use 1 to 32 letters, digits, - and single _ inside.`,

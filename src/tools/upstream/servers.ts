@@ -13,6 +13,8 @@ export interface ServersParts {
   readonly note: Note;
   /** For `secret://connector/key` in a server's configuration. */
   readonly resolveSecret: ResolveSecret;
+  /** Masks what is known as secret in what a server says of its end. */
+  readonly redact?: (text: string) => string;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
@@ -35,7 +37,14 @@ export async function connectServers(
   configs: Readonly<Record<string, ServerConfig>>,
   parts: ServersParts,
 ): Promise<Servers> {
-  const { registry: shelf, note, resolveSecret, clock = new SystemClock(), random = Math.random } = parts;
+  const {
+    registry: shelf,
+    note,
+    resolveSecret,
+    redact = asIs,
+    clock = new SystemClock(),
+    random = Math.random,
+  } = parts;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
   for (const [name, config] of enabled) {
     checkServerName(name);
@@ -48,6 +57,7 @@ export async function connectServers(
       note,
       clock,
       random,
+      redact,
       open: async (events) => new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
     });
   });
@@ -62,4 +72,8 @@ export async function connectServers(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function asIs(text: string): string {
+  return text;
 }
