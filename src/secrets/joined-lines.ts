@@ -9,10 +9,6 @@ export interface Joined {
 
 /** Encoded text wrapped at 64 or 76 has far longer lines; a shorter word at the end of a line is prose. */
 const shortestLine = 12;
-/** What a break and the indentation after it may take, in UTF-16 units. */
-export const longestBreak = 24;
-/** How far left of a break its line is looked at. */
-export const lineContext: number = shortestLine;
 
 // A real break, or one that was escaped for JSON (once or twice) or for an address; then the indentation of the next line.
 const breaks = /(?:\r\n?|\n|(?:\\{1,2}r)?\\{1,2}n|(?:%0d)?%0a)[ \t]{0,16}/gi;

@@ -13,8 +13,6 @@ const tableBits = 16;
  * is where a match could end, so most of the text is never looked at, and more needles hardly cost more.
  */
 export class Needles {
-  /** Of the longest needle, in UTF-16 units. */
-  readonly longest: number;
   readonly #window: number;
   readonly #jumps: Uint8Array = new Uint8Array(1 << tableBits);
   readonly #ending = new Map<number, string[]>();
@@ -22,8 +20,7 @@ export class Needles {
   /** @param texts each at least three characters long, and at least one of them */
   constructor(texts: readonly string[]) {
     const lengths = texts.map(({ length }) => length);
-    this.longest = lengths.reduce((one, other) => Math.max(one, other), 0);
-    this.#window = lengths.reduce((one, other) => Math.min(one, other), this.longest);
+    this.#window = lengths.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
     this.#jumps.fill(Math.min(255, this.#window - block + 1));
     for (const text of texts) this.#add(text);
     for (const texts of this.#ending.values()) texts.sort((one, other) => other.length - one.length);

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../calls/fault.ts";
-import { joinLines, lineContext, longestBreak } from "./joined-lines.ts";
+import { joinLines } from "./joined-lines.ts";
 import { merged, Needles, type Span } from "./needles.ts";
 import type { Redactor } from "./secret-store.ts";
 import { spellingsOf } from "./spellings.ts";
@@ -7,33 +7,18 @@ import { spellingsOf } from "./spellings.ts";
 export const mask = "[redacted]";
 const shortest = 6;
 
-/** What a redactor of chunks needs beside the port. */
-export interface ExactRedactor extends Redactor {
-  /** How much of a text's end may be the beginning of a known value, in UTF-16 units; 0 while none is known. */
-  readonly reach: number;
-  /** Where known values stand, in order and apart from each other. */
-  find(text: string): readonly Span[];
-}
-
 /**
  * Exact values only, in every spelling (spellings.ts), also when a wrapped line runs through them: that much can be
  * promised. Guessing what looks like a secret is another layer's work.
  */
-export function createRedactor(): ExactRedactor {
+export function createRedactor(): Redactor {
   return new SpellingRedactor();
 }
 
-class SpellingRedactor implements ExactRedactor {
+class SpellingRedactor implements Redactor {
   readonly #values = new Set<string>();
   /** Undefined: no value, or one more since it was made. */
   #needles: Needles | undefined;
-
-  get reach(): number {
-    const needles = this.#ready();
-    if (needles === undefined) return 0;
-    const mostBreaks = Math.ceil(needles.longest / lineContext) + 1;
-    return needles.longest + mostBreaks * longestBreak + lineContext;
-  }
 
   learn(value: string): void {
     if (typeof value !== "string" || value.length < shortest) {
@@ -54,7 +39,7 @@ class SpellingRedactor implements ExactRedactor {
   }
 
   redact(text: string): string {
-    const spans = this.find(text);
+    const spans = this.#spansIn(text);
     if (spans.length === 0) return text;
     let clean = "";
     let kept = 0;
@@ -73,7 +58,8 @@ class SpellingRedactor implements ExactRedactor {
     return joined !== undefined && needles.next(joined.text, 0) !== undefined;
   }
 
-  find(text: string): readonly Span[] {
+  /** Where known values stand, in order and apart from each other. */
+  #spansIn(text: string): readonly Span[] {
     const needles = this.#ready();
     if (needles === undefined) return [];
     const spans = needles.spans(text);

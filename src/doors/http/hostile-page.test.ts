@@ -1,28 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { host, httpHouse } from "../../../test/fakes/http-house.ts";
-import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
-import type { CallRequest, Runtime } from "../../face.ts";
+import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-door.ts";
-
-const corpora = process.env["POSTERN_CORPORA"] ?? "../shared/corpora";
-function _rowsOf<Row>(file: string): readonly Row[] {
-  const path = join(corpora, file);
-  if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8"));
-  console.warn(`SKIPPED: no corpus at ${path}`);
-  return [];
-}
-
-/** A runtime whose every tool says its arguments back. */
-function _echoing(): { readonly runtime: Runtime; readonly seen: CallRequest[] } {
-  const seen: CallRequest[] = [];
-  const invoke: Runtime["invoke"] = async (request) => {
-    seen.push(request);
-    return anOutcome({ structured: request.arguments ?? null });
-  };
-  return { runtime: { ...stubRuntime().runtime, invoke }, seen };
-}
 
 describe("a web page that would act for somebody", () => {
   const pages: readonly (readonly [string, Record<string, string>, number])[] = [
