@@ -2,12 +2,12 @@
  * The moments of a call: one stream, many watchers.
  *
  * `held`, `decided`, `attempted` and `ended` are durable: they are written in the transaction that makes them true and
- * announced after it. `arrived`, `progressed` and `left` are only announced. `noted` is everything durable that is not
+ * announced after it. `arrived`, `progressed`, `emitted` and `left` are only announced. `noted` is everything durable that is not
  * a call's: an operator's act, a server that came or went.
  * Next: words below (what the audit log, the archive, the hooks and the progress stream call each moment).
  */
 import type { Risk, ToolCall, Verdict } from "./call.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { ToolOutcome } from "./outcome.ts";
 import type { RefusalCode } from "./refusals.ts";
 
@@ -74,6 +74,14 @@ export type CallEvent =
     }
   | { readonly moment: "progressed"; readonly call: ToolCall; readonly content: string }
   | {
+      /** A tool's own word on what it does: `file.read`, `skill.loaded`, `memory.recall.started` (SPEC 14.3). */
+      readonly moment: "emitted";
+      readonly call: ToolCall;
+      readonly type: string;
+      readonly summary: string;
+      readonly data?: JsonObject;
+    }
+  | {
       readonly moment: "ended";
       readonly at: number;
       readonly call: ToolCall;
@@ -116,6 +124,7 @@ export const words = {
   decided: { audit: "gate" },
   attempted: { audit: "tool_call.attempted", archive: "tool.started", progress: "TOOL_CALL" },
   progressed: { progress: "TOOL_PROGRESS" },
+  emitted: {},
   ended: { progress: "TOOL_RESULT" },
   left: { hook: "TOOL_END" },
   noted: {},

@@ -93,6 +93,14 @@ export class CallContext implements ToolContext {
     }
   }
 
+  emit(type: string, summary: string, data?: JsonObject): void {
+    if (this.#over) return;
+    const { redactor, announce } = this.#parts;
+    const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
+    const clean = data === undefined ? undefined : JSON.parse(redactor.redact(JSON.stringify(data))); // the mask holds nothing that JSON would escape
+    announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
+  }
+
   check(): void {
     if (this.#caller.signal?.aborted === true) throw this.#caller.signal.reason;
     const { deadline } = this.#caller;

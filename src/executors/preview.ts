@@ -64,6 +64,7 @@ function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, call
     principal: { ...principal }, // copies: what a tool does to them stays with it
     grantedScopes: [...scopes],
     progress() {},
+    emit() {},
     check() {
       caller.signal?.throwIfAborted();
     },

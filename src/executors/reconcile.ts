@@ -72,6 +72,7 @@ function contextOf(
     grantedScopes: [...scopes],
     frozen: undefined,
     progress() {},
+    emit() {},
     check() {
       lazy.signal.throwIfAborted();
     },

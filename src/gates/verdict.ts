@@ -1,17 +1,19 @@
+import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
 import { lowerAutonomy } from "../calls/risk.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { Decision, History, Policy, Suggestion } from "../policy/policy.ts";
+import type { Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
   readonly policy: Policy;
+  readonly clock: Clock;
   readonly controls: Pick<Controls, "state">;
 }
 
 /** Rules on what a run did before have nothing to read yet. */
-const noHistory: History = { version: 0, tainted: false };
+const noHistory: Histories = {};
 
 /** Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. */
 export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Ending {
@@ -26,6 +28,7 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
     suggestion,
     arguments: call.arguments,
     history: noHistory,
+    now: parts.clock.now(),
   });
   const { verdict, risk } = weighing;
   const weighed = Object.assign(call, { verdict, risk, weighing, suggestion });

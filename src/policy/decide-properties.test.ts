@@ -42,7 +42,8 @@ const anyFacts: fc.Arbitrary<Facts> = fc.record({
     nil: undefined,
   }),
   arguments: fc.constant({}),
-  history: fc.constant({ version: 0, tainted: false }),
+  history: fc.constant({}),
+  now: fc.constant(0),
 });
 
 const pattern = fc.constantFrom(...patterns);

@@ -23,7 +23,8 @@ function facts(tool: Partial<ToolFacts> = {}, more: Partial<Facts> = {}): Facts 
     maxRiskUnapproved: undefined,
     suggestion: undefined,
     arguments: {},
-    history: { version: 0, tainted: false },
+    history: {},
+    now: 0,
     ...more,
   };
 }

@@ -26,7 +26,8 @@ function facts(risk: Risk, autonomy: Autonomy | undefined): Facts {
     maxRiskUnapproved: undefined,
     suggestion: undefined,
     arguments: {},
-    history: { version: 0, tainted: false },
+    history: {},
+    now: 0,
   };
 }
 

@@ -32,7 +32,8 @@ function decide(
     maxRiskUnapproved: undefined,
     suggestion: undefined,
     arguments: {},
-    history: { version: 0, tainted: false },
+    history: {},
+    now: 0,
   };
   return createPolicy({ rules, default: otherwise }).decide(facts);
 }
@@ -152,7 +153,8 @@ describe("permission rules", () => {
       maxRiskUnapproved: undefined,
       suggestion: undefined,
       arguments: {},
-      history: { version: 0, tainted: false },
+      history: {},
+      now: 0,
     } as const;
     const policy = createPolicy({
       rules: [

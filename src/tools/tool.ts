@@ -40,6 +40,8 @@ export interface ToolContext {
   /** Set when a tool that suspended goes on. */
   readonly frozen: string | undefined;
   progress(content: string): void;
+  /** For those who look on: what the tool did, in a word like `file.read`. No content and no secrets in `data`. */
+  emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */
   check(): void;
   /** A child call: with this call's authority, through the same gates. */

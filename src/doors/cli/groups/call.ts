@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import type { Act } from "../act.ts";
+import type { Host } from "../host.ts";
+
+export function callCommands(program: Command, host: Host, act: Act): void {
+  const call = program
+    .command("call")
+    .description("call a tool as the agent")
+    .argument("<tool>")
+    .argument("[arguments...]", "key=value; text stays text where the tool wants text, everything else is JSON")
+    .option("--action <name>", "for tools with several actions")
+    .option("--args <json>", "all arguments as one JSON object")
+    .option("--key <key>", "idempotency key: the same key never runs twice")
+    .option("--run <id>", "the run it belongs to")
+    .option("--scopes <list>", "scopes to call with, separated by commas")
+    .option("--autonomy <level>", "a lower level for this call only")
+    .option("--wait [seconds]", "wait for a person's decision instead of leaving it pending");
+  act(call, async (flags, [tool = "", ...words]) =>
+    (await import("../commands/call.ts")).call(host, tool, words, flags),
+  );
+  act(
+    program
+      .command("tools")
+      .description("what is offered, at which risk, and what a call would meet now")
+      .argument("[name]"),
+    async (flags, [name]) => {
+      const { listTools, showTool } = await import("../commands/tools.ts");
+      return name === undefined ? listTools(host, flags) : showTool(host, name, flags);
+    },
+  );
+  const calls = program.command("calls").description("what was called, and how it ended");
+  const list = calls
+    .command("list", { isDefault: true })
+    .description("new to old")
+    .option("--state <state>", "held, attempted, ok, failed, denied, unknown, …")
+    .option("--tool <name>")
+    .option("--run <id>")
+    .option("--limit <number>", "at most so many (default 50)");
+  act(list, async (flags) => (await import("../commands/calls.ts")).listCalls(host, flags));
+  act(calls.command("show").argument("<id>"), async (flags, [id = ""]) =>
+    (await import("../commands/calls.ts")).showCall(host, id, flags),
+  );
+  const settle = calls
+    .command("settle")
+    .description("say what became of a call whose outcome is unknown")
+    .argument("<id>")
+    .argument("<outcome>", "succeeded, failed or retry")
+    .option("--reason <text>", "how you know");
+  act(settle, async (flags, [id = "", word = ""]) =>
+    (await import("../commands/calls.ts")).settleCall(host, id, word, flags),
+  );
+}
