@@ -1,4 +1,7 @@
-/** Rows are opened and checked once, then timed round-robin, so that noise of the machine hits every row alike. */
+/**
+ * Rows are timed round-robin, so that noise of the machine hits every row alike. Each begins every round anew: what one
+ * round kept, in memory or in a store, does not weigh on the next.
+ */
 export interface Row {
   readonly id: string;
   readonly who: string;
@@ -33,42 +36,35 @@ export interface RunOptions {
   readonly inFlight: number;
 }
 
-interface Live extends Opened {
-  readonly row: Row;
-  readonly calls: number;
+interface Times {
   readonly sequential: number[];
   readonly together: number[];
 }
 
+const warmUp = 3_000;
+
 export async function measure(rows: readonly Row[], options: RunOptions): Promise<readonly Measured[]> {
-  const live = new Map<string, Live | string>();
-  for (const row of rows)
-    live.set(
-      row.id,
-      await warm(row, options.calls).catch((error: unknown) => String(error).split("\n")[0] ?? "failed"),
-    );
+  const times = new Map<Row, Times | string>(rows.map((row) => [row, { sequential: [], together: [] }]));
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const open of live.values()) if (typeof open !== "string") await time(open, options.inFlight);
+    for (const [row, so] of times) {
+      if (typeof so === "string") continue;
+      const problem = await time(row, so, options).catch((error: unknown) => String(error).split("\n")[0] ?? "failed");
+      if (problem !== undefined) times.set(row, problem);
+    }
   }
-  for (const open of live.values()) if (typeof open !== "string") await open.close?.();
-  return rows.map((row) => summary(row, live.get(row.id) ?? "not run"));
+  return rows.map((row) => summary(row, times.get(row) ?? "not run"));
 }
 
-async function warm(row: Row, calls: number): Promise<Live> {
-  const opened = await row.open();
-  const sum = await opened.add(41);
+async function time(row: Row, times: Times, { calls: usual, inFlight }: RunOptions): Promise<undefined> {
+  const calls = row.calls ?? usual;
+  const { add, close } = await row.open();
+  const sum = await add(41);
   if (sum !== 42) throw new Error(`${row.id} says that 41 + 1 is ${sum}`);
-  const count = row.calls ?? calls;
-  for (let i = 0; i < Math.min(3000, count); i += 1) await opened.add(i);
-  return { ...opened, row, calls: count, sequential: [], together: [] };
-}
-
-async function time(live: Live, inFlight: number): Promise<void> {
-  const { add, calls } = live;
+  for (let i = 0; i < Math.min(warmUp, calls); i += 1) await add(i);
   globalThis.gc?.();
   let began = performance.now();
   for (let i = 0; i < calls; i += 1) await add(i);
-  live.sequential.push(((performance.now() - began) * 1000) / calls);
+  times.sequential.push(((performance.now() - began) * 1000) / calls);
   globalThis.gc?.();
   let next = 0;
   began = performance.now();
@@ -77,19 +73,20 @@ async function time(live: Live, inFlight: number): Promise<void> {
       while (next < calls) await add(next++);
     }),
   );
-  live.together.push((calls * 1000) / (performance.now() - began));
+  times.together.push((calls * 1000) / (performance.now() - began));
+  await close?.();
 }
 
-function summary({ id, who, what }: Row, live: Live | string): Measured {
-  if (typeof live === "string") return { id, who, what, problem: live };
+function summary({ id, who, what }: Row, times: Times | string): Measured {
+  if (typeof times === "string") return { id, who, what, problem: times };
   return {
     id,
     who,
     what,
-    microsecondsPerCall: median(live.sequential),
-    fastest: Math.min(...live.sequential),
-    slowest: Math.max(...live.sequential),
-    callsPerSecond: median(live.together),
+    microsecondsPerCall: median(times.sequential),
+    fastest: Math.min(...times.sequential),
+    slowest: Math.max(...times.sequential),
+    callsPerSecond: median(times.together),
   };
 }
 

@@ -1,7 +1,7 @@
 /** `npm run bench [-- --json] [--quick] [--only id,id]`: our path beside peers in one process, then what is durable. */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { createRuntime, defineTool } from "../src/index.ts";
+import { createRuntime, defineTool, type RuntimeSession } from "../src/index.ts";
 import { durable } from "./durable.ts";
 import { type Measured, measure, median, type Row } from "./harness.ts";
 import { mcpRow } from "./mcp-row.ts";
@@ -29,8 +29,15 @@ const kept = wanted === undefined ? await durable(quick ? 200 : 1_000) : undefin
 if (values.json === true) console.log(JSON.stringify({ machine, options, core, flat, durable: kept }, null, 2));
 else print(core);
 
-/** Is call 10,000 of a session slower than call 10? Microseconds a call near the beginning and near the end. */
-async function flatness(): Promise<{ readonly firstMicroseconds: number; readonly lastMicroseconds: number }> {
+interface Flatness {
+  readonly firstMicroseconds: number;
+  readonly lastMicroseconds: number;
+  /** In a store that holds so many calls already. */
+  readonly grown: { readonly calls: number; readonly microseconds: number };
+}
+
+/** Is call 10,000 of a session slower than call 10? Microseconds a call near the beginning, near the end, and in a store that grew. */
+async function flatness(): Promise<Flatness> {
   const noop = defineTool({
     name: "noop",
     description: "Does nothing.",
@@ -41,21 +48,26 @@ async function flatness(): Promise<{ readonly firstMicroseconds: number; readonl
     execute: async () => "",
   });
   await using runtime = await createRuntime({ tools: [noop], autonomy: "A2" });
+  const stretch = async (calls: number, session: RuntimeSession): Promise<number> => {
+    const began = performance.now();
+    for (let i = 0; i < calls; i += 1) await session.invoke({ tool: "noop" });
+    return ((performance.now() - began) * 1000) / calls;
+  };
   const first: number[] = [];
   const last: number[] = [];
-  for (let round = 0; round < 7; round += 1) {
+  const sessions = quick ? 7 : 30;
+  for (let round = 0; round < sessions; round += 1) {
     const session = runtime.openSession();
-    const stretch = async (calls: number): Promise<number> => {
-      const began = performance.now();
-      for (let i = 0; i < calls; i += 1) await session.invoke({ tool: "noop" });
-      return ((performance.now() - began) * 1000) / calls;
-    };
-    await stretch(10);
-    first.push(await stretch(1_000));
-    await stretch(7_980);
-    last.push(await stretch(1_000));
+    await stretch(10, session);
+    first.push(await stretch(1_000, session));
+    await stretch(7_980, session);
+    last.push(await stretch(1_000, session));
   }
-  return { firstMicroseconds: median(first), lastMicroseconds: median(last) };
+  return {
+    firstMicroseconds: median(first.slice(0, 7)),
+    lastMicroseconds: median(last.slice(0, 7)),
+    grown: { calls: sessions * 10_000, microseconds: median(last.slice(-3)) },
+  };
 }
 
 function print(measured: readonly Measured[]): void {
@@ -80,7 +92,7 @@ function print(measured: readonly Measured[]): void {
   }
   if (flat !== undefined)
     console.log(
-      `\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end.`,
+      `\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end; ${flat.grown.microseconds.toFixed(1)} µs in a store of ${flat.grown.calls.toLocaleString("en")} calls.`,
     );
   if (kept === undefined) return;
   console.log(

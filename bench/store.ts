@@ -84,7 +84,13 @@ async function safeCall(store: Store): Promise<void> {
     text: "done",
   } as const;
   await store.commit(
-    { write: "settle", record: { ...record, state: "ok", endedAt: clock.now(), outcome }, event },
+    {
+      write: "settle",
+      key: record.key,
+      fence: record.fence,
+      end: { state: "ok", outcome, retryable: false, endedAt: clock.now(), image: undefined },
+      event,
+    },
     "committed",
   );
 }

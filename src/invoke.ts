@@ -33,7 +33,12 @@ import type { Parts } from "./parts.ts";
 export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
   const arrivedAt = parts.clock.monotonic();
   parts.announce({ moment: "arrived", call });
-  const end = await pass(call, caller, parts).catch((fault: unknown) => broken(call, fault, parts));
+  let end: ToolOutcome | Ending;
+  try {
+    end = await pass(call, caller, parts);
+  } catch (fault) {
+    end = broken(call, fault, parts);
+  }
   const outcome = isEnding(end) ? await leave(call, end, parts.clock.monotonic() - arrivedAt, parts) : end;
   const durationMs = parts.clock.monotonic() - arrivedAt;
   caller.session.note(call, outcome, durationMs);
@@ -57,7 +62,7 @@ async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolO
   const approved = answered instanceof Promise ? await answered : answered;
   if (isEnding(approved)) return approved;
   if (isAgain(approved)) return pass(approved.again, caller, parts);
-  return parts.executor.carryOut(approved, caller);
+  return await parts.executor.carryOut(approved, caller); // a promise handed on unawaited costs two turns more
 }
 
 /** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
@@ -76,7 +81,7 @@ export async function carryOut(call: ApprovedCall, caller: Caller, parts: Parts)
   if (isEnding(claimed)) return claimed;
   const running = execute(claimed, caller, parts);
   const ran = running instanceof Promise ? await running : running;
-  return settle(claimed, ran, caller, parts);
+  return await settle(claimed, ran, caller, parts);
 }
 
 /** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */

@@ -56,20 +56,23 @@ export class Reception {
     const { tool, action = "default", arguments: given } = request;
     const { id, number, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);
-    const names = { tool: nameOf(tool), action: nameOf(action) };
-    return new Arrival({
-      id,
-      number,
-      arrivedAt,
-      ...names,
-      arguments: own,
-      text,
-      digest,
-      problem,
-      authority,
-      parentId,
-      idempotencyKey,
-    });
+    return new Arrival(
+      {
+        id,
+        number,
+        arrivedAt,
+        tool: nameOf(tool),
+        action: nameOf(action),
+        arguments: own,
+        text,
+        digest,
+        problem,
+        authority,
+        parentId,
+        idempotencyKey,
+      },
+      true,
+    );
   }
 
   caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress }: PerCall): Caller {

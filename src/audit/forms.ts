@@ -3,6 +3,7 @@
  * is written once. Invariant: the text is byte for byte `canonical(auditBody(event))`.
  * Joined, not added up: the text is hashed and bound, and a rope of so many parts costs each of them a microsecond.
  */
+import { Arrival } from "../calls/arrival.ts";
 import type { Authority, ToolCall } from "../calls/call.ts";
 import { type DurableEvent, type EndName, endWords, type Weighing, words } from "../calls/event.ts";
 import { canonical } from "../calls/json.ts";
@@ -64,8 +65,6 @@ export class Forms {
   readonly #timestamps: Timestamps;
   readonly #byName = new Map<string, Map<string, Map<string, Form>>>();
   #plainTrace = "";
-  #plainId = "";
-  #plainDigest = "";
   readonly #forms = new WeakMap<Authority, Map<string, Map<string, Form>>>();
 
   constructor(clean: Clean, timestamps: Timestamps) {
@@ -135,18 +134,14 @@ export class Forms {
     ].join("");
   }
 
-  /** Of one call both events come, mostly one after the other. */
-  #isPlain({ id, digest, authority }: ToolCall): boolean {
+  #isPlain(call: ToolCall): boolean {
+    const { id, digest, authority } = call;
     const { traceId } = authority;
     if (traceId !== this.#plainTrace) {
       if (!plain.test(traceId) || this.#clean(traceId) !== traceId) return false;
       this.#plainTrace = traceId;
     }
-    if (id === this.#plainId && digest === this.#plainDigest) return true;
-    if (!plain.test(id) || !plain.test(digest)) return false;
-    this.#plainId = id;
-    this.#plainDigest = digest;
-    return true;
+    return (call instanceof Arrival && call.isOurs) || (plain.test(id) && plain.test(digest));
   }
 
   #formOf(call: ToolCall): Form {

@@ -20,6 +20,8 @@ export class Arrival implements ToolCall {
   readonly parentId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly resumes: string | undefined;
+  /** Its id and digest were made here, and so need no look before they are spelled in an event. */
+  readonly isOurs: boolean;
   found: unknown = undefined;
   input: unknown = undefined;
   references: unknown = undefined;
@@ -34,7 +36,8 @@ export class Arrival implements ToolCall {
   claimed: unknown = undefined;
   claimedAt: unknown = undefined;
 
-  constructor(call: ToolCall) {
+  constructor(call: ToolCall, isOurs = false) {
+    this.isOurs = isOurs;
     this.id = call.id;
     this.number = call.number;
     this.tool = call.tool;

@@ -54,6 +54,8 @@ export interface ToolOutcome {
   /** Digest of the whole result when only its head is inline. */
   readonly artifact?: string;
   readonly files?: readonly ResultFile[];
+  /** What the whole result is, in one line of at most 480 bytes, when not all of it is inline. */
+  readonly summary?: string;
   readonly preview?: Preview;
   readonly refusal?: Refusal;
   readonly approvalId?: string;

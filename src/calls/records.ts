@@ -42,6 +42,9 @@ export interface CallRecord {
   readonly image: string | undefined;
 }
 
+/** What its end changes in a row; all else stays as it was claimed. */
+export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image"> & { readonly endedAt: number };
+
 /** D7. `used` is the end of an approved one: single use. */
 export type ApprovalState = "pending" | "approved" | "denied" | "skipped" | "expired" | "withdrawn" | "used";
 
@@ -104,8 +107,15 @@ export type Write =
       readonly use?: string;
       readonly event: DurableEvent;
     }
-  /** `by`: an operator or a reconcile hook settles an `unknown` row, whose fence is dead. */
-  | { readonly write: "settle"; readonly record: CallRecord; readonly by?: string; readonly event: DurableEvent }
+  /** `fence`: the incarnation that claimed it. `by`: an operator or a reconcile hook settles an `unknown` row, whose fence is dead. */
+  | {
+      readonly write: "settle";
+      readonly key: string;
+      readonly fence: string | undefined;
+      readonly end: RowEnd;
+      readonly by?: string;
+      readonly event: DurableEvent;
+    }
   | { readonly write: "note"; readonly event: DurableEvent }
   /**
    * Grants, tokens, pins, switches, checkpoints: one shelf of versioned documents. Version 0 means "not there yet".

@@ -8,9 +8,10 @@
 import type { Risk, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Ending } from "../calls/ending.ts";
-import type { EndName, Weighing } from "../calls/event.ts";
+import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState } from "../calls/records.ts";
+import type { RefusalCode } from "../calls/refusals.ts";
 import type { Committed, Store } from "../stores/store.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
@@ -126,24 +127,24 @@ export class Ledger {
     latencyMs: number,
   ): Promise<"kept" | "unkept" | "unclaimed"> {
     const at = this.#clock.now();
-    const { state, as, outcome, retryable, image } = end;
-    const record: CallRecord = { ...claimed, state, outcome, retryable, endedAt: at, image };
-    const { code } = outcome.refusal ?? {};
-    const event = {
-      moment: "ended",
-      at,
-      call,
-      as,
-      outcome,
-      latencyMs,
-      weighing: call.weighing,
-      ...(code !== undefined && { code }),
-      ...(call.approvalId !== undefined && { approvalId: call.approvalId }),
+    const { state, outcome, retryable, image } = end;
+    const { key, fence } = claimed;
+    const { weighing } = call;
+    const event: DurableEvent =
+      outcome.refusal === undefined && call.approvalId === undefined
+        ? { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing }
+        : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
+    const write = {
+      write: "settle",
+      key,
+      fence,
+      end: { state, outcome, retryable, image, endedAt: at },
+      event,
     } as const;
     for (const waitMs of retryAfterMs) {
       if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
       try {
-        const committed = await this.#store.commit({ write: "settle", record, event }, this.#settleDurability);
+        const committed = await this.#store.commit(write, this.#settleDurability);
         if (committed.won) return "kept";
         return committed.call === undefined ? "unclaimed" : "unkept";
       } catch {
@@ -181,6 +182,13 @@ export class Ledger {
       return false; // the caller is told `audit_unavailable`
     }
   }
+}
+
+function rare(
+  { approvalId }: Claimable,
+  { refusal }: ToolOutcome,
+): { readonly code?: RefusalCode; readonly approvalId?: string } {
+  return { ...(refusal !== undefined && { code: refusal.code }), ...(approvalId !== undefined && { approvalId }) };
 }
 
 function refusedAs(code: string): EndName {

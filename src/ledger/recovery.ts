@@ -1,6 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
-import type { CallRecord } from "../calls/records.ts";
+import type { CallRecord, RowEnd } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
 
 /**
@@ -18,7 +18,8 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
       call.id,
       refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."),
     );
-    const unknown: CallRecord = { ...record, state: "unknown", outcome, endedAt: at, retryable: false };
+    const { key, fence, image } = record;
+    const end: RowEnd = { state: "unknown", outcome, retryable: false, endedAt: at, image };
     const event = {
       moment: "ended",
       at,
@@ -29,8 +30,8 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
       code: "outcome_unknown",
       by: "recovery",
     } as const;
-    const { won } = await store.commit({ write: "settle", record: unknown, event }, "synced");
-    if (won) recovered.push(unknown);
+    const { won } = await store.commit({ write: "settle", key, fence, end, event }, "synced");
+    if (won) recovered.push({ ...record, ...end });
   }
   return recovered;
 }

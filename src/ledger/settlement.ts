@@ -2,7 +2,7 @@ import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { CallRecord } from "../calls/records.ts";
+import type { CallRecord, RowEnd } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
 
 /** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
@@ -27,7 +27,8 @@ export async function settleUnknown(
   const at = clock.now();
   const outcome = found ?? outcomeFor(record, word, by, reason);
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
-  const settled: CallRecord = { ...record, state: states[word], outcome, retryable: word === "retry", endedAt: at };
+  const { key, fence, image } = record;
+  const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };
   const as: EndName = "settled";
   const event = {
     moment: "ended",
@@ -38,8 +39,8 @@ export async function settleUnknown(
     latencyMs: 0,
     by: `${by}: ${word}: ${reason}`,
   } as const;
-  const committed = await store.commit({ write: "settle", record: settled, by, event }, "synced");
-  return committed.won ? { won: true, call: settled } : { won: false, call: committed.call ?? record };
+  const committed = await store.commit({ write: "settle", key, fence, end, by, event }, "synced");
+  return committed.won ? { won: true, call: { ...record, ...end } } : { won: false, call: committed.call ?? record };
 }
 
 function outcomeFor({ call }: CallRecord, word: Word, by: string, reason: string): ToolOutcome {

@@ -101,10 +101,12 @@ export function settleOf(
   more: Partial<CallRecord> = {},
   by?: string,
 ): Write {
-  const settled = { ...record, state, outcome: outcomeOf(record.call), ...more };
+  const { key, fence, outcome, retryable, endedAt, image } = { ...record, outcome: outcomeOf(record.call), ...more };
   return {
     write: "settle",
-    record: settled,
+    key,
+    fence,
+    end: { state, outcome, retryable, endedAt: endedAt ?? 0, image },
     ...(by !== undefined && { by }),
     event: eventOf(`settled ${state}`),
   };

@@ -114,7 +114,7 @@ export function recordOf(row: CallRow): CallRecord {
     aliveUntil: row.alive_until ?? undefined,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
-    outcome: row.outcome === null ? undefined : outcomeOf(row.outcome),
+    outcome: row.outcome === null ? undefined : outcomeOf(row.outcome, row.id),
     retryable: (row.flags & retryableFlag) !== 0,
     image: rare.image,
   };
@@ -137,8 +137,8 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
   };
 }
 
-/** One block of text is the outcome's text: it is kept once. */
-function outcomeText({ outcome }: CallRecord): string | null {
+/** One block of text is the outcome's text: it is kept once. Of most calls it is all there is, and kept as a JSON string. */
+function outcomeText({ outcome, call }: CallRecord): string | null {
   if (outcome === undefined) return null;
   const [only] = outcome.content;
   if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text)
@@ -161,11 +161,14 @@ function outcomeText({ outcome }: CallRecord): string | null {
     const { content: _, ...rest } = outcome;
     return JSON.stringify(rest);
   }
-  return JSON.stringify({ status, callId, text, structured, expiresAt }); // most calls: one shape, spelled fast
+  const isPlain = status === "ok" && callId === call.id && structured === undefined && expiresAt === undefined;
+  return JSON.stringify(isPlain ? text : { status, callId, text, structured, expiresAt });
 }
 
-function outcomeOf(kept: string): ToolOutcome {
-  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> = JSON.parse(kept);
+function outcomeOf(kept: string, id: string): ToolOutcome {
+  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> | string = JSON.parse(kept);
+  if (typeof outcome === "string")
+    return { status: "ok", callId: id, content: [{ type: "text", text: outcome }], text: outcome };
   return "content" in outcome ? outcome : { ...outcome, content: [{ type: "text", text: outcome.text }] };
 }
 

@@ -45,6 +45,7 @@ export function claimContract(kit: StoreKit): void {
         ...record,
         state: "ok",
         fence: undefined,
+        endedAt: 0,
         outcome: outcomeOf(record.call),
       });
       const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
