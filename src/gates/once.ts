@@ -34,15 +34,20 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
     resumes ?? (idempotencyKey === undefined ? call.id : `key_${sha256(`${who}\0${idempotencyKey}`).slice(0, 40)}`);
   // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
   const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
-  const go = (prior: CallRecord | undefined): FreshCall | Ending => {
-    if (prior === undefined) return Object.assign(call, { key, match, record: prior }) as FreshCall;
-    if (resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
-    return (
-      replay(prior, parts.clock.now()) ??
-      (Object.assign(call, { key: prior.key, match: prior.match ?? match, record: prior }) as FreshCall)
-    );
-  };
-  return record instanceof Promise ? record.then(go) : go(record);
+  if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
+  return judge(call, record, { key, match }, parts);
+}
+
+function judge(
+  call: WeighedCall,
+  prior: CallRecord | undefined,
+  own: { readonly key: string; readonly match: string },
+  parts: OnceParts,
+): FreshCall | Ending {
+  if (prior === undefined) return Object.assign(call, { key: own.key, match: own.match, record: prior }) as FreshCall;
+  if (call.resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
+  const { key, match = own.match } = prior;
+  return replay(prior, parts.clock.now()) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */

@@ -10,7 +10,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { Ending } from "../calls/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { ApprovalRecord, CallRecord, CallState } from "../calls/records.ts";
+import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
 import type { Committed, Store } from "../stores/store.ts";
 
@@ -42,13 +42,15 @@ export interface Settlement {
   readonly image?: string | undefined;
 }
 
+export type Settled = "kept" | "unkept" | "unclaimed";
+
 const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
   replayed: "deduped",
   previewed: "previewed",
   pending: "deduped",
 };
-/** A settle that cannot be written is tried again after so long, in milliseconds; the first time at once. */
-const retryAfterMs: readonly number[] = [0, 50, 500];
+/** A settle that cannot be written is tried again after so long, in milliseconds. */
+const retryAfterMs: readonly number[] = [50, 500];
 
 export class Ledger {
   readonly #store: Store;
@@ -120,12 +122,7 @@ export class Ledger {
    * `unkept`: somebody else has settled it meanwhile, or it could not be written however often it was tried: recovery will
    * call it unknown. `unclaimed`: the claim was only queued and its transaction failed, so there is nothing to settle.
    */
-  async settle(
-    call: Claimable,
-    claimed: CallRecord,
-    end: Settlement,
-    latencyMs: number,
-  ): Promise<"kept" | "unkept" | "unclaimed"> {
+  settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
     const { state, outcome, retryable, image } = end;
     const { key, fence } = claimed;
@@ -134,24 +131,20 @@ export class Ledger {
       outcome.refusal === undefined && call.approvalId === undefined
         ? { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing }
         : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
-    const write = {
-      write: "settle",
-      key,
-      fence,
-      end: { state, outcome, retryable, image, endedAt: at },
-      event,
-    } as const;
-    for (const waitMs of retryAfterMs) {
-      if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
-      try {
-        const committed = await this.#store.commit(write, this.#settleDurability);
-        if (committed.won) return "kept";
-        return committed.call === undefined ? "unclaimed" : "unkept";
-      } catch {
-        if (this.#store.broken !== undefined) return "unkept"; // it will never be written
-      }
-    }
-    return "unkept";
+    const changed = { state, outcome, retryable, image, endedAt: at };
+    return this.#write({ write: "settle", key, fence, end: changed, event }, retryAfterMs);
+  }
+
+  /** Tried again after so many milliseconds each, unless it will never be written. */
+  #write(write: Write, retries: readonly number[]): Promise<Settled> {
+    const again = async (): Promise<Settled> => {
+      const [waitMs, ...later] = retries;
+      if (waitMs === undefined || this.#store.broken !== undefined) return "unkept";
+      await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
+      return this.#write(write, later);
+    };
+    const committed = this.#store.commit(write, this.#settleDurability);
+    return committed instanceof Promise ? committed.then(settledOf, again) : Promise.resolve(settledOf(committed));
   }
 
   /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */
@@ -189,6 +182,11 @@ function rare(
   { refusal }: ToolOutcome,
 ): { readonly code?: RefusalCode; readonly approvalId?: string } {
   return { ...(refusal !== undefined && { code: refusal.code }), ...(approvalId !== undefined && { approvalId }) };
+}
+
+function settledOf(committed: Committed): Settled {
+  if (committed.won) return "kept";
+  return committed.call === undefined ? "unclaimed" : "unkept";
 }
 
 function refusedAs(code: string): EndName {

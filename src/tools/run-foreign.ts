@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Clock } from "../calls/clock.ts";
 
 export type Ran<T> =
@@ -87,21 +88,30 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
       letGo?.();
       resolve(ran);
     };
-    // The engine's own promise takes over: it settles once, and turns whatever a hostile `then` does into a rejection.
     Promise.prototype.then.call(
-      new Promise<T>((settle) => settle(answer)),
-      (value: T) => end({ ran: "returned", value }),
+      ownPromise(answer),
+      (value: unknown) => end({ ran: "returned", value: value as T }), // what the answer was a promise of
       (error: unknown) => end({ ran: "threw", error }),
     );
-    soon(() => {
-      if (!ended) letGo = guard(limits, lazy, end);
-    });
+    // An async body that had nothing to wait for is done within a few microtasks: then nothing needs to be armed.
+    const arm = (turns: number): void => {
+      if (ended) return;
+      if (turns > 0) void resolved.then(() => arm(turns - 1));
+      else letGo = guard(limits, lazy, end);
+    };
+    arm(4);
   });
 }
 
-/** An async body that had nothing to wait for is done within three microtasks: then nothing needs to be armed. */
-function soon(then: () => void, turns = 3): void {
-  queueMicrotask(turns === 0 ? then : () => soon(then, turns - 1));
+/** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
+const resolved = Promise.resolve();
+
+/** The engine's own promise takes over: it settles once, and turns whatever a hostile `then` does into a rejection. */
+function ownPromise<T>(answer: PromiseLike<T>): Promise<T> {
+  const isPlain = types.isPromise(answer) && Object.getPrototypeOf(answer) === Promise.prototype;
+  const isAltered = isPlain && (Object.hasOwn(answer, "constructor") || Object.hasOwn(answer, "then"));
+  if (isPlain && !isAltered) return answer as Promise<T>; // it is one, and nothing else
+  return new Promise<T>((settle) => settle(answer));
 }
 
 /** Arms the timer and the listener; what it returns takes both away. */

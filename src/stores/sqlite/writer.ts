@@ -21,6 +21,9 @@ const youngMs = 4;
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
 
+/** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
+const resolved = Promise.resolve();
+
 /**
  * Group commit without a timer: one transaction for all who wait, at the end of the turn at the latest. One sync at a
  * time, on the thread pool; while it runs the next batch gathers. A sync that failed stops the store for good: what the
@@ -124,7 +127,7 @@ export class Writer {
   #hurry(): void {
     if (this.#soon || this.#options.clock.monotonic() - this.#turnBegan > youngMs) return;
     this.#soon = true;
-    queueMicrotask(this.#drainSoon);
+    void resolved.then(this.#drainSoon);
   }
 
   readonly #drainSoon = (): void => {
