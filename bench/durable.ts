@@ -20,23 +20,30 @@ export interface Durable {
   readonly loopDelayP99Ms: number;
 }
 
-export async function durable(calls: number): Promise<Durable> {
-  const folder = mkdtempSync(join(tmpdir(), "postern-bench-"));
-  const write = defineTool({
-    name: "write",
-    description: "Writes.",
-    risk: "high",
-    effects: "write",
-    idempotent: false,
-    input: { type: "object", properties: { to: { type: "number" }, text: { type: "string" } } },
-    execute: async () => "written",
-  });
-  const runtime = await createRuntime({
+const write = defineTool({
+  name: "write",
+  description: "Writes.",
+  risk: "high",
+  effects: "write",
+  idempotent: false,
+  input: { type: "object", properties: { to: { type: "number" }, text: { type: "string" } } },
+  execute: async () => "written",
+});
+
+/** `strict`: the outcome is synced too before it is told, not only the claim. */
+export function openOnFile(file: string, durability?: "strict"): Promise<Runtime> {
+  return createRuntime({
     tools: [write],
-    store: `sqlite:${join(folder, "postern.db")}`,
+    store: `sqlite:${file}`,
     autonomy: "A4",
     approvals: { patience: "suspend" },
+    ...(durability !== undefined && { durability }),
   });
+}
+
+export async function durable(calls: number): Promise<Durable> {
+  const folder = mkdtempSync(join(tmpdir(), "postern-bench-"));
+  const runtime = await openOnFile(join(folder, "postern.db"));
   try {
     const { callMs, insertMs } = await alternate(runtime, folder, calls);
     const callsPerSecond32 = await together(runtime, calls * 5, 32);
@@ -97,7 +104,8 @@ function insertBeside(file: string): (i: number) => Promise<void> {
   };
 }
 
-async function together(runtime: Runtime, calls: number, inFlight: number): Promise<number> {
+/** Calls a second. */
+export async function together(runtime: Runtime, calls: number, inFlight: number): Promise<number> {
   let session = runtime.openSession();
   let next = 0;
   const began = performance.now();

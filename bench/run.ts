@@ -1,8 +1,9 @@
-/** `npm run bench [-- --json] [--quick] [--only id,id]`: our path beside peers in one process, then what is durable. */
+/** `npm run bench [-- --json] [--quick] [--only id,id]`: our path beside peers in one process, then what is durable (`--only durable`: that alone). */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createRuntime, defineTool, type RuntimeSession } from "../src/index.ts";
-import { durable } from "./durable.ts";
+import { type Durable, durable } from "./durable.ts";
+import { type DurableRow, durablePeers } from "./durable-peers.ts";
 import { type Measured, measure, median, type Row } from "./harness.ts";
 import { mcpRow } from "./mcp-row.ts";
 import { ours } from "./rows.ts";
@@ -24,10 +25,17 @@ const machine = {
 };
 const core = await measure(rows, options);
 const flat = wanted === undefined ? await flatness() : undefined;
-const kept = wanted === undefined ? await durable(quick ? 200 : 1_000) : undefined;
+const isDurable = wanted === undefined || wanted.includes("durable");
+const kept = isDurable ? await durable(quick ? 200 : 1_000) : undefined;
+const beside = isDurable ? await durablePeers({ rounds: quick ? 3 : 5, inFlight: options.inFlight }) : undefined;
 
-if (values.json === true) console.log(JSON.stringify({ machine, options, core, flat, durable: kept }, null, 2));
-else print(core);
+if (values.json === true) console.log(JSON.stringify({ machine, options, core, flat, durable: kept, beside }, null, 2));
+else {
+  printMachine();
+  if (core.length > 0) print(core);
+  if (kept !== undefined) printKept(kept);
+  if (beside !== undefined) printBeside(beside);
+}
 
 interface Flatness {
   readonly firstMicroseconds: number;
@@ -70,11 +78,14 @@ async function flatness(): Promise<Flatness> {
   };
 }
 
-function print(measured: readonly Measured[]): void {
+function printMachine(): void {
   console.log(
-    `Node ${machine.node}, ${machine.cores} cores (${machine.model}), load ${machine.load.toFixed(2)}; medians of ${options.rounds} interleaved rounds in one process\n`,
+    `Node ${machine.node}, ${machine.cores} cores (${machine.model}), load ${machine.load.toFixed(2)}; medians of interleaved rounds in one process`,
   );
-  console.log("| path | what | µs a call (fastest–slowest) | calls a second, 32 in flight |\n|---|---|---:|---:|");
+}
+
+function print(measured: readonly Measured[]): void {
+  console.log("\n| path | what | µs a call (fastest–slowest) | calls a second, 32 in flight |\n|---|---|---:|---:|");
   for (const {
     who,
     what,
@@ -94,11 +105,24 @@ function print(measured: readonly Measured[]): void {
     console.log(
       `\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end; ${flat.grown.microseconds.toFixed(1)} µs in a store of ${flat.grown.calls.toLocaleString("en")} calls.`,
     );
-  if (kept === undefined) return;
+}
+
+function printKept(kept: Durable): void {
   console.log(
     `\nOn a file: a call above safe ${kept.callMs.toFixed(3)} ms p50, one synced insert beside it ${kept.insertMs.toFixed(3)} ms (ratio ${kept.ratio.toFixed(2)});`,
   );
   console.log(
     `32 in flight ${Math.round(kept.callsPerSecond32).toLocaleString("en")} calls a second; approval cycle ${kept.approvalMs.toFixed(2)} ms p50; event loop delay p99 with 64 callers ${kept.loopDelayP99Ms.toFixed(1)} ms.`,
   );
+}
+
+function printBeside(measured: readonly DurableRow[]): void {
+  console.log(
+    `\n| durable, ${options.inFlight} in flight | what | steps a second (slowest–fastest round) |\n|---|---|---:|`,
+  );
+  const whole = (value = Number.NaN): string => Math.round(value).toLocaleString("en");
+  for (const { who, what, stepsPerSecond, slowest, fastest, problem } of measured) {
+    const told = problem === undefined ? `${whole(stepsPerSecond)} (${whole(slowest)}–${whole(fastest)})` : "";
+    console.log(`| ${who} | ${problem === undefined ? what : `not run: ${problem.slice(0, 80)}`} | ${told} |`);
+  }
 }

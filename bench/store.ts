@@ -74,6 +74,7 @@ async function safeCall(store: Store): Promise<void> {
     type: "t",
     summary: "s",
     traceId: "",
+    policyVersion: "p1",
     outcome: "info",
   };
   void store.commit({ write: "claim", record, fresh: true, event }, "queued"); // decided at once; the settle below hears a failed write
@@ -102,6 +103,7 @@ async function durableClaim(store: Store): Promise<void> {
     type: "t",
     summary: "s",
     traceId: "",
+    policyVersion: "p1",
     outcome: "info",
   };
   await store.commit({ write: "claim", record: newRecord(store), fresh: true, event }, "synced");
@@ -140,7 +142,7 @@ function say(name: string, us: number): void {
 }
 
 const stores: [string, () => Store][] = [
-  ["maps, no log", () => new MapStore({ ...options, keepEvents: false })],
+  ["maps", () => new MapStore(options)],
   ["memory", () => openSqliteStore({ ...options, location: ":memory:" })],
   ["file", () => openSqliteStore({ ...options, location: join(folder, "safe.db") })],
 ];

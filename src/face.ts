@@ -16,8 +16,11 @@ import type { Controls } from "./policy/controls.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import type { Explanation } from "./resume.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
+import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
+import type { ToolPins } from "./tools/upstream/pins.ts";
+import type { Runs } from "./watchers/archive/runs.ts";
 
 export interface CallRequest {
   readonly tool: string;
@@ -53,11 +56,22 @@ export interface RuntimeSession extends AsyncDisposable {
   readonly limits: Limits;
   readonly callCount: number;
   readonly trace: readonly TraceLine[];
+  /** @param context what is this call's own; claims can only narrow what the session was opened with */
   invoke(
     request: CallRequest,
     context?: Pick<
       CallContext,
-      "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress"
+      | "idempotencyKey"
+      | "patience"
+      | "approvalWaitMs"
+      | "signal"
+      | "deadline"
+      | "onProgress"
+      | "traceId"
+      | "taskId"
+      | "stepId"
+      | "scopes"
+      | "autonomy"
     >,
   ): Promise<ToolOutcome>;
   close(): Promise<void>;
@@ -131,6 +145,8 @@ export interface Runtime extends AsyncDisposable {
     more?: {
       readonly by?: string;
       readonly tenant?: string;
+      /** The agent it is about; without one it is the operator's act (`by`), or Postern's own. */
+      readonly principal?: Principal;
       readonly outcome?: "success" | "failure" | "info";
       readonly data?: Json;
     },
@@ -140,8 +156,14 @@ export interface Runtime extends AsyncDisposable {
   readonly ledger: LedgerFace;
   readonly audit: AuditLog;
   readonly tools: Registry;
+  /** Which definition of each upstream tool is trusted, and what changed (D22). */
+  readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
+  /** Undefined: no folders were given for skills. */
+  readonly skills: Skills | undefined;
+  /** Undefined: no folder was given for runs. */
+  readonly runs: Runs | undefined;
   health(): Health;
   /** Refuses new calls, waits for those in flight (`graceMs`, then aborts them), closes servers and the store. */
   close(graceMs?: number): Promise<void>;

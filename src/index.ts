@@ -17,10 +17,11 @@ export { SystemClock } from "./calls/clock.ts";
 export type { CallEvent, Reason } from "./calls/event.ts";
 export { RuntimeFault } from "./calls/fault.ts";
 export type { Json, JsonObject } from "./calls/json.ts";
-export type { ContentBlock, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
+export type { ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
 export type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "./calls/records.ts";
 export type { Refusal, RefusalCode, RefusalKind } from "./calls/refusals.ts";
 export { refusals } from "./calls/refusals.ts";
+export type { RunFolders } from "./calls/run-folders.ts";
 export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
 export type { PosternConfig } from "./config/define-config.ts";
@@ -39,20 +40,110 @@ export type {
   Settled,
 } from "./face.ts";
 export type { RuntimeOptions } from "./options.ts";
+export type { AdjusterOptions } from "./policy/adjusters.ts";
+export type { Condition, Conditions } from "./policy/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
+export type { GuessedTool } from "./policy/guess.ts";
+export { guessRisk } from "./policy/guess.ts";
+export type {
+  ArgumentGuardrail,
+  ArgumentSays,
+  GuardedArguments,
+  GuardedCall,
+  GuardedResult,
+  Guardrail,
+  GuardrailFinding,
+  ResultGuardrail,
+  ResultSays,
+} from "./policy/guardrails.ts";
+export type { HistoryLimit, PastSelector } from "./policy/history-limit.ts";
 export type { MatrixChanges } from "./policy/matrix.ts";
-export type { Decision, Policy } from "./policy/policy.ts";
+export type { PackOptions } from "./policy/pack.ts";
+export type { PatternGuardrailOptions } from "./policy/pattern-guardrail.ts";
+export { patternGuardrail } from "./policy/pattern-guardrail.ts";
+export type { PersonalDataKind, PersonalDataOptions } from "./policy/personal-data.ts";
+export { personalData } from "./policy/personal-data.ts";
+export type {
+  Decision,
+  EffectiveLine,
+  EffectivePolicy,
+  EffectiveQuery,
+  ExtraLayer,
+  Facts,
+  Finding,
+  Policy,
+  RiskGuess,
+  ToolFacts,
+} from "./policy/policy.ts";
+export type { PromptInjectionOptions } from "./policy/prompt-injection.ts";
+export { promptInjection } from "./policy/prompt-injection.ts";
+export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { Rule } from "./policy/rules.ts";
+export type { SandboxConstraint } from "./policy/sandbox.ts";
+export type { PolicyWarning } from "./policy/warnings.ts";
+export { policyWarnings } from "./policy/warnings.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";
+export { describe as describeResult } from "./results/describe.ts";
+export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
+export { toolResult } from "./results/tool-result.ts";
 export type { Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
 export type { Store } from "./stores/store.ts";
+export type { FileToolOptions } from "./tools/builtin/files/files.ts";
+export { fileTools } from "./tools/builtin/files/files.ts";
+export type { FileRoot } from "./tools/builtin/files/roots.ts";
+export type { EmbeddedMemory } from "./tools/builtin/memory/embedded-memory.ts";
+export { openEmbeddedMemory } from "./tools/builtin/memory/embedded-memory.ts";
+export type {
+  Memory,
+  MemoryCall,
+  MemoryFor,
+  MemoryProvider,
+  WriteMode,
+  Written,
+} from "./tools/builtin/memory/memory.ts";
+export type { MemoryOptions } from "./tools/builtin/memory/memory-tools.ts";
+export { memoryTools } from "./tools/builtin/memory/memory-tools.ts";
+export type { ServerMemoryOptions } from "./tools/builtin/memory/server-memory.ts";
+export { serverMemory } from "./tools/builtin/memory/server-memory.ts";
+export type { SkillKeeping } from "./tools/builtin/skills/active.ts";
+export type { GivenSkill, SkillDefinition } from "./tools/builtin/skills/define-skill.ts";
+export { defineSkill } from "./tools/builtin/skills/define-skill.ts";
+export type { SkillsHouse, SkillsOptions } from "./tools/builtin/skills/library.ts";
+export { openSkills } from "./tools/builtin/skills/open-skills.ts";
+export type {
+  LoadedSkill,
+  Skill,
+  SkillActor,
+  SkillFile,
+  SkillProblem,
+  SkillRun,
+  Skills,
+} from "./tools/builtin/skills/skills.ts";
 export { defineTool, legacyTool, suspend } from "./tools/define.ts";
 export type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./tools/kinds.ts";
 export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./tools/kinds.ts";
 export { Registry } from "./tools/registry.ts";
 export type { ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
 export { Toolbox } from "./tools/toolbox.ts";
+export type { Difference } from "./tools/upstream/differences.ts";
+export type { KeptDefinition } from "./tools/upstream/pin.ts";
+export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "./tools/upstream/pins.ts";
 export type { ServerConfig } from "./tools/upstream/server-config.ts";
+export { openRunFolders } from "./watchers/archive/folders.ts";
+export type {
+  Governance,
+  GovernanceReason,
+  RunAbout,
+  RunCounts,
+  RunEvent,
+  RunName,
+  RunProblem,
+  RunState,
+  RunSummary,
+  Runs,
+  RunVerification,
+  ToolRecord,
+} from "./watchers/archive/runs.ts";
 export type { Hooks } from "./watchers/hooks.ts";

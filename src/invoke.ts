@@ -20,9 +20,18 @@ import { approve } from "./gates/approval.ts";
 import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
 import { claim } from "./gates/claim.ts";
+import { weighGuarded } from "./gates/guardrails.ts";
 import { lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
-import { type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
+import { ownRun } from "./gates/run.ts";
+import {
+  type Again,
+  type ApprovedCall,
+  type CountedCall,
+  isAgain,
+  type ValidCall,
+  type WeighedCall,
+} from "./gates/stages.ts";
 import { weigh } from "./gates/verdict.ts";
 import type { Parts } from "./parts.ts";
 
@@ -48,10 +57,13 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   return outcome;
 }
 
-/** The gates, in their order. After a person was waited for, the call enters again: the world may have changed. */
+/** The gates, in their order. After a person was waited for, or the past moved, the call enters again: the world may have changed. */
 async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
   const counted = spend(call, caller);
   if (isEnding(counted)) return counted;
+  const owned = ownRun(counted, parts);
+  const foreign = owned instanceof Promise ? await owned : owned;
+  if (foreign !== undefined) return foreign;
   const assessed = assess(counted, parts);
   const weighed = assessed instanceof Promise ? await assessed : assessed; // the hot path has as few awaits as it has waits
   if (isEnding(weighed)) return weighed;
@@ -62,7 +74,8 @@ async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolO
   const approved = answered instanceof Promise ? await answered : answered;
   if (isEnding(approved)) return approved;
   if (isAgain(approved)) return pass(approved.again, caller, parts);
-  return await parts.executor.carryOut(approved, caller); // a promise handed on unawaited costs two turns more
+  const end = await parts.executor.carryOut(approved, caller); // a promise handed on unawaited costs two turns more
+  return isAgain(end) ? pass(end.again, caller, parts) : end;
 }
 
 /** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
@@ -70,15 +83,24 @@ export function assess(call: CountedCall, parts: Parts): WeighedCall | Ending | 
   const found = lookup(call, parts);
   if (isEnding(found)) return found;
   const valid = checkArguments(found, parts);
-  if (valid instanceof Promise) return valid.then((late) => (isEnding(late) ? late : weigh(late, parts)));
-  return isEnding(valid) ? valid : weigh(valid, parts);
+  if (valid instanceof Promise) return valid.then((late) => (isEnding(late) ? late : guardAndWeigh(late, parts)));
+  return isEnding(valid) ? valid : guardAndWeigh(valid, parts);
+}
+
+function guardAndWeigh(call: ValidCall, parts: Parts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+  const guards = parts.guardrails?.onArguments;
+  return guards === undefined || guards.length === 0 ? weigh(call, parts) : weighGuarded(call, guards, parts);
 }
 
 /** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
-export async function carryOut(call: ApprovedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
+export async function carryOut(
+  call: ApprovedCall,
+  caller: Caller,
+  parts: Parts,
+): Promise<ToolOutcome | Again | Ending> {
   const made = claim(call, caller, parts);
   const claimed = made instanceof Promise ? await made : made;
-  if (isEnding(claimed)) return claimed;
+  if (isEnding(claimed) || isAgain(claimed)) return claimed;
   const running = execute(claimed, caller, parts);
   const ran = running instanceof Promise ? await running : running;
   return await settle(claimed, ran, caller, parts);

@@ -17,6 +17,9 @@ import type { HttpDoor } from "./doors/http/http-door.ts";
 import type { Listening } from "./doors/http/serve.ts";
 import type { McpDoor } from "./doors/mcp/mcp-door.ts";
 import type { Runtime } from "./face.ts";
+import type { RuntimeOptions } from "./options.ts";
+import type { Redactor } from "./secrets/secret-store.ts";
+import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
 
 const terminal = processTerminal();
 const clock = new SystemClock();
@@ -78,41 +81,62 @@ interface Wired {
 }
 
 async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<Wired> {
-  const [{ createRuntime }, { openCredentials }, { createHttpDoor }, { createMcpDoor }] = await Promise.all([
+  const [
+    { createRuntime },
+    { openCredentials },
+    { createHttpDoor },
+    { createMcpDoor },
+    { createRedactor },
+    { openSecrets },
+  ] = await Promise.all([
     import("./create.ts"),
     import("./doors/credentials.ts"),
     import("./doors/http/http-door.ts"),
     import("./doors/mcp/mcp-door.ts"),
+    import("./secrets/redactor.ts"),
+    import("./secrets/open-secrets.ts"),
   ]);
   const credentials = await openCredentials(settings.dataFolder, {
     agentScopes: settings.agentScopes,
   });
   for (const notice of credentials.notices) log.problem(notice);
+  const redactor = createRedactor();
+  const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
   const runtime = await createRuntime({
-    ...(needs.tools ? await toolsOf(settings) : {}),
+    ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))]) : {}),
+    redactor,
     store: `sqlite:${join(settings.dataFolder, "postern.db")}`,
     folder: settings.dataFolder,
     policy: settings.policy,
+    guardrails: settings.guardrails,
     autonomy: settings.autonomy,
     limits: settings.limits,
+    results: settings.results,
+    ...(needs.tools && settings.skillFolders.length > 0 && { skills: { folders: settings.skillFolders } }),
     approvals: approvalsOf(settings, needs.approver),
+    ...(await archiveOf(settings)),
     ...(settings.hooks !== undefined && { hooks: settings.hooks }),
-    ...(settings.secrets !== undefined && { secrets: settings.secrets }),
+    secrets: settings.secrets ?? (await openSecrets(settings.secretSettings, redactor)),
+    secretPatterns: settings.secretSettings.patterns,
     clock,
     log: (problem) => log.problem(problem),
   });
+  const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
+  if (around !== undefined) log.problem(around);
   const mcp = createMcpDoor({ runtime, name: "postern", version });
   const door = createHttpDoor({
     runtime,
     credentials,
     hosts: () => wired.hosts,
     clock,
+    memory: memory?.desk,
     mcp: (request, by, path) => mcp.handle(request, by, path),
-    log: (message, fields) => log.problem(`${message} ${JSON.stringify(fields)}`),
+    log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });
   const close = async (): Promise<void> => {
     await runtime.close(drainMs);
-    await mcp.close();
+    await Promise.all([mcp.close(), door.close()]);
+    memory?.close();
   };
   const wired: Wired = { runtime, door, mcp, hosts: [], close };
   return wired;
@@ -120,10 +144,47 @@ async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<W
 
 async function toolsOf(
   settings: Settings,
+  builtin: Settings["tools"],
 ): Promise<{ readonly tools: Settings["tools"]; readonly servers: Settings["servers"] }> {
   const { loadToolModules } = await import("./config/tool-modules.ts");
   const modules = await loadToolModules(settings.toolModules, settings.file ?? "");
-  return { tools: [...settings.tools, ...modules], servers: settings.servers };
+  return { tools: [...settings.tools, ...modules, ...builtin], servers: settings.servers };
+}
+
+/** What Postern keeps is out of their reach, and what it is configured by they cannot change. */
+async function filesOf(settings: Settings): Promise<Settings["tools"]> {
+  const { files, file, dataFolder: folder, runs, toolModules, skillFolders, secretSettings } = settings;
+  if (files === undefined) return [];
+  const [{ fileTools }, { openRunFolders }] = await Promise.all([
+    import("./tools/builtin/files/files.ts"),
+    import("./watchers/archive/folders.ts"),
+  ]);
+  return fileTools({
+    ...files,
+    ...(runs.enabled && { runs: openRunFolders(runs.folder) }),
+    outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
+    notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...skillFolders],
+  });
+}
+
+async function archiveOf(settings: Settings): Promise<Pick<RuntimeOptions, "archive">> {
+  const { enabled, folder } = settings.runs;
+  if (!enabled) return {};
+  const { configSnapshot } = await import("./config/snapshot.ts");
+  return { archive: { folder, config: configSnapshot(settings) } };
+}
+
+async function memoryOf(
+  { memory, dataFolder: folder, runs }: Settings,
+  redactor: Redactor,
+  openArtifact: MemoryHouse["openArtifact"],
+): Promise<OpenMemory | undefined> {
+  if (memory === undefined) return undefined;
+  const [{ openMemory }, { openRunFolders }] = await Promise.all([
+    import("./tools/builtin/memory/open-memory.ts"),
+    import("./watchers/archive/folders.ts"),
+  ]);
+  return openMemory(memory, { folder, runs: openRunFolders(runs.folder), clock, redactor, openArtifact });
 }
 
 function approvalsOf(

@@ -4,9 +4,12 @@ import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { isPatience, type Limits, type Patience } from "./calls/session.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
+import type { Guardrail } from "./policy/guardrails.ts";
 import type { Policy } from "./policy/policy.ts";
-import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
+import { type PatternMode, patternModes, type Redactor, type SecretStore } from "./secrets/secret-store.ts";
 import type { Store } from "./stores/store.ts";
+import type { SkillsOptions } from "./tools/builtin/skills/library.ts";
+import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { AnyTool } from "./tools/kinds.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
 import type { ServerConfig } from "./tools/upstream/server-config.ts";
@@ -16,10 +19,14 @@ import type { Hooks } from "./watchers/hooks.ts";
 export interface RuntimeOptions {
   readonly tools?: readonly AnyTool[] | Toolbox;
   readonly policy?: PolicyOptions | Policy;
-  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps and no log: tests and throw-away runs), or a store of your own. */
+  /** Looks at arguments and at results; each only makes things stricter. */
+  readonly guardrails?: readonly Guardrail[];
+  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps: tests and throw-away runs), or a store of your own. */
   readonly store?: string | Store;
   readonly secrets?: SecretStore;
   readonly redactor?: Redactor;
+  /** What becomes of text that merely looks like a secret. Default `mark`. */
+  readonly secretPatterns?: PatternMode;
   readonly hooks?: Hooks;
   readonly clock?: Clock;
   /** With a level the matrix decides; without one the threshold does (SPEC 6.6). */
@@ -35,10 +42,18 @@ export interface RuntimeOptions {
     /** The deciding user must not be the asking one. */
     readonly separateUser?: boolean;
   };
+  readonly results?: {
+    /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
+    readonly retentionDays?: number;
+  };
+  /** Folders of skills: what is active is then kept over restarts. Or skills that were opened already. */
+  readonly skills?: SkillsOptions | Skills;
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
   readonly folder?: string;
+  /** A folder a run, for people to read: `runtime.runs`. `config`: the effective configuration as YAML, kept with each run. */
+  readonly archive?: { readonly folder: string; readonly config?: string };
   /** `strict`: an outcome is on the disk before it is told. Default: only claims are. */
   readonly durability?: "strict";
   readonly log?: (problem: string) => void;
@@ -46,7 +61,7 @@ export interface RuntimeOptions {
 
 const optionNames: ReadonlySet<string> = new Set([
   ...["tools", "policy", "store", "secrets", "redactor", "hooks", "clock", "autonomy", "limits"],
-  ...["approvals", "servers", "folder", "durability", "log"],
+  ...["approvals", "results", "skills", "servers", "folder", "archive", "durability", "log", "secretPatterns", "guardrails"],
 ]);
 const approvalNames: ReadonlySet<string> = new Set(["patience", "approver", "ttlMs", "separateUser"]);
 
@@ -57,7 +72,7 @@ const approvalNames: ReadonlySet<string> = new Set(["patience", "approver", "ttl
  */
 export function checkOptions(options: RuntimeOptions): void {
   known("", options, optionNames);
-  const { approvals = {}, durability, hooks, folder, log } = options;
+  const { approvals = {}, results = {}, durability, hooks, folder, archive, log } = options;
   known("approvals.", approvals, approvalNames);
   const { patience, ttlMs, separateUser } = approvals;
   if (patience !== undefined && !isPatience(patience))
@@ -68,10 +83,24 @@ export function checkOptions(options: RuntimeOptions): void {
   if (separateUser !== undefined && typeof separateUser !== "boolean") {
     throw invalid("approvals.separateUser", separateUser, "true or false");
   }
+  known("results.", results, new Set(["retentionDays"]));
+  const { retentionDays } = results;
+  if (retentionDays !== undefined && !(Number.isFinite(retentionDays) && retentionDays >= 0)) {
+    throw invalid("results.retentionDays", retentionDays, "a number of days from 0");
+  }
   if (durability !== undefined && durability !== "strict")
     throw invalid("durability", durability, "strict, or left out");
+  const { secretPatterns: patterns } = options;
+  if (patterns !== undefined && !patternModes.includes(patterns))
+    throw invalid("secretPatterns", patterns, "off, mark or mask");
   if (hooks !== undefined) known("hooks.", hooks, new Set(["toolStart", "toolEnd"]));
   if (folder !== undefined && (typeof folder !== "string" || folder === "")) throw invalid("folder", folder, "a path");
+  if (archive !== undefined) {
+    known("archive.", archive, new Set(["folder", "config"]));
+    const { folder: runs, config = "" } = archive;
+    if (typeof runs !== "string" || runs === "") throw invalid("archive.folder", runs, "a path");
+    if (typeof config !== "string") throw invalid("archive.config", config, "a text");
+  }
   if (log !== undefined && typeof log !== "function") throw invalid("log", log, "a function");
 }
 

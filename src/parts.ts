@@ -8,11 +8,13 @@ import type { ArgumentParts } from "./gates/arguments.ts";
 import type { ClaimParts } from "./gates/claim.ts";
 import type { LookupParts } from "./gates/lookup.ts";
 import type { OnceParts } from "./gates/once.ts";
+import type { RunParts } from "./gates/run.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
 
 /** All that the path needs; each step asks for its own few in its signature. */
 export interface Parts
-  extends LookupParts,
+  extends RunParts,
+    LookupParts,
     ArgumentParts,
     VerdictParts,
     OnceParts,

@@ -1,5 +1,5 @@
 import { Arrival, nameOf, read } from "./calls/arrival.ts";
-import { authorityOf } from "./calls/authority.ts";
+import { authorityOf, type CallClaims, withinSession } from "./calls/authority.ts";
 import type { Authority, ToolCall } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
@@ -7,6 +7,7 @@ import { CallIds } from "./calls/ids.ts";
 import type { Caller, Limits, Patience, Session } from "./calls/session.ts";
 import type { CallContext, CallRequest } from "./face.ts";
 import type { Controls } from "./policy/controls.ts";
+import type { Redactor } from "./secrets/secret-store.ts";
 import type { Store } from "./stores/store.ts";
 
 /** The part of a context that may differ from call to call of one session. */
@@ -21,8 +22,12 @@ export interface ReceptionOptions {
   readonly controls: Pick<Controls, "state">;
   /** What every caller is granted at most. */
   readonly patience: Patience;
+  readonly redactor: Redactor;
+  readonly knows: (tool: string, action: string) => boolean;
 }
 
+/** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
+const longestName = 100_000;
 const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
 /** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
@@ -43,7 +48,37 @@ export class Reception {
   /** @throws RuntimeFault `context_invalid` */
   authority(context: CallContext, limits: Limits): Authority {
     const { controls, clock } = this.#options;
+    this.#refuseSecrets(context);
     return authorityOf(context, controls.state.autonomy, limits, clock.now());
+  }
+
+  /** @throws RuntimeFault `context_invalid` */
+  within(session: Authority, claims: CallClaims & PerCall): Authority {
+    this.#refuseSecrets(claims);
+    return withinSession(session, claims);
+  }
+
+  /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
+  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: CallContext): void {
+    const said = [runId, traceId, taskId, stepId, idempotencyKey];
+    if (principal !== undefined) said.push(principal.tenant, principal.agent, principal.user, principal.via);
+    if (scopes !== undefined) said.push(...scopes);
+    const text = said.filter((one) => typeof one === "string").join("\n");
+    if (text === "" || !this.#options.redactor.finds(text)) return;
+    throw new RuntimeFault(
+      "context_invalid",
+      "The call's context holds a secret (its principal, run, trace, task, step, scopes or key); name things without it.",
+    );
+  }
+
+  /** Of a tool that is there as it is; what else is asked for may be anything. */
+  #named(tool: unknown, action: unknown): { readonly tool: string; readonly action: string } {
+    const { redactor, knows } = this.#options;
+    if (typeof tool === "string" && typeof action === "string" && knows(tool, action)) return { tool, action };
+    // Before it is cut: half a secret is known to nobody.
+    const masked = (name: unknown): string =>
+      nameOf(typeof name === "string" ? redactor.redact(name.slice(0, longestName)) : name);
+    return { tool: masked(tool), action: masked(action) };
   }
 
   call(request: CallRequest, authority: Authority, idempotencyKey?: string, parentId?: string): ToolCall {
@@ -61,8 +96,7 @@ export class Reception {
         id,
         number,
         arrivedAt,
-        tool: nameOf(tool),
-        action: nameOf(action),
+        ...this.#named(tool, action),
         arguments: own,
         text,
         digest,

@@ -9,6 +9,7 @@ import type { ApprovalRecord } from "./calls/records.ts";
 import { type Refusal, refusal } from "./calls/refusals.ts";
 import type { Caller } from "./calls/session.ts";
 import { ask } from "./gates/budget.ts";
+import { mayAsk } from "./gates/run.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 import type { Decision, ToolFacts } from "./policy/policy.ts";
@@ -127,7 +128,8 @@ async function weighEdit(
 
 /** What would be decided, and every rule that shaped it. Counts nothing, writes nothing, runs nothing. */
 export async function explain(call: ToolCall, parts: Parts): Promise<Explanation> {
-  const weighed = await assess(ask(call), parts);
+  const asked = ask(call);
+  const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
   if (!isEnding(weighed)) {
     const { weighing, found, suggestion } = weighed;
     return {

@@ -1,7 +1,7 @@
 /** A runtime that runs: the public face over the path. Every verb that can run a tool ends in `invoke()`. */
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { narrower, perCallFault } from "./calls/authority.ts";
+import { type CallClaims, narrower, perCallFault } from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import type { CallEvent, NotedEvent } from "./calls/event.ts";
@@ -19,11 +19,15 @@ import { type PerCall, Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { type Explanation, explain, resume } from "./resume.ts";
+import { redactJson } from "./secrets/redact-json.ts";
 import { callNamed, Settling } from "./settling.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
+import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
+import type { ToolPins } from "./tools/upstream/pins.ts";
 import type { Servers } from "./tools/upstream/servers.ts";
+import type { Runs } from "./watchers/archive/runs.ts";
 import type { Stream } from "./watchers/stream.ts";
 import type { Watcher } from "./watchers/watcher.ts";
 
@@ -33,6 +37,8 @@ export interface RunningOptions {
   readonly store: Store;
   readonly audit: AuditLog;
   readonly tools: Registry;
+  readonly pins: ToolPins;
+  readonly skills: Skills | undefined;
   readonly stream: Stream;
   readonly limits: Limits;
   readonly patience: Patience;
@@ -48,11 +54,14 @@ export class RunningRuntime implements Runtime {
   readonly ledger: LedgerFace;
   readonly audit: AuditLog;
   readonly tools: Registry;
+  readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
+  readonly skills: Skills | undefined;
   readonly #options: RunningOptions;
   readonly #parts: Parts;
   readonly #reception: Reception;
+  #runs: Runs | undefined;
   #servers: Servers | undefined;
   #closing = false;
   #inFlight = 0;
@@ -67,11 +76,15 @@ export class RunningRuntime implements Runtime {
       clock: parts.clock,
       controls: options.controls,
       patience: options.patience,
+      redactor: parts.redactor,
+      knows: (tool, action) => tools.find(tool, action) !== undefined,
     });
     this.audit = audit;
     this.tools = tools;
+    this.pins = options.pins;
     this.artifacts = parts.artifacts;
     this.controls = options.controls;
+    this.skills = options.skills;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({
       parts,
@@ -87,7 +100,11 @@ export class RunningRuntime implements Runtime {
 
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
     const session = new Session(this.#options.limits, this.#parts.clock);
-    return this.#invoke(request, this.#reception.authority(context, session.limits), session, context);
+    try {
+      return await this.#invoke(request, this.#reception.authority(context, session.limits), session, context);
+    } finally {
+      if (session.hasPins) await this.#release(session);
+    }
   }
 
   async call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome> {
@@ -100,7 +117,11 @@ export class RunningRuntime implements Runtime {
     const fault = perCallFault(context);
     if (fault !== undefined) throw fault;
     const session = new Session(this.#options.limits, this.#parts.clock);
-    return resume(approvalId, this.#reception.arrive(), this.#reception.caller(session, context), this.#parts);
+    try {
+      return await resume(approvalId, this.#reception.arrive(), this.#reception.caller(session, context), this.#parts);
+    } finally {
+      if (session.hasPins) await this.#release(session);
+    }
   }
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
@@ -109,14 +130,14 @@ export class RunningRuntime implements Runtime {
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
-    const { clock, artifacts, log } = this.#parts;
+    const { clock } = this.#parts;
     const limits = narrower(this.#options.limits, asked);
     const authority = this.#reception.authority(context, limits);
     const session = new Session(limits, clock);
     const close = async (): Promise<void> => {
       if (session.closed) return;
       session.close();
-      await releasePins(session, artifacts, log);
+      await this.#release(session);
     };
     return {
       runId: authority.runId,
@@ -128,7 +149,10 @@ export class RunningRuntime implements Runtime {
       get trace() {
         return session.trace;
       },
-      invoke: (request, call = context) => this.#invoke(request, authority, session, call),
+      invoke: (request, call) =>
+        call === undefined
+          ? this.#invoke(request, authority, session, context)
+          : this.#invokeWithin(request, authority, session, call),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -148,16 +172,18 @@ export class RunningRuntime implements Runtime {
   async note(
     type: string,
     summary: string,
-    more: Partial<Pick<NotedEvent, "by" | "tenant" | "outcome" | "data">> = {},
+    more: Partial<Pick<NotedEvent, "by" | "tenant" | "principal" | "outcome" | "data">> = {},
   ): Promise<void> {
+    const { redactor } = this.#parts;
     const event: NotedEvent = {
       moment: "noted",
       at: this.#parts.clock.now(),
-      type,
-      summary,
+      type: redactor.redact(type),
+      summary: redactor.redact(summary),
       traceId: newTraceId(),
+      policyVersion: this.#parts.policy.version,
       outcome: "info",
-      ...more,
+      ...redactJson(more, redactor),
     };
     await this.#options.store.commit({ write: "note", event }, "committed");
   }
@@ -186,6 +212,15 @@ export class RunningRuntime implements Runtime {
       if (this.#inFlight === 0) this.#idle?.();
     }
     this.#options.stream.announce(event);
+  }
+
+  get runs(): Runs | undefined {
+    return this.#runs;
+  }
+
+  /** Told once by createRuntime, before any call. */
+  archiveWith(runs: Runs): void {
+    this.#runs = runs;
   }
 
   /** Told once by createRuntime: its servers are closed with it. */
@@ -217,12 +252,26 @@ export class RunningRuntime implements Runtime {
     return invoke(call, caller, this.#parts);
   }
 
+  async #invokeWithin(
+    request: CallRequest,
+    authority: Authority,
+    session: Session,
+    call: CallClaims & PerCall,
+  ): Promise<ToolOutcome> {
+    return await this.#invoke(request, this.#reception.within(authority, call), session, call);
+  }
+
   #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#closing) session.close();
     const call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
     return invoke(call, this.#reception.caller(session, per), this.#parts);
+  }
+
+  /** What its calls kept is held by nobody any more: their rows say whether it is needed. */
+  #release(session: Session): Promise<void> {
+    return releasePins(session, this.#parts.artifacts, this.#parts.log);
   }
 
   async #inBackground(approval: ApprovalRecord): Promise<void> {

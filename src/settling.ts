@@ -41,6 +41,7 @@ export class Settling implements LedgerFace {
   async #write(record: CallRecord, word: Word, by: string, reason: string): Promise<Settled> {
     const { clock, redactor } = this.#parts;
     const { won, call } = await settleUnknown(this.#store, clock, record, word, by, redactor.redact(reason));
+    if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call } : notUnknown(call);
   }
 }

@@ -113,6 +113,32 @@ describe("a log that follows its store", () => {
     expect(await log.verify()).toMatchObject({ intact: true });
   });
 
+  it("says when it cannot read what it was not told of, and reads it at the next occasion", async () => {
+    let told: ((entries: readonly Entry[]) => void) | undefined;
+    let unreadable = false;
+    const silent = bent(store, {
+      follow: (listener) => {
+        told = listener;
+        return { [Symbol.dispose]: () => undefined };
+      },
+      events: (where) => {
+        if (unreadable) throw new Error("no disk");
+        return store.events(where);
+      },
+    });
+    await using log = await open(silent);
+    await noteSome(store, 2);
+    const [, last] = await entriesAfter(-1);
+    unreadable = true;
+    told?.(last === undefined ? [] : [last]);
+    await settled();
+    expect([log.size, problems]).toEqual([0, [expect.stringContaining("no disk")]]);
+    unreadable = false;
+    told?.([]);
+    await settled();
+    expect(log.size).toBe(2);
+  });
+
   it("reads again what it was told of only in part while it read", async () => {
     await noteSome(store, 4);
     let tell: (() => Promise<void>) | undefined;

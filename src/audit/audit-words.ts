@@ -5,6 +5,7 @@ import type { RefusalCode } from "../calls/refusals.ts";
 const refusalStages: Readonly<Record<RefusalCode, string>> = {
   budget_exhausted: "budget",
   session_closed: "budget",
+  run_foreign: "budget",
   paused: "budget",
   overloaded: "budget",
   tool_unknown: "lookup",
@@ -16,6 +17,8 @@ const refusalStages: Readonly<Record<RefusalCode, string>> = {
   permission_denied: "verdict",
   scope_missing: "verdict",
   blocked: "verdict",
+  antiflap_blocked: "verdict",
+  storm_blocked: "verdict",
   preview_only: "verdict",
   key_required: "once",
   idempotency_conflict: "once",
@@ -32,6 +35,7 @@ const refusalStages: Readonly<Record<RefusalCode, string>> = {
   timed_out: "execute",
   tool_failed: "execute",
   result_unavailable: "settle",
+  result_withheld: "settle",
   internal: "execute",
 };
 
@@ -43,6 +47,8 @@ const endStages: Readonly<Record<EndName, string>> = {
   deduped: "once",
   refused: "execute",
   blocked: "gate",
+  antiflap_blocked: "gate",
+  storm_blocked: "gate",
   previewed: "gate",
   cancelled: "claim",
   suspended: "execute",
@@ -69,6 +75,8 @@ const endSummaries: Readonly<Record<EndName, string>> = {
   deduped: "answered from its record",
   refused: "refused",
   blocked: "blocked",
+  antiflap_blocked: "suppressed",
+  storm_blocked: "suppressed",
   previewed: "previewed, not run",
   cancelled: "cancelled",
   suspended: "waits for a person",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aCall } from "../../test/fakes/call.ts";
+import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords, type Weighing } from "../calls/event.ts";
 import { type Json, sha256 } from "../calls/json.ts";
@@ -7,15 +7,6 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import { spellWith } from "./entry.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
-const weighing: Weighing = {
-  verdict: "CONFIRM",
-  risk: "high",
-  reasons: [
-    { rule: "matrix", says: "CONFIRM" },
-    { rule: "mail", says: "RAISE", where: "postern.yaml:7" },
-  ],
-  policyVersion: "p1",
-};
 const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome => ({
   status: "ok",
   callId: "call_1",
@@ -180,27 +171,53 @@ describe("an event as it is kept", () => {
         summary: secret,
         traceId: "t",
         by: secret,
+        policyVersion: secret,
         outcome: "info",
         data: { [secret]: [{ deep: secret }] },
+      },
+      {
+        moment: "noted",
+        at,
+        type: "run.opened",
+        summary: "",
+        traceId: "t",
+        principal: { tenant: secret, agent: secret, user: secret, via: secret },
+        policyVersion: "p1",
+        outcome: "info",
       },
     ];
     for (const event of events) expect(spell(event)).not.toContain(secret);
   });
 
+  const noted = {
+    moment: "noted",
+    at,
+    type: "operator.action.pause",
+    summary: "paused",
+    traceId: "t1",
+    policyVersion: "p1",
+    outcome: "success",
+  } as const;
+
   it("keeps a note under its own type, with the tenant `default` when it has none", () => {
-    const note: DurableEvent = {
-      moment: "noted",
-      at,
-      type: "operator.action.pause",
-      summary: "paused",
-      traceId: "t1",
-      by: "ann",
-      outcome: "success",
-      data: { before: { b: 1, a: 2 } },
-    };
-    expect(spell(note)).toBe(
-      '{"data":{"before":{"a":2,"b":1}},"decided_by":"ann","outcome":"success","refs":{},"stage":"operator","summary":"paused","tenant":"default","timestamp":"2026-11-20T12:30:15.042Z","trace_id":"t1","type":"operator.action.pause"}',
+    expect(spell({ ...noted, by: "ann", data: { before: { b: 1, a: 2 } } })).toBe(
+      '{"data":{"before":{"a":2,"b":1}},"decided_by":"ann","outcome":"success","policy_version":"p1","principal":{"agent":"operator","user":"ann"},"refs":{},"stage":"operator","summary":"paused","tenant":"default","timestamp":"2026-11-20T12:30:15.042Z","trace_id":"t1","type":"operator.action.pause"}',
     );
+  });
+
+  it("tells tenant, principal and policy version of every note: an operator's, an agent's, Postern's own (D25)", () => {
+    const agent = { tenant: "acme", agent: "bot", user: "ann", via: "token:agent" };
+    expect(read({ ...noted, by: "ann", tenant: "acme" })).toMatchObject({
+      tenant: "acme",
+      principal: { agent: "operator", user: "ann" },
+      policy_version: "p1",
+    });
+    expect(read({ ...noted, principal: agent })).toMatchObject({
+      tenant: "acme",
+      principal: { agent: "bot", user: "ann", via: "token:agent" },
+      policy_version: "p1",
+    });
+    expect(read(noted)).toMatchObject({ tenant: "default", principal: { agent: "system" }, policy_version: "p1" });
   });
 
   it("spells also what is no proper text, and data that is too deep", () => {
@@ -212,6 +229,7 @@ describe("an event as it is kept", () => {
       type: "x",
       summary: "half \ud83d",
       traceId: "t",
+      policyVersion: "p1",
       outcome: "info",
       data,
     });

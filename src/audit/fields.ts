@@ -1,4 +1,4 @@
-import type { ToolCall } from "../calls/call.ts";
+import type { Principal, ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../calls/event.ts";
 import { type Json, maxDepth } from "../calls/json.ts";
 import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, stageOf } from "./audit-words.ts";
@@ -106,35 +106,47 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
 }
 
 function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { at, type, summary, traceId, tenant, by, outcome, data } = event;
+  const { at, type, summary, traceId, by, outcome, data, policyVersion } = event;
+  const principal = actorOf(event);
   const [stage = type] = type.split(".", 1);
   return {
     ...(data !== undefined && { data: cleanJson(data, clean, 0) }),
     ...(by !== undefined && { decided_by: clean(by) }),
     outcome,
+    policy_version: clean(policyVersion),
+    principal: principalFields(principal, clean),
     refs: {},
     stage: clean(stage),
     summary: clean(summary),
-    tenant: clean(tenant ?? "default"),
+    tenant: clean(principal.tenant),
     timestamp: timestamps.spell(at),
     trace_id: clean(traceId),
     type: clean(type),
   };
 }
 
+/** Who stands behind what is nobody's call (D25): the agent it is about, the operator who did it, else Postern itself. */
+function actorOf({ principal, tenant = "default", by }: NotedEvent): Principal {
+  if (principal !== undefined) return principal;
+  return by === undefined ? { tenant, agent: "system" } : { tenant, agent: "operator", user: by };
+}
+
+function principalFields({ agent, user, via }: Principal, clean: Clean): CallFields["principal"] {
+  return {
+    agent: clean(agent),
+    ...(user !== undefined && { user: clean(user) }),
+    ...(via !== undefined && { via: clean(via) }),
+  };
+}
+
 /** What every event of a call says of it. */
 export function callFields(call: ToolCall, clean: Clean): CallFields {
   const { principal, autonomy, traceId } = call.authority;
-  const { tenant, agent, user, via } = principal;
   return {
     action: clean(call.action),
     ...(autonomy !== undefined && { autonomy_level: autonomy }),
-    principal: {
-      agent: clean(agent),
-      ...(user !== undefined && { user: clean(user) }),
-      ...(via !== undefined && { via: clean(via) }),
-    },
-    tenant: clean(tenant),
+    principal: principalFields(principal, clean),
+    tenant: clean(principal.tenant),
     tool_name: clean(call.tool),
     trace_id: clean(traceId),
   };

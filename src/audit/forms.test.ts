@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { aCall } from "../../test/fakes/call.ts";
+import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords, type Weighing } from "../calls/event.ts";
 import { canonical, type Json, sha256 } from "../calls/json.ts";
@@ -10,15 +10,6 @@ import { spellPlainly, spellWith } from "./entry.ts";
 import { Timestamps } from "./timestamps.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
-const weighing: Weighing = {
-  verdict: "CONFIRM",
-  risk: "high",
-  reasons: [
-    { rule: "matrix", says: "CONFIRM" },
-    { rule: "mail", says: "RAISE", where: "postern.yaml:7" },
-  ],
-  policyVersion: "p1",
-};
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
 const spell = spellWith(clean);
 const plainly = (event: DurableEvent): string => spellPlainly(event, clean, new Timestamps());
@@ -166,6 +157,15 @@ describe("an ordinary call's events, spelled from fragments", () => {
       const call = { ...aCall({ tool: `tool_${i}` }), authority };
       const event: DurableEvent = { moment: "attempted", at, call, key: call.id, weighing };
       expect(JSON.parse(spell(event))).toMatchObject({ tool_name: `tool_${i}` });
+    }
+  });
+
+  it("are of the right run also when very many sessions of one call were seen", () => {
+    const { authority } = aCall();
+    for (let i = 0; i < 1100; i += 1) {
+      const call = { ...aCall(), authority: { ...authority, runId: `run_${i}` } };
+      const event: DurableEvent = { moment: "attempted", at, call, key: call.id, weighing };
+      expect(spell(event)).toBe(plainly(event));
     }
   });
 });

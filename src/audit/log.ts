@@ -61,6 +61,7 @@ export interface AuditFilter {
   readonly tenant?: string;
   /** An arrival's id or a call's key. */
   readonly callId?: string;
+  readonly runId?: string;
   /** Wall clock, milliseconds. */
   readonly since?: number;
   readonly until?: number;

@@ -110,6 +110,7 @@ describe("a query of the log", () => {
       type: "mcp.connected",
       summary: '"tool_name":"echo"',
       traceId: "t",
+      policyVersion: "p1",
       outcome: "info",
       data,
     });

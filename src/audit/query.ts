@@ -36,8 +36,8 @@ export function eventOf(keyId: string, seq: number, body: string): AuditEvent {
 
 /** Texts a body must hold to be worth parsing. Somebody's `data` may hold them too: `matches` has the last word. */
 function needlesOf(where: AuditFilter): readonly string[] {
-  const { traceId, type, tool, outcome, tenant, callId } = where;
-  const fields = { trace_id: traceId, tool_name: tool, outcome, tenant };
+  const { traceId, type, tool, outcome, tenant, callId, runId } = where;
+  const fields = { trace_id: traceId, tool_name: tool, outcome, tenant, run: runId };
   const needles = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`],
   );
@@ -50,13 +50,14 @@ function needlesOf(where: AuditFilter): readonly string[] {
 }
 
 function matches(event: AuditEvent, where: AuditFilter): boolean {
-  const { traceId, type, tool, outcome, tenant, callId, since, until } = where;
+  const { traceId, type, tool, outcome, tenant, callId, runId, since, until } = where;
   const at = since === undefined && until === undefined ? 0 : Date.parse(event.timestamp);
   return (
     is(traceId, event.trace_id) &&
     is(tool, event.tool_name) &&
     is(outcome, event.outcome) &&
     is(tenant, event.tenant) &&
+    is(runId, event.refs.run) &&
     (type?.endsWith(".") ? event.type.startsWith(type) : is(type, event.type)) &&
     (callId === undefined || event.refs.tool_call === callId || event.refs.key === callId) &&
     (since === undefined || at >= since) &&

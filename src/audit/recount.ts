@@ -53,9 +53,7 @@ export class Recount {
 
   /** A checkpoint that stands in the log, at this place. */
   checkpoint({ size, root }: Checkpoint): Broken | undefined {
-    if (size !== this.#size) {
-      return this.broken(`A checkpoint over ${size} entries stands where the one over ${this.#size} belongs.`);
-    }
+    if (size !== this.#size) return this.broken(this.#miscounted(size));
     if (root !== this.root()) return this.broken(this.#differs(size));
     this.#vouched = size;
     this.#checkpoints += 1;
@@ -124,9 +122,26 @@ export class Recount {
     return undefined;
   }
 
+  /** A checkpoint that does not stand after as many entries as it signs: where the lost or added ones must be. */
+  #miscounted(size: number): string {
+    const from = this.#vouched;
+    const wrong = Math.abs(size - this.#size);
+    const until = Math.max(size, this.#size) - 1;
+    const told = `the checkpoint over ${size} entries stands after ${this.#size}.`;
+    if (size < from) return `A checkpoint over ${size} entries stands after one over ${from}.`;
+    if (size < this.#size) return `${wrong} of the entries ${from} to ${until} ${are(wrong)} too many: ${told}`;
+    if (until === from) return `Entry ${from} is missing: ${told}`;
+    if (from === this.#size) return `Entries ${from} to ${until} are missing: ${told}`;
+    return `${wrong} of the entries ${from} to ${until} ${are(wrong)} missing: ${told}`;
+  }
+
   #differs(size: number): string {
     return `Something in entries ${this.#vouched} to ${size - 1} is not what the checkpoint over ${size} entries signed.`;
   }
+}
+
+function are(count: number): string {
+  return count === 1 ? "is" : "are";
 }
 
 function digestOf(...parts: readonly Buffer[]): Buffer {

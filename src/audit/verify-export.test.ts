@@ -70,6 +70,59 @@ describe("the verifier of an exported file", () => {
     });
   });
 
+  /** Lines 1 to 5 are entries 0 to 4, line 6 their checkpoint, lines 7 to 11 entries 5 to 9, 12 the next one, 13 and 14 the last two. */
+  it.each<[string, (lines: string[]) => void, string]>([
+    [
+      "one entry",
+      (lines) => lines.splice(3, 1),
+      "1 of the entries 0 to 4 is missing: the checkpoint over 5 entries stands after 4.",
+    ],
+    [
+      "some entries",
+      (lines) => lines.splice(8, 2),
+      "2 of the entries 5 to 9 are missing: the checkpoint over 10 entries stands after 8.",
+    ],
+    [
+      "all of them",
+      (lines) => lines.splice(7, 5),
+      "Entries 5 to 9 are missing: the checkpoint over 10 entries stands after 5.",
+    ],
+    [
+      "the last one",
+      (lines) => lines.splice(14, 1),
+      "1 of the entries 10 to 11 is missing: the checkpoint over 12 entries stands after 11.",
+    ],
+    [
+      "nothing, but one came in",
+      (lines) => lines.splice(3, 0, "{}"),
+      "1 of the entries 0 to 5 is too many: the checkpoint over 5 entries stands after 6.",
+    ],
+    [
+      "nothing, but two came in",
+      (lines) => lines.splice(3, 0, "{}", "{}"),
+      "2 of the entries 0 to 6 are too many: the checkpoint over 5 entries stands after 7.",
+    ],
+  ])("says where something is missing when %s was taken out", async (_, change, why) => {
+    const lines = linesOf();
+    change(lines);
+    expect(await verifyExport(lines)).toMatchObject({ intact: false, why });
+  });
+
+  it("names the entry that is missing where only one can be, and a checkpoint that stands too late", async () => {
+    const often = logOf(3, 1);
+    const lines = [...(await all(exportLines(often, signer.publicKey, await noteAt(often, 3))))];
+    lines.splice(3, 1);
+    expect(await verifyExport(lines)).toMatchObject({
+      firstBroken: 1,
+      why: "Entry 1 is missing: the checkpoint over 2 entries stands after 1.",
+    });
+    const late = linesOf();
+    late.splice(9, 0, ...late.splice(6, 1));
+    expect(await verifyExport(late, { against: await noteAt(log, 7) })).toMatchObject({
+      why: "A checkpoint over 5 entries stands after one over 7.",
+    });
+  });
+
   it("finds every single changed byte", async () => {
     for (let at = 0; at < bytes.length; at += 1) {
       for (const flip of [1, 0x20, 0x80]) {

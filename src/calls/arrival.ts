@@ -22,13 +22,17 @@ export class Arrival implements ToolCall {
   readonly resumes: string | undefined;
   /** Its id and digest were made here, and so need no look before they are spelled in an event. */
   readonly isOurs: boolean;
+  /** How often it entered again because another call was claimed first. */
+  readonly tries: number;
   found: unknown = undefined;
   input: unknown = undefined;
   references: unknown = undefined;
+  findings: unknown = undefined;
   verdict: unknown = undefined;
   risk: unknown = undefined;
   weighing: unknown = undefined;
   suggestion: unknown = undefined;
+  past: unknown = undefined;
   key: unknown = undefined;
   match: unknown = undefined;
   record: unknown = undefined;
@@ -36,8 +40,9 @@ export class Arrival implements ToolCall {
   claimed: unknown = undefined;
   claimedAt: unknown = undefined;
 
-  constructor(call: ToolCall, isOurs = false) {
+  constructor(call: ToolCall, isOurs = false, tries = 0) {
     this.isOurs = isOurs;
+    this.tries = tries;
     this.id = call.id;
     this.number = call.number;
     this.tool = call.tool;
@@ -53,6 +58,15 @@ export class Arrival implements ToolCall {
     this.resumes = call.resumes;
   }
 }
+
+/** The same arrival once more, as the call that `key` names: nobody counts it again. Undefined: it has tried often enough. */
+export function anew(call: ToolCall, key: string): Arrival | undefined {
+  const { isOurs = false, tries = 0 } = call instanceof Arrival ? call : {};
+  return tries < mostTries ? new Arrival({ ...call, resumes: key }, isOurs, tries + 1) : undefined;
+}
+
+/** Each try fails because another call was claimed, so this is how many may pass by. */
+const mostTries = 1000;
 
 /** The arguments as this call owns them: text, digest and value are of one reading, whatever the giver does to his object later. */
 export interface Reading {

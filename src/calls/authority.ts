@@ -32,14 +32,9 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   checkName("principal.tenant", principal.tenant);
   checkName("principal.agent", principal.agent);
   if (principal.user !== undefined) checkName("principal.user", principal.user);
-  if (traceId !== undefined && !traceIdPattern.test(traceId))
-    throw invalid("traceId", traceId, "32 lower-case hex digits");
   if (claims.runId !== undefined && !runIdPattern.test(claims.runId))
     throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
-  if (taskId !== undefined) checkName("taskId", taskId);
-  if (stepId !== undefined) checkName("stepId", stepId);
-  if (!Array.isArray(scopes)) throw invalid("scopes", scopes, "a list of names");
-  for (const scope of scopes) checkName("scopes", scope);
+  checkClaims({ ...claims, scopes });
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
   return {
@@ -52,6 +47,41 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     ...(stepId !== undefined && { stepId }),
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
   };
+}
+
+/** What one call of a session says of itself; the session's own holds where it says nothing. */
+export type CallClaims = Pick<Claims, "traceId" | "taskId" | "stepId" | "scopes" | "autonomy">;
+
+/**
+ * One call's authority within its session's: narrowed, never widened. The same object when the call claims nothing. A
+ * session with the scope `*` may be asked for any.
+ *
+ * @throws RuntimeFault `context_invalid` that names the member and the value
+ */
+export function withinSession(session: Authority, claims: CallClaims): Authority {
+  const { traceId, taskId, stepId, scopes, autonomy } = claims;
+  if ((traceId ?? taskId ?? stepId ?? scopes ?? autonomy) === undefined) return session;
+  checkClaims(claims);
+  const lower = lowerAutonomy(autonomy, session.autonomy);
+  const granted = scopes?.filter((scope) => session.scopes.includes(scope) || session.scopes.includes("*"));
+  return {
+    ...session,
+    ...(granted !== undefined && { scopes: granted }),
+    ...(lower !== undefined && { autonomy: lower }),
+    ...(traceId !== undefined && { traceId }),
+    ...(taskId !== undefined && { taskId }),
+    ...(stepId !== undefined && { stepId }),
+  };
+}
+
+function checkClaims({ traceId, taskId, stepId, scopes }: CallClaims): void {
+  if (traceId !== undefined && !traceIdPattern.test(traceId))
+    throw invalid("traceId", traceId, "32 lower-case hex digits");
+  if (taskId !== undefined) checkName("taskId", taskId);
+  if (stepId !== undefined) checkName("stepId", stepId);
+  if (scopes === undefined) return;
+  if (!Array.isArray(scopes)) throw invalid("scopes", scopes, "a list of names");
+  for (const scope of scopes) checkName("scopes", scope);
 }
 
 /** What one call says of its waiting. */
@@ -115,6 +145,15 @@ function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): stri
     latest = { who, day, runId: `run_${date}_${sha256(who).slice(0, 12)}` };
   }
   return latest.runId;
+}
+
+/** Ids of this form are Postern's own, so that nobody can take another one's run of tomorrow. */
+export function isRunOfTheDay(runId: string): boolean {
+  return /^run_\d{8}_[0-9a-f]{12}$/.test(runId);
+}
+
+export function runOfTheDayIsOf(runId: string, { tenant, agent, user = "" }: Principal): boolean {
+  return runId.endsWith(sha256(`${tenant}\0${agent}\0${user}`).slice(0, 12));
 }
 
 function checkName(member: string, value: unknown): void {

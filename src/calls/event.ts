@@ -6,7 +6,7 @@
  * a call's: an operator's act, a server that came or went.
  * Next: words below (what the audit log, the archive, the hooks and the progress stream call each moment).
  */
-import type { Risk, ToolCall, Verdict } from "./call.ts";
+import type { Principal, Risk, ToolCall, Verdict } from "./call.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ToolOutcome } from "./outcome.ts";
 import type { RefusalCode } from "./refusals.ts";
@@ -19,6 +19,8 @@ export type EndName =
   | "deduped"
   | "refused"
   | "blocked"
+  | "antiflap_blocked"
+  | "storm_blocked"
   | "previewed"
   | "cancelled"
   | "suspended"
@@ -109,7 +111,12 @@ export interface NotedEvent {
   readonly summary: string;
   readonly traceId: string;
   readonly tenant?: string;
+  /** The operator whose act it is. */
   readonly by?: string;
+  /** Whom it is about, when it is an agent; without one it is the operator's act, or Postern's own. */
+  readonly principal?: Principal;
+  /** What held when it happened (D25). */
+  readonly policyVersion: string;
   readonly outcome: "success" | "failure" | "suppressed" | "info";
   readonly data?: Json;
 }
@@ -139,6 +146,8 @@ export const endWords = {
   deduped: { audit: "tool_call.deduped", archive: "tool.completed", record: "completed", outcome: "suppressed" },
   refused: { audit: "tool_call.refused", archive: "tool.blocked", record: "blocked", outcome: "info" },
   blocked: { audit: "gate.blocked", archive: "tool.blocked", record: "blocked", outcome: "info" },
+  antiflap_blocked: { audit: "gate.antiflap_block", archive: "tool.blocked", record: "blocked", outcome: "suppressed" },
+  storm_blocked: { audit: "gate.storm_block", archive: "tool.blocked", record: "blocked", outcome: "suppressed" },
   previewed: { audit: "gate.preview", archive: "tool.blocked", record: "blocked", outcome: "info" },
   cancelled: { audit: "tool_call.cancelled", archive: "tool.failed", record: "failed", outcome: "info" },
   suspended: { audit: "tool_call.suspended", archive: "tool.waiting", record: "started", outcome: "info" },

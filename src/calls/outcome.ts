@@ -43,6 +43,12 @@ export interface Preview {
   readonly problem?: string;
 }
 
+/** What a guardrail found in a result that goes back all the same. */
+export interface Mark {
+  readonly guardrail: string;
+  readonly why: string;
+}
+
 /** How a call left. Frozen data; the same shape for every door, for replay and for the record. */
 export interface ToolOutcome {
   readonly status: CallStatus;
@@ -57,6 +63,8 @@ export interface ToolOutcome {
   /** What the whole result is, in one line of at most 480 bytes, when not all of it is inline. */
   readonly summary?: string;
   readonly preview?: Preview;
+  /** The result came back marked: its text says so first, and its run is tainted. */
+  readonly marks?: readonly Mark[];
   readonly refusal?: Refusal;
   readonly approvalId?: string;
   /** Wall clock, milliseconds: until when a pending approval can be decided. */

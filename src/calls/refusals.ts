@@ -19,6 +19,12 @@ export const refusals = {
     retry: "never",
     tell: "The call budget of this session is used up; finish with what you have.",
   },
+  run_foreign: {
+    status: "denied",
+    http: 403,
+    retry: "changed",
+    tell: "This run belongs to another principal; use one of your own.",
+  },
   session_closed: { status: "error", http: 410, retry: "never", tell: "This session is closed." },
   paused: {
     status: "error",
@@ -50,6 +56,18 @@ export const refusals = {
   permission_denied: { status: "denied", http: 403, retry: "never", tell: "The policy does not allow this call." },
   scope_missing: { status: "denied", http: 403, retry: "never", tell: "This agent lacks a scope the tool needs." },
   blocked: { status: "denied", http: 403, retry: "never", tell: "This call is blocked; no approval can lift that." },
+  antiflap_blocked: {
+    status: "denied",
+    http: 429,
+    retry: "later",
+    tell: "The same was done a moment ago; it is not repeated so soon.",
+  },
+  storm_blocked: {
+    status: "denied",
+    http: 429,
+    retry: "later",
+    tell: "Too many notifications were sent in the last hour; wait, and send fewer.",
+  },
   preview_only: {
     status: "denied",
     http: 403,
@@ -121,6 +139,12 @@ export const refusals = {
     http: 507,
     retry: "never",
     tell: "The tool ran and succeeded, but its result could not be kept.",
+  },
+  result_withheld: {
+    status: "error",
+    http: 403,
+    retry: "never",
+    tell: "The tool ran, but a guardrail withholds what it answered. Do not repeat the call to see it.",
   },
   internal: { status: "error", http: 500, retry: "later", tell: "Invoker error: the call could not be carried out." },
 } as const;

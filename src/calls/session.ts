@@ -117,6 +117,17 @@ export class Session {
     return [...this.#pins];
   }
 
+  get hasPins(): boolean {
+    return this.#pins.size > 0;
+  }
+
+  /** Whoever takes them gives them back to the store: nobody else will. */
+  takePins(): readonly string[] {
+    const pins = [...this.#pins];
+    this.#pins.clear();
+    return pins;
+  }
+
   get closed(): boolean {
     return this.#closed;
   }

@@ -2,9 +2,16 @@ import { z } from "zod";
 import type { Autonomy, Risk } from "../calls/call.ts";
 import { autonomies } from "../calls/risk.ts";
 import type { Patience } from "../calls/session.ts";
+import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails-config.ts";
 import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
+import { type SecretsFile, secretsSchema } from "../secrets/secrets-config.ts";
+import { type FilesFile, filesSchema } from "../tools/builtin/files/files-config.ts";
+import { type MemoryFile, memorySchema } from "../tools/builtin/memory/memory-config.ts";
+import { type SkillsFile, skillsSchema } from "../tools/builtin/skills/skills-config.ts";
 import { serverNamePattern } from "../tools/upstream/names.ts";
 import { serverSchema } from "../tools/upstream/server-config-schema.ts";
+import { type RunsFile, runsSchema } from "../watchers/archive/runs-config.ts";
 import type { Shape } from "./shape.ts";
 
 /** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
@@ -15,11 +22,17 @@ export interface ConfigFile {
   readonly autonomy?: Autonomy | undefined;
   readonly agent?: { readonly scopes?: readonly string[] | undefined } | undefined;
   readonly policy?: PolicyFile | undefined;
+  readonly guardrails?: readonly GuardrailFile[] | undefined;
   readonly limits?: LimitsFile | undefined;
   readonly approvals?: ApprovalsFile | undefined;
+  readonly results?: ResultsFile | undefined;
   readonly servers?: Readonly<Record<string, unknown>> | undefined;
   readonly tools?: { readonly modules?: readonly string[] | undefined } | undefined;
-  readonly secrets?: { readonly backend?: "environment" | undefined } | undefined;
+  readonly files?: FilesFile | undefined;
+  readonly memory?: MemoryFile | undefined;
+  readonly skills?: SkillsFile | undefined;
+  readonly secrets?: SecretsFile | undefined;
+  readonly runs?: RunsFile | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
 }
 
@@ -117,8 +130,10 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
     })
     .optional(),
   policy: policySchema.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
+  guardrails: guardrailsSchema.optional().describe("Looks at arguments and at results: docs/reference/risk.md."),
   limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
   approvals: approvals.optional(),
+  results: resultsSchema.optional().describe("What is kept of large results: docs/reference/results.md."),
   servers: z
     .record(serverName, serverSchema)
     .optional()
@@ -133,14 +148,11 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         ),
     })
     .optional(),
-  secrets: z
-    .strictObject({
-      backend: z
-        .literal("environment")
-        .optional()
-        .describe("`secret://connector/key` is read from POSTERN_SECRET_CONNECTOR_KEY."),
-    })
-    .optional(),
+  skills: skillsSchema.optional().describe("Prompt packages from disk: docs/reference/skills.md."),
+  files: filesSchema.optional().describe("Tools for files beneath roots: docs/reference/files.md."),
+  memory: memorySchema.optional().describe("What agents may remember: docs/reference/memory.md."),
+  secrets: secretsSchema.optional().describe("Where values come from: docs/reference/secrets.md."),
+  runs: runsSchema.optional().describe("Folders of runs: docs/reference/runs.md."),
   log: z.strictObject({ level: z.enum(["error", "warn", "info", "debug"]).optional() }).optional(),
 });
 

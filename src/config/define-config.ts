@@ -1,7 +1,11 @@
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";
+import type { CedarArguments } from "../policy/cedar-facts.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { SecretStore } from "../secrets/secret-store.ts";
+import type { BackendName } from "../secrets/open-secrets.ts";
+import type { PatternMode, SecretStore } from "../secrets/secret-store.ts";
+import type { FileToolOptions } from "../tools/builtin/files/files.ts";
+import type { WriteMode } from "../tools/builtin/memory/memory.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
@@ -19,18 +23,44 @@ export interface PosternConfig {
   readonly data?: string;
   readonly autonomy?: Autonomy;
   readonly agent?: { readonly scopes?: readonly string[] };
-  readonly policy?: PolicyOptions;
+  readonly policy?: Omit<PolicyOptions, "also" | "runtime"> & {
+    /** A Cedar policy set beside the rules; its files are relative to the configuration's folder. */
+    readonly cedar?: { readonly policies: string; readonly schema?: string; readonly arguments?: CedarArguments };
+  };
   readonly limits?: Partial<Limits>;
   readonly approvals?: {
     readonly ttlSeconds?: number;
     readonly separateUser?: boolean;
     readonly patience?: Patience;
   };
+  readonly results?: { readonly retentionDays?: number };
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Tools themselves, or paths of modules that export some. */
   readonly tools?: readonly AnyTool[] | { readonly modules?: readonly string[] };
+  /** Folders of skills (`FOLDER/NAME/SKILL.md`), relative to the configuration's folder. */
+  readonly skills?: { readonly folders?: readonly string[] };
+  /** Tools for files; roots are relative to the configuration's folder. */
+  readonly files?: { readonly enabled?: boolean } & Omit<FileToolOptions, "runs" | "outOfReach" | "notWritable">;
+  readonly memory?: {
+    readonly enabled?: boolean;
+    readonly provider?: "embedded" | { readonly server: string };
+    readonly writeMode?: WriteMode;
+    readonly scopes?: readonly string[];
+  };
+  /** Folders of runs; relative to the configuration's folder, `runs` in the data folder when nothing is said. */
+  readonly runs?: { readonly enabled?: boolean; readonly folder?: string };
   readonly hooks?: Hooks;
-  readonly secrets?: SecretStore | { readonly backend?: "environment" };
+  /** A store of your own, or where Postern's own come from: docs/reference/secrets.md. */
+  readonly secrets?:
+    | SecretStore
+    | {
+        readonly backend?: BackendName | readonly BackendName[];
+        readonly file?: string;
+        readonly keyFile?: string;
+        readonly command?: readonly string[];
+        readonly timeoutMs?: number;
+        readonly patterns?: PatternMode;
+      };
   readonly log?: { readonly level?: LogLevel };
 }
 

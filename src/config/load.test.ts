@@ -48,9 +48,11 @@ servers:
       my_tool: { timeout_ms: 7, risk: low }
   far: { url: "https://example.com/mcp" }
 tools: { modules: [./t.ts] }
+results: { retention_days: 7 }
 `);
   expect(settings.limits).toEqual({ maxToolCalls: 5, callTimeoutMs: 1000 });
   expect(settings.approvals).toEqual({ ttlMs: 60_000, separateUser: true, patience: "wait" });
+  expect(settings.results).toEqual({ retentionDays: 7 });
   expect(settings.policy.rules?.[0]).toMatchObject({
     effect: "deny",
     tool: "x*",
@@ -99,7 +101,7 @@ it("names the variable or the flag that is wrong", async () => {
   expect(lines).toEqual([
     "command line --port: `x` is not a port. Fix: Write a whole number from 0 to 65535; 0 takes a free one.",
     "environment POSTERN_HOST: `0.0.0.0` is not one of 127.0.0.1, localhost, ::1. Fix: Write one of them.",
-    "command line --autonomy: `A7` is not one of A0, A1, A2, A3, A4. Fix: Did you mean `A0`?",
+    "command line --autonomy: `A7` is not one of A0, A1, A2, A3, A4. Fix: Write one of them.",
   ]);
 });
 

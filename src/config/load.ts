@@ -6,11 +6,18 @@
  * Next: config-schema.ts (what may be written), source.ts (where it stands), settings.ts (what comes out).
  */
 import { readFile } from "node:fs/promises";
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { cedarLayer } from "../policy/cedar.ts";
+import { cedarOptionsFrom } from "../policy/cedar-config.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
+import { type Guardrail, openGuardrails } from "../policy/guardrails.ts";
+import { guardrailsFrom } from "../policy/guardrails-config.ts";
 import { policyOptionsFrom } from "../policy/policy-config.ts";
+import { secretSettingsFrom } from "../secrets/secrets-config.ts";
+import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
+import { memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
 import { type ConfigFile, configSchema, configShape, type LimitsFile } from "./config-schema.ts";
@@ -47,8 +54,10 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
         spell: found.language === "typescript" ? camel : (key) => key,
       }),
     );
-  const policy = policyOf(parsed.data, locate);
-  return settingsOf({ ...given, data: parsed.data }, found.file, overrides, folder, policy);
+  const policy = await policyOf(parsed.data, locate, dirname(found.file));
+  checkMemory(parsed.data, locate);
+  const guardrails = await guardrailsOf(parsed.data, locate);
+  return settingsOf({ ...given, data: parsed.data, guardrails }, found.file, overrides, folder, policy);
 }
 
 /** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
@@ -108,7 +117,7 @@ async function imported(file: string, shown: string): Promise<unknown> {
 }
 
 /** What only the policy itself can judge, a threshold that would let critical calls pass for example. */
-function policyOf({ policy = {} }: ConfigFile, locate: Locate): PolicyOptions {
+async function policyOf({ policy = {} }: ConfigFile, locate: Locate, base: string): Promise<PolicyOptions> {
   const where = (path: KeyPath): string => {
     const { source, line } = locate(["policy", ...path], "value");
     return line === undefined ? source : `${source}:${line}`;
@@ -116,7 +125,9 @@ function policyOf({ policy = {} }: ConfigFile, locate: Locate): PolicyOptions {
   try {
     const options = policyOptionsFrom(policy, where);
     createPolicy(options);
-    return options;
+    if (policy.cedar === undefined) return options;
+    const cedar = await cedarOptionsFrom(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
+    return { ...options, also: [await cedarLayer(cedar)] };
   } catch (error) {
     if (!(error instanceof RuntimeFault)) throw error;
     throw new ConfigProblems([
@@ -130,8 +141,42 @@ function policyOf({ policy = {} }: ConfigFile, locate: Locate): PolicyOptions {
   }
 }
 
+/** What only a guardrail itself can judge: `says` that does not go with `on`, a pattern that is none. */
+async function guardrailsOf({ guardrails = [] }: ConfigFile, locate: Locate): Promise<readonly Guardrail[]> {
+  try {
+    const made = guardrailsFrom(guardrails);
+    await openGuardrails(made);
+    return made;
+  } catch (error) {
+    if (!(error instanceof RuntimeFault)) throw error;
+    throw new ConfigProblems([
+      {
+        ...locate(["guardrails"], "key"),
+        key: "guardrails",
+        message: error.message,
+        fix: "Correct it as said; see docs/reference/risk.md.",
+      },
+    ]);
+  }
+}
+
+/** A memory whose server is missing would only be found out by the first agent that recalls. */
+function checkMemory({ memory, servers = {} }: ConfigFile, locate: Locate): void {
+  const server = typeof memory?.provider === "object" ? memory.provider.server : undefined;
+  if (server === undefined || Object.hasOwn(servers, server)) return;
+  throw new ConfigProblems([
+    {
+      ...locate(["memory", "provider", "server"], "value"),
+      key: "memory.provider.server",
+      message: `\`${JSON.stringify(server)}\` is none of \`servers\`.`,
+      fix: "Name one that is there, or write `provider: embedded`.",
+    },
+  ]);
+}
+
 interface Parsed extends Given {
   readonly data: ConfigFile;
+  readonly guardrails?: readonly Guardrail[];
 }
 
 function settingsOf(
@@ -143,28 +188,40 @@ function settingsOf(
 ): Settings {
   const { data } = given;
   const base = file === undefined ? folder : dirname(file);
+  const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
   const { ttl_seconds, separate_user, patience = "suspend" } = data.approvals ?? {};
+  const { retention_days } = data.results ?? {};
   return {
     file,
     listen: {
       host: over.host ?? data.listen?.host ?? "127.0.0.1",
       port: over.port ?? data.listen?.port ?? 7420,
     },
-    dataFolder: over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data),
+    dataFolder,
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
     agentScopes: data.agent?.scopes ?? [],
     policy,
+    guardrails: given.guardrails ?? [],
     limits: respelled(data.limits ?? {}),
     approvals: {
       patience,
       ...(ttl_seconds !== undefined && { ttlMs: ttl_seconds * 1000 }),
       ...(separate_user !== undefined && { separateUser: separate_user }),
     },
+    results: retention_days === undefined ? {} : { retentionDays: retention_days },
     servers: serversOf(data.servers ?? {}, base),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
+    skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
+    files: fileSettingsFrom(data.files ?? {}, base),
+    memory: memorySettingsFrom(data.memory ?? {}),
     tools: given.tools ?? [],
     hooks: given.hooks,
     secrets: given.secrets,
+    secretSettings: secretSettingsFrom(data.secrets ?? {}, base, dataFolder),
+    runs: {
+      enabled: data.runs?.enabled ?? true,
+      folder: data.runs?.folder === undefined ? join(dataFolder, "runs") : resolve(base, data.runs.folder),
+    },
     logLevel: over.logLevel ?? data.log?.level ?? "warn",
   };
 }

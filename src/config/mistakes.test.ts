@@ -45,6 +45,21 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     'FILE:1:11 autonomy: `"a2"` is not one of `A0`, `A1`, `A2`, `A3`, `A4`. Fix: Did you mean `A2`?',
   ],
   [
+    "a level that is as near to one as to the other",
+    "autonomy: A7\n",
+    'FILE:1:11 autonomy: `"A7"` is not one of `A0`, `A1`, `A2`, `A3`, `A4`. Fix: Write one of them.',
+  ],
+  [
+    "a program and its arguments in one list",
+    "servers:\n  files:\n    command: [npx, -y, some-server]\n",
+    "FILE:3:14 servers.files.command: A list is not text. Fix: Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
+  ],
+  [
+    "a way to pin that is none",
+    "servers:\n  files:\n    command: npx\n    pin: strikt\n",
+    'FILE:4:10 servers.files.pin: `"strikt"` is not one of `first_seen`, `strict`. Fix: Did you mean `strict`?',
+  ],
+  [
     "an effect that is none, deep inside",
     "policy:\n  rules:\n    - effect: deny\n      tool: a\n    - tool: b\n      effect: alow\n",
     'FILE:6:15 policy.rules[1].effect: `"alow"` is not one of `allow`, `confirm`, `deny`. Fix: Did you mean `allow`?',
@@ -53,6 +68,16 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "a rule without effect",
     "policy:\n  rules:\n    - tool: b\n",
     "FILE:3:7 policy.rules[0].effect: It is missing. Fix: Add it: one of `allow`, `confirm`, `deny`.",
+  ],
+  [
+    "a way of writing memories that is none",
+    "memory:\n  enabled: true\n  write_mode: always\n",
+    'FILE:3:15 memory.write_mode: `"always"` is not one of `disabled`, `candidate`, `external`. Fix: Write one of them.',
+  ],
+  [
+    "a memory kept by a server that is not there",
+    "servers:\n  notes: { command: node }\nmemory:\n  enabled: true\n  provider: { server: note }\n",
+    'FILE:5:23 memory.provider.server: `"note"` is none of `servers`. Fix: Name one that is there, or write `provider: embedded`.',
   ],
   [
     "a list for a mapping",

@@ -1,7 +1,8 @@
 import type { Autonomy } from "../calls/call.ts";
+import { nearest } from "../calls/nearest.ts";
 import { autonomies } from "../calls/risk.ts";
 import { type LogLevel, logLevels, loopbackHosts } from "./config-schema.ts";
-import { type ConfigProblem, nearest } from "./problem.ts";
+import type { ConfigProblem } from "./problem.ts";
 
 /** As typed: everything is text. */
 export interface Flags {

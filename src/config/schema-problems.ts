@@ -1,5 +1,6 @@
 import type { core } from "zod";
-import { type ConfigProblem, type KeyPath, keyText, nearest } from "./problem.ts";
+import { nearest } from "../calls/nearest.ts";
+import { type ConfigProblem, type KeyPath, keyText } from "./problem.ts";
 import { knownKeys, type Shape, shapeAt } from "./shape.ts";
 
 type Issue = core.$ZodIssue;
@@ -94,7 +95,9 @@ function said(issue: Issue, value: string, path: KeyPath): { readonly message: s
       if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
       return {
         message: `${value} is not ${article(issue.expected)}.`,
-        fix: `Write ${article(issue.expected)}${hint(issue.expected, value)}.`,
+        fix: issue.message.startsWith("Invalid")
+          ? `Write ${article(issue.expected)}${hint(issue.expected, value)}.`
+          : issue.message,
       };
     case "invalid_value": {
       if (value === "nothing")

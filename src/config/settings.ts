@@ -1,7 +1,11 @@
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
+import type { Guardrail } from "../policy/guardrails.ts";
+import type { SecretSettings } from "../secrets/open-secrets.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
+import type { FileSettings } from "../tools/builtin/files/files-config.ts";
+import type { MemorySettings } from "../tools/builtin/memory/memory-config.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
@@ -17,18 +21,31 @@ export interface Settings {
   readonly autonomy: Autonomy;
   readonly agentScopes: readonly string[];
   readonly policy: PolicyOptions;
+  readonly guardrails: readonly Guardrail[];
   readonly limits: Partial<Limits>;
   readonly approvals: {
     readonly patience: Patience;
     readonly ttlMs?: number;
     readonly separateUser?: boolean;
   };
+  readonly results: { readonly retentionDays?: number };
   readonly servers: Readonly<Record<string, ServerConfig>>;
   /** Absolute paths of modules that export tools; loaded only when tools are needed. */
   readonly toolModules: readonly string[];
+  /** Absolute. */
+  readonly skillFolders: readonly string[];
+  /** Undefined: off. Paths are absolute. */
+  readonly files: FileSettings | undefined;
+  /** Undefined: off. */
+  readonly memory: MemorySettings | undefined;
   /** Given as objects, by a TypeScript configuration. */
   readonly tools: readonly AnyTool[];
+  /** Where the folders of runs lie, absolute. */
+  readonly runs: { readonly enabled: boolean; readonly folder: string };
   readonly hooks: Hooks | undefined;
+  /** Given as an object, by a TypeScript configuration. */
   readonly secrets: SecretStore | undefined;
+  /** Where values come from when no object was given. */
+  readonly secretSettings: SecretSettings;
   readonly logLevel: LogLevel;
 }

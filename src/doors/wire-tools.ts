@@ -5,7 +5,8 @@ import type { JsonObject } from "../calls/json.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Explanation, Health } from "../face.ts";
 import type { ControlChange, ControlState } from "../policy/controls.ts";
-import type { Decision, ToolFacts } from "../policy/policy.ts";
+import type { Decision, RiskGuess, ToolFacts } from "../policy/policy.ts";
+import type { Block } from "../tools/registered.ts";
 import type { Action, ToolHealth } from "../tools/tool.ts";
 import { iso, isoOrNothing } from "./wire.ts";
 
@@ -30,7 +31,10 @@ export interface ToolWire {
   readonly output_schema?: JsonObject | undefined;
   readonly risk: ToolFacts["risk"];
   readonly risk_source: ToolFacts["riskSource"];
+  /** What was guessed where nobody has stated the risk. */
+  readonly guess?: GuessWire | undefined;
   readonly effects: ToolFacts["effects"];
+  readonly open_world: boolean;
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];
   readonly idempotent: boolean;
@@ -42,12 +46,18 @@ export interface ToolWire {
   readonly approval_ttl_ms?: number | undefined;
   readonly definition: string;
   readonly unavailable?: string | undefined;
+  /** Until an operator has approved its definition (D22). */
+  readonly blocked?: Block["why"] | undefined;
   readonly health?: ToolHealthWire | undefined;
 }
 
 export function toolToWire(
   action: Action,
-  now: { readonly health?: ToolHealth | undefined; readonly unavailable?: string | undefined } = {},
+  now: {
+    readonly health?: ToolHealth | undefined;
+    readonly unavailable?: string | undefined;
+    readonly blocked?: Block["why"] | undefined;
+  } = {},
 ): ToolWire {
   const { facts } = action;
   return {
@@ -62,7 +72,9 @@ export function toolToWire(
     output_schema: action.outputSchema,
     risk: facts.risk,
     risk_source: facts.riskSource,
+    guess: facts.guess && guessToWire(facts.guess),
     effects: facts.effects,
+    open_world: facts.openWorld === true,
     scopes: facts.scopes,
     permissions: facts.permissions,
     idempotent: action.idempotent,
@@ -74,8 +86,20 @@ export function toolToWire(
     approval_ttl_ms: action.approvalTtlMs,
     definition: action.definition,
     unavailable: now.unavailable,
+    blocked: now.blocked,
     health: now.health && toolHealthToWire(now.health),
   };
+}
+
+export interface GuessWire {
+  readonly risk: RiskGuess["risk"];
+  readonly effects: RiskGuess["effects"];
+  readonly open_world: boolean;
+  readonly why: readonly string[];
+}
+
+function guessToWire({ risk, effects, openWorld, why }: RiskGuess): GuessWire {
+  return { risk, effects, open_world: openWorld, why };
 }
 
 export function toolHealthToWire(health: ToolHealth): ToolHealthWire {

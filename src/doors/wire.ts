@@ -7,7 +7,7 @@
 import type { Autonomy, Principal, Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
-import type { CallStatus, ContentBlock, Preview, ToolOutcome } from "../calls/outcome.ts";
+import type { CallStatus, ContentBlock, Mark, Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Patience } from "../calls/session.ts";
@@ -26,7 +26,9 @@ export interface OutcomeWire {
   readonly files?:
     | readonly { readonly path: string; readonly media_type: string; readonly artifact: string }[]
     | undefined;
+  readonly summary?: string | undefined;
   readonly preview?: Preview | undefined;
+  readonly marks?: readonly Mark[] | undefined;
   readonly refusal?: Refusal | undefined;
   readonly approval_id?: string | undefined;
   readonly expires_at?: string | undefined;
@@ -49,7 +51,9 @@ export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
       media_type: mediaType,
       artifact,
     })),
+    summary: outcome.summary,
     preview: outcome.preview,
+    marks: outcome.marks,
     refusal: outcome.refusal,
     approval_id: approvalId,
     expires_at: isoOrNothing(outcome.expiresAt),

@@ -7,6 +7,7 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import { type Loan, lend } from "../secrets/lend.ts";
+import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import type { ToolContext } from "../tools/tool.ts";
 
@@ -85,9 +86,10 @@ export class CallContext implements ToolContext {
 
   progress(content: string): void {
     if (this.#over) return;
-    this.#parts.announce({ moment: "progressed", call: this.#call, content });
+    const clean = this.#parts.redactor.redact(String(content));
+    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean });
     try {
-      this.#caller.progress?.(content);
+      this.#caller.progress?.(clean);
     } catch {
       // A caller that cannot hear progress still gets its outcome (case 196).
     }
@@ -97,7 +99,7 @@ export class CallContext implements ToolContext {
     if (this.#over) return;
     const { redactor, announce } = this.#parts;
     const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
-    const clean = data === undefined ? undefined : JSON.parse(redactor.redact(JSON.stringify(data))); // the mask holds nothing that JSON would escape
+    const clean = data === undefined ? undefined : redactJson(data, redactor);
     announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
   }
 

@@ -7,8 +7,8 @@
 import type { Ending } from "../calls/ending.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
-import type { ApprovedCall } from "../gates/stages.ts";
+import type { Again, ApprovedCall } from "../gates/stages.ts";
 
 export interface Executor {
-  carryOut(call: ApprovedCall, caller: Caller): Promise<ToolOutcome | Ending>;
+  carryOut(call: ApprovedCall, caller: Caller): Promise<ToolOutcome | Again | Ending>;
 }

@@ -3,6 +3,7 @@ import type { Preview } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { FreshCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { failureOf } from "../tools/failure.ts";
 import { toPreview } from "../tools/previewed.ts";
@@ -36,16 +37,9 @@ export async function preview(call: FreshCall, caller: Caller, parts: PreviewPar
     clock: parts.clock,
   });
   const words = `${call.tool}(${call.text.length > 300 ? `${call.text.slice(0, 299).toWellFormed()}…` : call.text})`;
-  if (ran.ran === "returned") return redacted(toPreview(ran.value, words), parts.redactor);
+  if (ran.ran === "returned") return redactJson(toPreview(ran.value, words), parts.redactor); // what is shown is also kept
   const problem = ran.ran === "threw" ? parts.redactor.redact(failureOf(ran.error).message) : ran.ran.replace("_", " ");
   return { summary: `The preview of \`${call.tool}\` failed.`, supported: false, problem };
-}
-
-/** What is shown is also kept. */
-function redacted(shown: Preview, redactor: Redactor): Preview {
-  const text = JSON.stringify(shown);
-  const clean = redactor.redact(text);
-  return clean === text ? shown : (JSON.parse(clean) as Preview); // the mask holds nothing that JSON would escape
 }
 
 function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, caller: Caller): PreviewContext {

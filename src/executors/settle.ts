@@ -1,13 +1,15 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
-import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
+import { type Mark, refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type RefusalCode, refusal } from "../calls/refusals.ts";
 import type { Caller } from "../calls/session.ts";
+import type { GuardrailParts } from "../gates/guardrails.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Ledger, Settlement } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { RawResult } from "../results/raw-result.ts";
+import { releasePins } from "../results/release-pins.ts";
 import { shape } from "../results/shape.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
@@ -15,8 +17,9 @@ import { isSuspended } from "../tools/define.ts";
 import { failureOf } from "../tools/failure.ts";
 import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
+import { type Guarded, guardResult, markNote } from "./guarded.ts";
 
-export interface SettleParts {
+export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
   readonly tools: Tools;
   readonly artifacts: ArtifactStore;
@@ -37,6 +40,8 @@ export async function settle(
   const made = concluded(call, ran, caller, parts);
   const end = made instanceof Promise ? await made : made;
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
+  const { session } = caller;
+  if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // it ended while the tool ran
   if (kept === "kept") return end.outcome;
   if (kept === "unclaimed")
     return refuse(
@@ -77,7 +82,7 @@ function conclude(
     case "returned":
       return returned(call, ran.value, caller, parts);
     case "threw":
-      return threw(call, ran.error, parts);
+      return thrown(call, ran.error, parts);
     case "timed_out": {
       parts.tools.report(call.found, { well: false, error: "timed out" });
       const end = interrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
@@ -107,14 +112,59 @@ function returned(
     };
   }
   const raw = toRawResult(value);
+  const guards = parts.guardrails?.onResults ?? [];
+  if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
+  const guarded = guardResult(call, raw, guards, parts);
+  return guarded instanceof Promise
+    ? guarded.then((late) => judged(call, raw, late, caller, parts))
+    : judged(call, raw, guarded, caller, parts);
+}
+
+/** A result that is withheld is not kept either; a failure keeps being one, without its words. */
+function judged(
+  call: ClaimedCall,
+  raw: RawResult,
+  { withheld, marks }: Guarded,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
+  if (withheld === undefined) {
+    const made = shaped(call, raw, caller, parts);
+    return made instanceof Promise ? made.then((end) => marked(end, marks)) : marked(made, marks);
+  }
+  if (raw.isError) return threw(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
+  parts.tools.report(call.found, wentWell);
+  const outcome = refused(call, "result_withheld", `\`${call.tool}\` ran, but ${withheldText(withheld)}`);
+  return { state: "ok", as: "succeeded", retryable: false, outcome };
+}
+
+function withheldText(why: string): string {
+  return `what it answered is withheld by ${why}.`;
+}
+
+function marked(end: Settlement, marks: readonly Mark[]): Settlement {
+  if (marks.length === 0) return end;
+  const { outcome } = end;
+  if (outcome.refusal !== undefined) return { ...end, outcome: { ...outcome, marks } };
+  const note = markNote(marks);
+  const content = [{ type: "text", text: note } as const, ...outcome.content];
+  return { ...end, outcome: { ...outcome, content, text: `${note}\n${outcome.text}`, marks } };
+}
+
+function shaped(
+  call: ClaimedCall,
+  raw: RawResult,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
   const { session } = caller;
-  const shaped = {
+  const order = {
     limitBytes: session.limits.maxInlineResultBytes,
     owner: call.authority.principal,
     session,
     tool: call.tool,
   };
-  const made = shape(call.id, raw, shaped, parts);
+  const made = shape(call.id, raw, order, parts);
   return made instanceof Promise
     ? made.then((outcome) => answered(call, raw, outcome, parts))
     : answered(call, raw, made, parts);
@@ -140,6 +190,20 @@ function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts
 }
 
 const wentWell = { well: true } as const;
+
+/** What a tool says when it fails is a stranger's word too. */
+function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement | Promise<Settlement> {
+  const guards = parts.guardrails?.onResults ?? [];
+  if (guards.length === 0) return threw(call, error, parts);
+  const failure = failureOf(error);
+  const raw: RawResult = { content: [{ type: "text", text: failure.message }], isError: true };
+  const judge = ({ withheld, marks }: Guarded): Settlement =>
+    withheld === undefined
+      ? marked(threw(call, error, parts), marks)
+      : threw(call, { ...failure, message: withheldText(withheld) }, parts);
+  const guarded = guardResult(call, raw, guards, parts);
+  return guarded instanceof Promise ? guarded.then(judge) : judge(guarded);
+}
 
 function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);

@@ -5,6 +5,7 @@ import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
 import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall } from "./stages.ts";
@@ -12,6 +13,7 @@ import type { Again, ApprovedCall, FreshCall } from "./stages.ts";
 export interface ApprovalParts {
   readonly book: Book;
   readonly clock: Clock;
+  readonly artifacts: ArtifactStore;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
   readonly preview: (call: FreshCall, caller: Caller) => Promise<Preview | undefined>;
   /** Asks the approver of this process, when there is one; its answer is a decision like any other. */
@@ -102,13 +104,13 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   if (caller.signal?.aborted === true) return refuse("cancelled");
   const made = await parts.book.ask(call, preview).catch(unwritten);
   if (isEnding(made)) return made;
-  const { asked, ...lost } = made;
-  if (asked !== undefined) {
-    parts.consult?.(asked);
-    return wait(call, asked, true, caller, parts);
+  if (made.asked !== undefined) {
+    parts.consult?.(made.asked);
+    return wait(call, made.asked, true, caller, parts);
   }
-  if ("approval" in lost && lost.approval?.state === "pending") return wait(call, lost.approval, false, caller, parts);
-  return ("prior" in lost && lost.prior && replay(lost.prior, parts.clock.now())) || refuse("in_progress");
+  const { prior, approval } = made; // somebody else asked first
+  if (approval?.state === "pending") return wait(call, approval, false, caller, parts);
+  return (await replay(prior, parts)) ?? refuse("in_progress");
 }
 
 async function wait(

@@ -1,22 +1,28 @@
+import { anew } from "../calls/arrival.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Claim, Ledger } from "../ledger/ledger.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
 import { replay } from "./once.ts";
-import type { ApprovedCall, ClaimedCall } from "./stages.ts";
+import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
 export interface ClaimParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
+  readonly artifacts: ArtifactStore;
 }
 
-/** The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. */
+/**
+ * The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. A call
+ * that was weighed over a past that is not the past any more enters again.
+ */
 export function claim(
   call: ApprovedCall,
   caller: Caller,
   parts: ClaimParts,
-): ClaimedCall | Ending | Promise<ClaimedCall | Ending> {
+): ClaimedCall | Again | Ending | Promise<ClaimedCall | Again | Ending> {
   if (caller.signal?.aborted === true) return refuse("cancelled");
   if (caller.deadline !== undefined && caller.deadline <= parts.clock.monotonic())
     return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
@@ -25,10 +31,15 @@ export function claim(
   return judge(call, made, parts);
 }
 
-function judge(call: ApprovedCall, { claimed, ...lost }: Claim, parts: ClaimParts): ClaimedCall | Ending {
+function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall | Again | Ending | Promise<Ending> {
+  const { claimed } = made;
   if (claimed !== undefined) return Object.assign(call, { claimed, claimedAt: parts.clock.monotonic() }) as ClaimedCall;
-  const { call: prior, approval } = lost as Exclude<Claim, { readonly claimed: object }>; // `claimed` is undefined
-  const answer = prior && replay(prior, parts.clock.now());
+  if (made.moved === true) {
+    const again = anew(call, call.key);
+    return again === undefined ? refuse("overloaded") : { again };
+  }
+  const { call: prior, approval } = made;
+  const answer = replay(prior, parts);
   if (answer !== undefined) return answer;
   if (approval !== undefined && approval.state !== "used") return refuse("approval_expired");
   return refuse("in_progress");

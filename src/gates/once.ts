@@ -2,13 +2,16 @@ import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { sha256 } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { FreshCall, WeighedCall } from "./stages.ts";
 
 export interface OnceParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
+  readonly artifacts: ArtifactStore;
 }
 
 /**
@@ -43,11 +46,11 @@ function judge(
   prior: CallRecord | undefined,
   own: { readonly key: string; readonly match: string },
   parts: OnceParts,
-): FreshCall | Ending {
+): FreshCall | Ending | Promise<Ending> {
   if (prior === undefined) return Object.assign(call, { key: own.key, match: own.match, record: prior }) as FreshCall;
   if (call.resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
   const { key, match = own.match } = prior;
-  return replay(prior, parts.clock.now()) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
+  return replay(prior, parts) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */
@@ -55,15 +58,17 @@ function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, actio
   return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
 }
 
+type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;
+
 /** What a record answers to whoever comes later; undefined: the call may go on. The claim asks the same, for racers. */
-export function replay(record: CallRecord, now: number): Ending | undefined {
-  switch (record.state) {
+export function replay(record: CallRecord | undefined, parts: ReplayParts): Ending | Promise<Ending> | undefined {
+  switch (record?.state) {
     case "ok":
-      return replayed(record);
+      return replayed(record, parts);
     case "denied":
-      return record.aliveUntil !== undefined && record.aliveUntil <= now ? undefined : replayed(record);
+      return isOver(record, parts.clock.now()) ? undefined : replayed(record, parts);
     case "failed":
-      return record.retryable ? undefined : replayed(record);
+      return record.retryable ? undefined : replayed(record, parts);
     case "attempted":
     case "queued":
       return refuse("in_progress", undefined, { call_id: record.call.id });
@@ -71,8 +76,13 @@ export function replay(record: CallRecord, now: number): Ending | undefined {
       return record.idempotent || record.retryable ? undefined : unsettled(record);
     case "held":
     case "suspended":
+    case undefined:
       return undefined;
   }
+}
+
+function isOver({ aliveUntil }: CallRecord, now: number): boolean {
+  return aliveUntil !== undefined && aliveUntil <= now;
 }
 
 function unsettled({ call }: CallRecord): Ending {
@@ -80,7 +90,27 @@ function unsettled({ call }: CallRecord): Ending {
   return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
-function replayed(record: CallRecord): Ending {
-  if (record.outcome === undefined) return refuse("result_unavailable");
-  return { ending: "replayed", outcome: record.outcome };
+function replayed({ outcome, call }: CallRecord, parts: ReplayParts): Ending | Promise<Ending> {
+  if (outcome === undefined) return gone;
+  const end: Ending = { ending: "replayed", outcome };
+  if (outcome.artifact === undefined && outcome.files === undefined) return end;
+  const { principal } = call.authority;
+  return isWhole(outcome, principal, parts.artifacts).then((whole) => (whole ? end : gone));
+}
+
+const gone: Ending = refuse(
+  "result_unavailable",
+  "The call has ended before and is not run again; its result is not kept any more.",
+);
+
+/** An answer that names what is gone would look like a result. */
+async function isWhole(
+  { artifact, files = [] }: ToolOutcome,
+  principal: Principal,
+  artifacts: ArtifactStore,
+): Promise<boolean> {
+  const kept = files.map((file) => file.artifact);
+  for (const digest of artifact === undefined ? kept : [artifact, ...kept])
+    if (!(await artifacts.mayUse(digest, principal))) return false;
+  return true;
 }

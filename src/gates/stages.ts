@@ -7,7 +7,8 @@
  */
 import type { Risk, ToolCall, Verdict } from "../calls/call.ts";
 import type { CallRecord } from "../calls/records.ts";
-import type { Decision, Suggestion } from "../policy/policy.ts";
+import type { Past } from "../ledger/ledger.ts";
+import type { Decision, Facts, Suggestion } from "../policy/policy.ts";
 import type { Action } from "../tools/tool.ts";
 
 declare const passed: unique symbol;
@@ -21,6 +22,8 @@ export type ValidCall = FoundCall &
     readonly input: unknown;
     /** Digests of the artifacts the arguments name. */
     readonly references: readonly string[];
+    /** What guardrails found in the arguments. None: there are none. */
+    readonly findings?: Facts["findings"];
   };
 export type WeighedCall = ValidCall &
   Passed<"verdict"> & {
@@ -28,6 +31,8 @@ export type WeighedCall = ValidCall &
     readonly risk: Risk;
     readonly weighing: Decision;
     readonly suggestion: Suggestion | undefined;
+    /** What it was weighed over, when a rule looks back. */
+    readonly past: Past | undefined;
   };
 export type FreshCall = WeighedCall &
   Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };

@@ -2,23 +2,41 @@ import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
 import { lowerAutonomy } from "../calls/risk.ts";
+import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
+import type { ActiveSkills, Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
+import { redactJson } from "../secrets/redact-json.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
   readonly policy: Policy;
+  readonly ledger: Ledger;
   readonly clock: Clock;
+  readonly redactor: Redactor;
   readonly controls: Pick<Controls, "state">;
+  /** What is active in a run. Left out: there are no skills. */
+  readonly skills?: { activeFor(tenant: string, runId: string): ActiveSkills | undefined } | undefined;
 }
 
-/** Rules on what a run did before have nothing to read yet. */
+/** Of a call no rule looks back for. */
 const noHistory: Histories = {};
 
-/** Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. */
-export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Ending {
+/**
+ * Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. Synchronous
+ * unless a past has to be read first.
+ */
+export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+  const { policy, ledger } = parts;
+  const reads = policy.readsFor === undefined ? policy.reads : policy.readsFor(call.found.facts);
+  if (reads === undefined || ledger.history === undefined) return judge(call, undefined, parts);
+  const past = ledger.history.of(call.authority, reads);
+  return past instanceof Promise ? past.then((read) => judge(call, read, parts)) : judge(call, past, parts);
+}
+
+function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
-  const suggestion = found.classifyRisk === undefined ? undefined : suggested(call);
+  const suggestion = found.classifyRisk === undefined ? undefined : suggested(call, parts.redactor);
   const weighing = parts.policy.decide({
     tool: found.facts,
     principal: authority.principal,
@@ -27,11 +45,13 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
     maxRiskUnapproved: authority.maxRiskUnapproved,
     suggestion,
     arguments: call.arguments,
-    history: noHistory,
+    history: past?.histories ?? noHistory,
+    skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId),
     now: parts.clock.now(),
+    findings: call.findings,
   });
   const { verdict, risk } = weighing;
-  const weighed = Object.assign(call, { verdict, risk, weighing, suggestion });
+  const weighed = Object.assign(call, { verdict, risk, weighing, suggestion, past });
   return refusalOf(call, weighing) ?? (weighed as WeighedCall);
 }
 
@@ -52,6 +72,12 @@ function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {
       rulesOf(decision),
     );
   if (decision.verdict === "BLOCK") {
+    if (decision.blockedBy !== undefined)
+      return refuse(
+        `${decision.blockedBy}_blocked`,
+        `\`${tool}\` is not run now: ${names(decision.reasons.filter(({ says }) => says === "BLOCK"))}. Try again later; no approval lifts that.`,
+        rulesOf(decision),
+      );
     return refuse(
       "blocked",
       `\`${tool}\` is blocked at risk ${decision.risk}: ${names(decision.reasons)}. No approval can lift that.`,
@@ -70,10 +96,10 @@ function names(reasons: readonly Reason[]): string {
 }
 
 /** The tool's own look at these arguments. One that throws has not made the call any safer. */
-function suggested(call: ValidCall): Suggestion {
+function suggested(call: ValidCall, redactor: Redactor): Suggestion {
   try {
     const said = call.found.classifyRisk?.(call.arguments);
-    return typeof said === "string" ? { risk: said } : (said ?? {});
+    return typeof said === "string" ? { risk: said } : redactJson(said ?? {}, redactor); // it is shown, and kept
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }

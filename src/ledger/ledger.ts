@@ -12,7 +12,9 @@ import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
+import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { Committed, Store } from "../stores/store.ts";
+import { type Beginning, type HistoryBook, isFromOutside, type Past } from "./history.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
 export interface Claimable extends ToolCall {
@@ -20,15 +22,20 @@ export interface Claimable extends ToolCall {
   readonly match: string;
   readonly risk: Risk;
   readonly weighing: Weighing;
-  readonly found: { readonly definition: string; readonly idempotent: boolean };
+  readonly found: { readonly definition: string; readonly idempotent: boolean; readonly facts: ToolFacts };
+  readonly suggestion: Suggestion | undefined;
+  /** What it was weighed over, when a rule looks back. */
+  readonly past: Past | undefined;
   readonly record: CallRecord | undefined;
   readonly approvalId: string | undefined;
 }
 
 export type Claim =
   | { readonly claimed: CallRecord }
+  | { readonly claimed: undefined; readonly moved: true }
   | {
       readonly claimed: undefined;
+      readonly moved?: undefined;
       readonly call: CallRecord | undefined;
       readonly approval: ApprovalRecord | undefined;
     };
@@ -41,6 +48,14 @@ export interface Settlement {
   readonly retryable: boolean;
   readonly image?: string | undefined;
 }
+
+export interface LedgerOptions {
+  /** Of settles. */
+  readonly durability?: "committed" | "synced";
+  readonly history?: HistoryBook | undefined;
+}
+
+export type { Past };
 
 export type Settled = "kept" | "unkept" | "unclaimed";
 
@@ -57,17 +72,20 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
+  /** None: no rule looks back. */
+  readonly history: HistoryBook | undefined;
 
   constructor(
     store: Store,
     clock: Clock,
     policyVersion: string,
-    settleDurability: "committed" | "synced" = "committed",
+    { durability = "committed", history }: LedgerOptions = {},
   ) {
+    this.history = history;
     this.#store = store;
     this.#clock = clock;
     this.#policyVersion = policyVersion;
-    this.#settleDurability = settleDurability;
+    this.#settleDurability = durability;
   }
 
   find(
@@ -80,9 +98,26 @@ export class Ledger {
    * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start; a safe
    * idempotent call has no effect to protect, so its claim is only queued (DESIGN 5).
    *
+   * @returns `moved` when another call was claimed since this one was weighed, and a rule looks at both
    * @throws what the store throws when nothing can be written: then nothing was claimed.
    */
   claim(call: Claimable): Claim | Promise<Claim> {
+    const { history } = this;
+    if (history === undefined) return this.#claim(call);
+    if (!history.enter(beginningOf(call))) return { claimed: undefined, moved: true };
+    const left = (claim: Claim): Claim => {
+      if (claim.claimed === undefined) history.leave(call);
+      return claim;
+    };
+    const made = this.#claim(call);
+    if (!(made instanceof Promise)) return left(made);
+    return made.then(left, (error: unknown) => {
+      history.leave(call);
+      throw error;
+    });
+  }
+
+  #claim(call: Claimable): Claim | Promise<Claim> {
     const { key, match, risk, found, approvalId, weighing } = call;
     const at = this.#clock.now();
     const harmless = risk === "safe" && found.idempotent;
@@ -125,6 +160,8 @@ export class Ledger {
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
     const { state, outcome, retryable, image } = end;
+    const { openWorld } = call.found.facts;
+    this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
     const { weighing } = call;
     const event: DurableEvent =
@@ -184,13 +221,28 @@ function rare(
   return { ...(refusal !== undefined && { code: refusal.code }), ...(approvalId !== undefined && { approvalId }) };
 }
 
+function beginningOf(call: Claimable): Beginning {
+  const { key, authority, risk, suggestion, found, past, record } = call;
+  const target = suggestion?.target;
+  return {
+    key,
+    authority,
+    arguments: call.arguments,
+    risk,
+    facts: found.facts,
+    target,
+    past,
+    isKnown: record !== undefined,
+  };
+}
+
 function settledOf(committed: Committed): Settled {
   if (committed.won) return "kept";
   return committed.call === undefined ? "unclaimed" : "unkept";
 }
 
 function refusedAs(code: string): EndName {
-  if (code === "blocked") return "blocked";
+  if (code === "blocked" || code === "antiflap_blocked" || code === "storm_blocked") return code;
   return code === "cancelled" ? "cancelled" : "refused";
 }
 

@@ -1,119 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Risk, Verdict } from "../calls/call.ts";
+import { anyFacts, anyOptions, anyTool, runs, someRule } from "../../test/fakes/policy-arbitraries.ts";
+import { reference } from "../../test/fakes/reference-policy.ts";
 import { autonomies, isStricter, rankOf, risks, verdicts } from "../calls/risk.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import { defaultMatrix } from "./matrix.ts";
-import type { Facts, ToolFacts } from "./policy.ts";
-import type { Rule } from "./rules.ts";
+import type { ActiveSkills, Decision, Facts } from "./policy.ts";
 
-const names = ["mail", "mail__send", "files__delete", "constructor"];
-const patterns = [...names, "*", "mail*", "*__*", "files__d*e"];
-const scopeNames = ["mail:write", "secrets:read", "files"];
+const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 
-const anyTool: fc.Arbitrary<ToolFacts> = fc.record(
-  {
-    tool: fc.constantFrom(...names),
-    action: fc.constantFrom("default", "purge"),
-    server: fc.constantFrom("mail", "files"),
-    risk: fc.constantFrom(...risks),
-    riskSource: fc.constantFrom("declared", "operator", "default"),
-    effects: fc.constantFrom("read", "write", "destructive"),
-    scopes: fc.subarray(scopeNames),
-    permissions: fc.constant([]),
-  },
-  { requiredKeys: ["tool", "action", "risk", "riskSource", "effects", "scopes", "permissions"] },
-);
-
-const anyFacts: fc.Arbitrary<Facts> = fc.record({
-  tool: anyTool,
-  principal: fc.record(
-    {
-      tenant: fc.constantFrom("a", "b"),
-      agent: fc.constantFrom("x", "y"),
-      user: fc.constantFrom("ada", "bob"),
-    },
-    { requiredKeys: ["tenant", "agent"] },
-  ),
-  scopes: fc.oneof(fc.constant(scopeNames), fc.subarray(scopeNames)),
-  autonomy: fc.option(fc.constantFrom(...autonomies), { nil: undefined }),
-  maxRiskUnapproved: fc.option(fc.constantFrom(...risks), { nil: undefined }),
-  suggestion: fc.option(fc.record({ risk: fc.constantFrom(...risks) }, { requiredKeys: [] }), {
-    nil: undefined,
-  }),
-  arguments: fc.constant({}),
-  history: fc.constant({}),
-  now: fc.constant(0),
-});
-
-const pattern = fc.constantFrom(...patterns);
-const anyRule: fc.Arbitrary<Rule> = fc.record(
-  {
-    effect: fc.constantFrom("allow", "allow", "confirm", "deny"),
-    tool: pattern,
-    action: fc.constantFrom("*", "purge"),
-    server: fc.constantFrom("*", "mail"),
-    principal: fc.record(
-      {
-        tenant: fc.constantFrom("a", "*"),
-        agent: fc.constantFrom("x"),
-        user: fc.constantFrom("ada", "*"),
-      },
-      { requiredKeys: [] },
-    ),
-  },
-  { requiredKeys: ["effect"] },
-);
-
-const anyOptions: fc.Arbitrary<PolicyOptions> = fc.record(
-  {
-    rules: fc.array(anyRule, { maxLength: 6 }),
-    default: fc.constantFrom("allow", "deny"),
-    maxRiskUnapproved: fc.constantFrom("safe", "medium", "high"),
-    matrix: fc.constantFrom({}, { A3: { high: "ALLOW" }, A0: { safe: "BLOCK" } }, { A4: { safe: "PREVIEW" } }),
-  },
-  { requiredKeys: [] },
-);
-
-const runs = { numRuns: 3_000 };
-const strictness: readonly (Verdict | "DENY")[] = [...verdicts, "DENY"];
-
-/** The specification, read slowly and kept as far from the real thing as it can be: no caches, no index, regular expressions. */
-function reference(options: PolicyOptions, facts: Facts): { verdict: string; risk: Risk } {
-  const { tool, principal, autonomy, suggestion } = facts;
-  const fits = (wanted: string | undefined, name: string | undefined): boolean =>
-    wanted === undefined || (name !== undefined && new RegExp(`^${wanted.replaceAll("*", ".*")}$`).test(name));
-  const matching = (options.rules ?? []).filter(
-    (rule) =>
-      fits(rule.tool, tool.tool) &&
-      fits(rule.action, tool.action) &&
-      fits(rule.server, tool.server) &&
-      fits(rule.principal?.tenant, principal.tenant) &&
-      fits(rule.principal?.agent, principal.agent) &&
-      fits(rule.principal?.user, principal.user),
-  );
-  const suggested = suggestion?.risk ?? tool.risk;
-  const risk =
-    tool.riskSource === "declared" || risks.indexOf(suggested) > risks.indexOf(tool.risk) ? suggested : tool.risk;
-  const permits = matching.filter(({ effect }) => effect !== "deny");
-  if (permits.length < matching.length) return { verdict: "DENY", risk };
-  if (tool.effects === "destructive" && !permits.some((rule) => rule.tool === tool.tool))
-    return { verdict: "DENY", risk };
-  if (options.default === "deny" && permits.length === 0) return { verdict: "DENY", risk };
-  if (!tool.scopes.every((scope) => facts.scopes.includes(scope))) return { verdict: "DENY", risk };
-  const demands: Verdict[] = [];
-  if (autonomy !== undefined) demands.push(options.matrix?.[autonomy]?.[risk] ?? defaultMatrix[autonomy][risk]);
-  const operators = options.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
-  const set = [operators, facts.maxRiskUnapproved]
-    .filter((one) => one !== undefined)
-    .map((one) => Math.min(2, risks.indexOf(one)));
-  if (set.length > 0) demands.push(risks.indexOf(risk) > Math.min(...set) ? "CONFIRM" : "ALLOW");
-  if (tool.scopes.includes("secrets:read")) demands.push(autonomy === "A0" ? "PREVIEW" : "CONFIRM");
-  if (permits.some(({ effect }) => effect === "confirm")) demands.push("CONFIRM");
-  return {
-    verdict: verdicts[Math.max(...demands.map((one) => verdicts.indexOf(one)))] ?? "BLOCK",
-    risk,
-  };
+function strictnessOf(options: PolicyOptions, facts: Facts): number {
+  return strictness.indexOf(createPolicy(options).decide(facts).verdict);
 }
 
 describe("a decision", () => {
@@ -123,16 +20,22 @@ describe("a decision", () => {
         const policy = createPolicy(options);
         for (const facts of [...asked, ...asked]) expect(policy.decide(facts)).toMatchObject(reference(options, facts));
       }),
-      { numRuns: 4_000 },
+      runs(0.4),
     );
   });
 
   it("is not mixed up with that of another question about the same tool", async () => {
-    const question = fc.record({
-      autonomy: fc.option(fc.constantFrom(...autonomies), { nil: undefined }),
-      maxRiskUnapproved: fc.option(fc.constantFrom(...risks), { nil: undefined }),
-      suggestion: fc.option(fc.record({ risk: fc.constantFrom(...risks) }), { nil: undefined }),
-    });
+    const question = fc.record(
+      {
+        autonomy: fc.option(fc.constantFrom(...autonomies), { nil: undefined }),
+        maxRiskUnapproved: fc.option(fc.constantFrom(...risks), { nil: undefined }),
+        suggestion: fc.option(fc.record({ risk: fc.constantFrom(...risks) }), { nil: undefined }),
+        arguments: anyFacts.map((facts) => facts.arguments),
+        history: anyFacts.map(({ history }) => history),
+        skills: anyFacts.map(({ skills }) => skills),
+      },
+      { requiredKeys: [] },
+    );
     await fc.assert(
       fc.property(anyOptions, anyFacts, fc.array(question, { maxLength: 60 }), (options, facts, questions) => {
         const policy = createPolicy(options);
@@ -141,47 +44,106 @@ describe("a decision", () => {
           expect(policy.decide(changed)).toMatchObject(reference(options, changed));
         }
       }),
-      { numRuns: 300 },
+      runs(0.05),
     );
   });
 
   it("does not hang on the order of the rules", async () => {
     await fc.assert(
-      fc.property(fc.array(anyRule, { maxLength: 6 }), anyFacts, (rules, facts) => {
-        const [one, other] = [rules, rules.toReversed()].map((list) => createPolicy({ rules: list }).decide(facts));
-        expect(one?.verdict).toBe(other?.verdict);
+      fc.property(anyOptions, anyFacts, (options, facts) => {
+        const turned = { ...options, rules: options.rules?.toReversed() ?? [] };
+        expect(strictnessOf(turned, facts)).toBe(strictnessOf(options, facts));
       }),
-      runs,
+      runs(0.1),
     );
   });
 
-  it("is never milder for one more deny or confirm, nor permitted by leaving an allow out", async () => {
+  it("is never milder for one more deny, in the configuration or the runtime", async () => {
     await fc.assert(
-      fc.property(anyOptions, anyFacts, anyRule, (options, facts, rule) => {
-        const rules = options.rules ?? [];
-        const verdict = (list: readonly Rule[]): number =>
-          strictness.indexOf(createPolicy({ ...options, rules: list }).decide(facts).verdict);
-        const before = verdict(rules);
-        expect(verdict([...rules, { ...rule, effect: "deny" }])).toBeGreaterThanOrEqual(before);
-        const allowed = verdict([...rules, { ...rule, effect: "allow" }]);
-        expect(allowed).toBeLessThanOrEqual(before);
-        if (before < strictness.indexOf("DENY")) {
-          expect(allowed).toBe(before);
-          expect(verdict([...rules, { ...rule, effect: "confirm" }])).toBeGreaterThanOrEqual(before);
-        }
+      fc.property(anyOptions, anyFacts, someRule, (options, facts, rule) => {
+        const deny = { ...rule, effect: "deny" } as const;
+        const before = strictnessOf(options, facts);
+        expect(strictnessOf({ ...options, rules: [...(options.rules ?? []), deny] }, facts)).toBeGreaterThanOrEqual(
+          before,
+        );
+        expect(strictnessOf({ ...options, runtime: [...(options.runtime ?? []), deny] }, facts)).toBeGreaterThanOrEqual(
+          before,
+        );
       }),
-      runs,
+      runs(0.1),
     );
   });
 
-  it("always names a reason, and none that is milder than the answer decides", async () => {
+  it("is never milder for an allow that was left out, and never milder for a confirm where it was permitted", async () => {
+    await fc.assert(
+      fc.property(anyOptions, anyFacts, someRule, (options, facts, rule) => {
+        const rules = options.rules ?? [];
+        const before = strictnessOf(options, facts);
+        const allowed = strictnessOf({ ...options, rules: [...rules, { ...rule, effect: "allow" }] }, facts);
+        expect(allowed).toBeLessThanOrEqual(before);
+        if (before === strictness.indexOf("DENY")) return;
+        expect(allowed).toBe(before);
+        expect(
+          strictnessOf({ ...options, rules: [...rules, { ...rule, effect: "confirm" }] }, facts),
+        ).toBeGreaterThanOrEqual(before);
+      }),
+      runs(0.1),
+    );
+  });
+
+  it("is never milder for any skill (case 147)", async () => {
+    const anySkills: fc.Arbitrary<ActiveSkills> = fc.record({
+      names: fc.array(fc.string(), { maxLength: 2 }),
+      allowedTools: fc.option(fc.array(fc.constantFrom("mail", "*", "files__delete", "nothing")), { nil: undefined }),
+    });
+    await fc.assert(
+      fc.property(anyOptions, anyFacts, anySkills, (options, facts, skills) => {
+        const without = strictnessOf(options, { ...facts, skills: undefined });
+        expect(strictnessOf(options, { ...facts, skills })).toBeGreaterThanOrEqual(without);
+      }),
+      runs(0.05),
+    );
+  });
+
+  it("always names a reason, and one that says the answer", async () => {
     await fc.assert(
       fc.property(anyOptions, anyFacts, (options, facts) => {
         const { verdict, reasons } = createPolicy(options).decide(facts);
         expect(reasons.length).toBeGreaterThan(0);
         expect(reasons.some(({ says }) => says === verdict)).toBe(true);
       }),
-      runs,
+      runs(0.1),
+    );
+  });
+
+  it("is a denial for a broken question and an extra layer that fails, and never a throw", async () => {
+    const broken = fc.oneof(
+      fc.anything(),
+      fc.tuple(anyFacts, fc.constantFrom("tool", "principal"), fc.anything()).map(([facts, field, value]) => ({
+        ...facts,
+        [field]: field === "tool" && typeof value === "object" ? null : value,
+      })),
+    );
+    await fc.assert(
+      fc.property(anyOptions, broken, (options, facts) => {
+        expect(createPolicy(options).decide(facts as Facts).verdict).toBe("DENY");
+      }),
+      runs(0.02),
+    );
+    const answers = fc.constantFrom<() => unknown>(
+      () => {
+        throw new Error("out of order");
+      },
+      () => undefined,
+      async () => [],
+      () => [{ guardrail: "x", says: "ALLOW", why: "please" }],
+    );
+    await fc.assert(
+      fc.property(anyOptions, anyFacts, answers, (options, facts, weigh) => {
+        const layer = { name: "x", version: "1", weigh: weigh as () => [] };
+        expect(createPolicy({ ...options, also: [layer] }).decide(facts).verdict).toBe("DENY");
+      }),
+      runs(0.03),
     );
   });
 
@@ -193,7 +155,7 @@ describe("a decision", () => {
         if (facts.suggestion?.risk !== undefined)
           expect(rankOf(risk)).toBeGreaterThanOrEqual(rankOf(facts.suggestion.risk));
       }),
-      runs,
+      runs(0.02),
     );
   });
 
@@ -204,7 +166,42 @@ describe("a decision", () => {
         if (verdict !== "DENY") expect(isStricter(defaultMatrix[autonomy][risk], verdict)).toBe(false);
         if (autonomy === "A0") expect(["PREVIEW", "BLOCK", "DENY"]).toContain(verdict);
       }),
-      runs,
+      runs(0.02),
+    );
+  });
+
+  it("permits nothing that the tool list hides", async () => {
+    await fc.assert(
+      fc.property(anyOptions, anyFacts, (options, facts) => {
+        const policy = createPolicy(options);
+        if (!policy.offers(facts.principal, facts.tool)) expect(policy.decide(facts).verdict).toBe("DENY");
+      }),
+      runs(0.1),
+    );
+  });
+
+  it("is the one the report gives, where nothing depends on the call (case 152)", async () => {
+    await fc.assert(
+      fc.property(anyOptions, anyFacts, fc.array(anyTool, { maxLength: 3 }), (options, facts, more) => {
+        const policy = createPolicy(options);
+        const { principal, scopes, autonomy, skills, maxRiskUnapproved, tool } = facts;
+        const query = {
+          principal,
+          scopes,
+          ...(autonomy !== undefined && { autonomy }),
+          ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
+          ...(skills !== undefined && { skills }),
+        };
+        const report = policy.effective?.([tool], query);
+        const [line] = report?.lines ?? [];
+        const decision = policy.decide({ ...facts, suggestion: undefined });
+        expect(line?.by.says).toBe(line?.verdict);
+        if (line?.depends.length === 0) expect(line.verdict).toBe(decision.verdict);
+        const all = [tool, ...more];
+        expect(policy.effective?.(all.toReversed(), query).lines.length).toBe(all.length);
+        expect(createPolicy(options).effective?.(all, query)).toEqual(policy.effective?.(all, query));
+      }),
+      runs(0.05),
     );
   });
 });

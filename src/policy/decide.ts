@@ -1,25 +1,52 @@
 import type { Principal, Risk } from "../calls/call.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { digestOf, type Json } from "../calls/json.ts";
-import { autonomies, risks } from "../calls/risk.ts";
+import { messageOf } from "../calls/fault.ts";
+import { autonomies, risks, stricter } from "../calls/risk.ts";
+import type { AdjusterOptions } from "./adjusters.ts";
+import { effectivePolicy } from "./effective.ts";
+import { KnownTool, type Selection } from "./known-tool.ts";
 import { Draft, layers, missingScope, type Terms } from "./layers.ts";
-import { type MatrixChanges, matrixOf } from "./matrix.ts";
-import { KnownTool, type Permission } from "./permission.ts";
-import type { Decision, Facts, Policy, ToolFacts } from "./policy.ts";
-import { compileRules, type Rule, type RuleBook } from "./rules.ts";
-import { checkedThreshold } from "./threshold.ts";
+import type { MatrixChanges } from "./matrix.ts";
+import type { PackOptions } from "./pack.ts";
+import type {
+  Decision,
+  EffectivePolicy,
+  EffectiveQuery,
+  ExtraLayer,
+  Facts,
+  Policy,
+  Reads,
+  ToolFacts,
+} from "./policy.ts";
+import { type ReadOptions, readOptions } from "./policy-options.ts";
+import { type Rule, readsOf } from "./rules.ts";
+import type { SandboxConstraint } from "./sandbox.ts";
+import { skillsForbid } from "./skill-layer.ts";
 
 export interface PolicyOptions {
   /** Deny wins, and their order means nothing. */
   readonly rules?: readonly Rule[];
-  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive ones excepted. */
+  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive and shell ones excepted. */
   readonly default?: "allow" | "deny";
+  /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
+  readonly mode?: "observe" | "enforce";
   /** Cells that replace those of SPEC 6.4. */
   readonly matrix?: MatrixChanges;
   /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
   readonly maxRiskUnapproved?: Risk;
   /** Lets a threshold or a cell run critical calls unasked. */
   readonly allowUnattendedCritical?: boolean;
+  /** Denials and questions of whoever embeds Postern: no rule of the configuration lifts them. */
+  readonly runtime?: readonly Rule[];
+  /** Where paths may lie: no rule of the configuration widens it. */
+  readonly sandbox?: readonly SandboxConstraint[];
+  /** Layers that may add denials and questions. */
+  readonly also?: readonly ExtraLayer[];
+  /** What raises the risk of a call. All are on unless they are set to `false`. */
+  readonly adjusters?: AdjusterOptions | false;
+  /** Quiet hours, anti-flap, notification storm: each off unless it is set (D4). */
+  readonly pack?: PackOptions;
+  /** `raise`: after a result from the open world, later calls of open-world tools in the run are raised one level. */
+  readonly taint?: "off" | "raise";
 }
 
 /**
@@ -31,42 +58,28 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return new LayeredPolicy(options);
 }
 
-const optionNames: readonly string[] = ["rules", "default", "matrix", "maxRiskUnapproved", "allowUnattendedCritical"];
-
 class LayeredPolicy implements Policy {
   readonly version: string;
-  readonly #book: RuleBook;
-  readonly #otherwise: "allow" | "deny";
-  readonly #terms: Omit<Terms, "permission">;
+  readonly reads: Reads | undefined;
+  readonly #options: ReadOptions;
+  readonly #terms: Omit<Terms, "permissionAt">;
   readonly #known = new WeakMap<ToolFacts, KnownTool>();
+  readonly #observing: boolean;
+  /** A layer looks at more than a kept decision hangs on: each call is thought anew. */
+  readonly #perCall: boolean;
+  /** Not only rules look at the past. */
+  readonly #readsBack: boolean;
 
   constructor(options: PolicyOptions) {
-    for (const name of Object.keys(options)) {
-      if (!optionNames.includes(name))
-        throw new RuntimeFault(
-          "policy_invalid",
-          `\`${name}\` is no option of a policy; it has ${optionNames.join(", ")}.`,
-        );
-    }
-    const {
-      rules = [],
-      default: otherwise = "allow",
-      matrix = {},
-      maxRiskUnapproved,
-      allowUnattendedCritical = false,
-    } = options;
-    if (otherwise !== "allow" && otherwise !== "deny") {
-      throw new RuntimeFault("policy_invalid", `\`default\` is \`${String(otherwise)}\`; it is allow or deny.`);
-    }
-    this.#book = compileRules(rules);
-    this.#otherwise = otherwise;
-    this.#terms = {
-      matrix: matrixOf(matrix, allowUnattendedCritical),
-      maxRiskUnapproved:
-        maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
-      allowUnattendedCritical,
-    };
-    this.version = versionOf(rules, otherwise, this.#terms);
+    const read = readOptions(options);
+    this.#options = read;
+    this.#terms = read.terms;
+    this.#observing = read.mode === "observe";
+    this.#perCall = read.terms.also.length > 0;
+    this.version = read.version;
+    const { adjusters, pack } = read.terms;
+    this.reads = readsOf([read.book, ...pack.reads, adjusters]);
+    this.#readsBack = pack.reads.length > 0 || adjusters.reads !== undefined;
   }
 
   decide(facts: Facts): Decision {
@@ -79,46 +92,89 @@ class LayeredPolicy implements Policy {
 
   offers(principal: Principal, tool: ToolFacts): boolean {
     try {
-      return this.#meet(tool).permissionOf(principal).allowed;
+      return this.#meet(tool).standingOf(principal).offers(this.#observing);
     } catch {
       return false; // what cannot be decided is not offered; a call of it gets the reason
     }
   }
 
+  readsFor(tool: ToolFacts): Reads | undefined {
+    const { reads } = this.#meet(tool);
+    if (!this.#readsBack) return reads;
+    const { adjusters, pack } = this.#terms;
+    return readsOf([{ reads }, { reads: adjusters.readsFor(tool) }, ...pack.readsFor(tool)]);
+  }
+
+  effective(tools: readonly ToolFacts[], query: EffectiveQuery): EffectivePolicy {
+    return effectivePolicy(tools, query, {
+      version: this.version,
+      also: this.#terms.also,
+      standing: (tool) => this.#meet(tool).standingOf(query.principal),
+      think: (facts, selection) => this.#think(facts, selection, []),
+    });
+  }
+
   /** The same question gets the same object: records of a decision are spelled once and found by it. */
   #decide(facts: Facts): Decision {
-    const permission = this.#meet(facts.tool).permissionOf(facts.principal);
-    const question = missingScope(facts.tool.scopes, facts.scopes) === undefined ? questionOf(facts) : undefined;
-    if (question === undefined) return this.#think(facts, permission);
-    const before = permission.decisions.get(question);
+    const selection = this.#meet(facts.tool).standingOf(facts.principal).select(facts);
+    const question =
+      missingScope(facts.tool.scopes, facts.scopes) === undefined && this.#isOrdinary(facts)
+        ? this.#questionOf(facts)
+        : undefined;
+    if (question === undefined) return this.#think(facts, selection, this.#terms.also);
+    const before = selection.decisions.get(question);
     if (before !== undefined) return before;
-    const decision = this.#think(facts, permission);
-    permission.decisions.set(question, decision);
+    const decision = this.#think(facts, selection, this.#terms.also);
+    selection.decisions.set(question, decision);
     return decision;
   }
 
-  #think(facts: Facts, permission: Permission): Decision {
-    const terms: Terms = { ...this.#terms, permission };
+  /** Nothing that is seen in one call alone has a say in it: no adjuster, no quiet hour, no block of the pack. */
+  #isOrdinary(facts: Facts): boolean {
+    const { adjusters, pack } = this.#terms;
+    for (const raise of adjusters.ofCall) if (raise(facts) !== undefined) return false;
+    if (pack.isQuiet?.(facts.now) === true) return false;
+    for (const judge of pack.blocks) if (judge(facts) !== undefined) return false;
+    return true;
+  }
+
+  /** Everything a decision hangs on beside tool, rules and scopes, as one number; undefined when it hangs on more. */
+  #questionOf({ tool, autonomy, maxRiskUnapproved, suggestion, skills, findings }: Facts): number | undefined {
+    if (this.#perCall || (findings !== undefined && findings.length > 0)) return undefined;
+    if (skills !== undefined && skillsForbid(skills, tool)) return undefined; // one that is kept decides nothing
+    const level = autonomyNumbers.get(autonomy);
+    const threshold = riskNumbers.get(maxRiskUnapproved);
+    const suggested = riskNumbers.get(suggestion?.risk);
+    if (level === undefined || threshold === undefined || suggested === undefined) return undefined;
+    return (level * 5 + threshold) * 5 + suggested;
+  }
+
+  #think(facts: Facts, selection: Selection, also: readonly ExtraLayer[]): Decision {
+    const terms: Terms = { ...this.#terms, also, permissionAt: (risk) => selection.permissionAt(risk) };
     const draft = new Draft();
     for (const layer of layers) {
       layer(facts, draft, terms);
-      if (draft.denied) break;
+      if (this.#observing ? draft.keptDenied : draft.denied) break;
     }
+    const thought = draft.denied ? "DENY" : draft.verdict;
+    const verdict = this.#observing ? observed(draft, thought, terms) : thought;
     const { risk, missingScope: scope } = draft;
     return Object.freeze({
-      verdict: draft.denied ? "DENY" : draft.verdict,
+      verdict,
       risk,
       reasons: Object.freeze(draft.reasons.map((reason) => Object.freeze(reason))),
       policyVersion: this.version,
       ...(facts.tool.server !== undefined && { connector: facts.tool.server }),
       ...(scope !== undefined && { missingScope: scope }),
+      ...(verdict === "BLOCK" && draft.blockedBy !== undefined && { blockedBy: draft.blockedBy }),
+      ...(this.#observing && { observed: thought }),
     });
   }
 
   #meet(tool: ToolFacts): KnownTool {
     const met = this.#known.get(tool);
     if (met?.isStill(tool)) return met;
-    const known = new KnownTool(tool, this.#book, this.#otherwise);
+    const known = new KnownTool(tool, this.#options.book, this.#options.otherwise);
     this.#known.set(tool, known);
     return known;
   }
@@ -130,8 +186,18 @@ class LayeredPolicy implements Policy {
       risk: "critical",
       reasons,
       policyVersion: this.version,
+      ...(this.#observing && { observed: "DENY" as const }),
     });
   }
+}
+
+/** What is enforced although nothing is: what was said always, and that a critical call asks (C5). */
+function observed(draft: Draft, thought: Decision["verdict"], { allowUnattendedCritical }: Terms): Decision["verdict"] {
+  if (draft.keptDenied) return "DENY";
+  const critical = draft.risk === "critical" && !allowUnattendedCritical;
+  const verdict = critical ? stricter(draft.kept, "CONFIRM") : draft.kept;
+  draft.reasons.push({ rule: `mode observe: enforced it is ${thought}`, says: verdict });
+  return verdict;
 }
 
 const autonomyNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
@@ -140,29 +206,3 @@ const autonomyNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
 const riskNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
   [undefined, ...risks].map((risk, i) => [risk, i]),
 );
-
-/** Everything a decision hangs on beside tool, permission and scopes, as one number; undefined when a word in it is unknown. */
-function questionOf({ autonomy, maxRiskUnapproved, suggestion }: Facts): number | undefined {
-  const level = autonomyNumbers.get(autonomy);
-  const threshold = riskNumbers.get(maxRiskUnapproved);
-  const suggested = riskNumbers.get(suggestion?.risk);
-  if (level === undefined || threshold === undefined || suggested === undefined) return undefined;
-  return (level * 5 + threshold) * 5 + suggested;
-}
-
-/** Over what the options mean, not how they were written: defaults filled in, places in files left out. */
-function versionOf(
-  rules: readonly Rule[],
-  otherwise: string,
-  { matrix, maxRiskUnapproved, allowUnattendedCritical }: Omit<Terms, "permission">,
-): string {
-  const plainRules = rules.map(({ where: _where, ...rule }): Json => JSON.parse(JSON.stringify(rule)));
-  return digestOf({
-    format: 1,
-    default: otherwise,
-    rules: plainRules,
-    matrix,
-    maxRiskUnapproved: maxRiskUnapproved ?? null,
-    allowUnattendedCritical,
-  }).slice(0, 16); // a name for people and records, not a seal
-}

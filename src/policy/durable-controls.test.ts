@@ -53,7 +53,7 @@ const open = (
   shelf: Shelf,
   more: Partial<ControlsOptions> = {},
   clock = new FakeClock(),
-): ReturnType<typeof openControls> => openControls({ store: shelf.asStore(), clock, ...more });
+): ReturnType<typeof openControls> => openControls({ store: shelf.asStore(), clock, policyVersion: "p1", ...more });
 
 describe("the controls", () => {
   it("begin with everything on and the configured level", async () => {

@@ -17,6 +17,8 @@ import {
 export interface ControlsOptions {
   readonly store: Store;
   readonly clock: Clock;
+  /** Told in the event of each change (D25). */
+  readonly policyVersion: string;
   /** From the configuration: holds until an operator sets a level, whose word then outlives restarts. */
   readonly autonomy?: Autonomy;
   /** Told when the configured level is not the one that holds. */
@@ -29,13 +31,14 @@ export interface ControlsOptions {
  *
  * @throws RuntimeFault `controls_invalid` for a configured level that is none, `controls_unreadable` for a document that is not ours
  */
-export async function openControls({ store, clock, autonomy, log }: ControlsOptions): Promise<Controls> {
+export async function openControls(options: ControlsOptions): Promise<Controls> {
+  const { store, autonomy, log } = options;
   if (autonomy !== undefined) checkedAutonomy(autonomy);
   const saved = await readControls(store);
   if (saved.state.autonomy !== undefined && autonomy !== undefined && saved.state.autonomy !== autonomy) {
     log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`);
   }
-  return new DurableControls(store, clock, autonomy, saved);
+  return new DurableControls(options, saved);
 }
 
 type Change = Pick<ControlChange, "change" | "value"> & {
@@ -57,14 +60,16 @@ const mostTries = 20;
 class DurableControls implements Controls {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #policyVersion: string;
   readonly #configured: Autonomy | undefined;
   #state: ControlState;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store, clock: Clock, configured: Autonomy | undefined, saved: SavedControls) {
+  constructor({ store, clock, policyVersion, autonomy }: ControlsOptions, saved: SavedControls) {
     this.#store = store;
     this.#clock = clock;
-    this.#configured = configured;
+    this.#policyVersion = policyVersion;
+    this.#configured = autonomy;
     this.#state = this.#effective(saved.state);
   }
 
@@ -157,7 +162,7 @@ class DurableControls implements Controls {
         ...(reason !== undefined && { reason }),
       };
       const body = bodyOf(state, entry);
-      const event = eventOf(entry, change);
+      const event: NotedEvent = { ...eventOf(entry, change), policyVersion: this.#policyVersion };
       const committed = await this.#store.commit(
         {
           write: "document",
@@ -202,7 +207,7 @@ class DurableControls implements Controls {
   }
 }
 
-function eventOf(entry: ControlChange, { event, summary }: Change): NotedEvent {
+function eventOf(entry: ControlChange, { event, summary }: Change): Omit<NotedEvent, "policyVersion"> {
   const { at, by, change, value, reason } = entry;
   return {
     moment: "noted",

@@ -1,26 +1,40 @@
 import type { Risk, Verdict } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
-import { parseRisk, rankOf, stricter } from "../calls/risk.ts";
+import { autonomies, parseRisk, rankOf, risks, stricter } from "../calls/risk.ts";
+import type { Adjusters } from "./adjusters.ts";
 import { cellOf, type Matrix } from "./matrix.ts";
+import type { Pack } from "./pack.ts";
 import type { Permission } from "./permission.ts";
-import type { Facts } from "./policy.ts";
+import type { ExtraLayer, Facts, Finding } from "./policy.ts";
+import { effectsOf } from "./rules.ts";
+import { skillsForbid } from "./skill-layer.ts";
 import { lowerThreshold } from "./threshold.ts";
 
-/** What a policy was made of, and who is asking. */
+/** What a policy was made of, and which rules apply to the call. */
 export interface Terms {
   readonly matrix: Matrix;
   /** Set explicitly; none: `safe`, and only where no autonomy level decides (SPEC 6.6). */
   readonly maxRiskUnapproved: Risk | undefined;
   readonly allowUnattendedCritical: boolean;
-  readonly permission: Permission;
+  readonly also: readonly ExtraLayer[];
+  readonly adjusters: Adjusters;
+  readonly pack: Pack;
+  /** Once the risk is known: rules may speak of it. */
+  readonly permissionAt: (risk: Risk) => Permission;
 }
 
-/** A decision while it is thought. It only grows stricter: there is no way to lower it. */
+/**
+ * A decision while it is thought. It only grows stricter: there is no way to lower it. Beside the answer stands the part
+ * of it that is never for sale: what `…Always` was said of, and what mode `observe` enforces.
+ */
 export class Draft {
   risk: Risk = "critical";
   verdict: Verdict = "ALLOW";
   denied = false;
+  kept: Verdict = "ALLOW";
+  keptDenied = false;
   missingScope: string | undefined;
+  blockedBy: "antiflap" | "storm" | undefined;
   readonly reasons: Reason[] = [];
 
   deny(...reasons: readonly Reason[]): void {
@@ -28,23 +42,63 @@ export class Draft {
     this.reasons.push(...reasons);
   }
 
+  denyAlways(...reasons: readonly Reason[]): void {
+    this.keptDenied = true;
+    this.deny(...reasons);
+  }
+
   demand(verdict: Verdict, rule: string): void {
     this.verdict = stricter(this.verdict, verdict);
     this.reasons.push({ rule, says: verdict });
+  }
+
+  demandAlways(verdict: Verdict, rule: string): void {
+    this.kept = stricter(this.kept, verdict);
+    this.demand(verdict, rule);
+  }
+
+  /** One level, never beyond critical. Means something only before the matrix was asked. */
+  raise(rule: string): void {
+    this.risk = risks[Math.min(rankOf(this.risk) + 1, risks.length - 1)] ?? "critical";
+    this.reasons.push({ rule, says: "RAISE" });
+  }
+
+  /** What somebody else found: a guardrail, a layer from outside. */
+  take({ guardrail, says, why }: Finding): void {
+    const rule = `${guardrail}: ${why}`;
+    if (says === "DENY") this.deny({ rule, says });
+    else if (says === "CONFIRM") this.demand("CONFIRM", rule);
+    else if (says === "RAISE") this.raise(rule);
+    else throw new TypeError(`\`${guardrail}\` says \`${String(says)}\``);
   }
 }
 
 /** One step of the thought. Pure over the facts; the draft is the only thing it changes. */
 export type Layer = (facts: Facts, draft: Draft, terms: Terms) => void;
 
-/** In this order, until one denies. None of them looks at arguments or history: decide.ts keeps what they answered. */
+/**
+ * In this order, until one denies. A layer that looks at more than tool, principal, level, threshold, suggested risk and
+ * rules must make the policy's decisions `perCall` (decide.ts): the others are kept and found again.
+ */
 export const layers: readonly Layer[] = [
+  // The risk of this call: whatever raises it stands here, before anything that looks at it.
   weighRisk,
-  weighPermission,
+  weighAdjusters,
+  weighAlso,
+  weighFindings,
+  weighQuietHours,
+  // May it at all? Runtime and sandbox, safe defaults, active skills, configuration, scopes.
+  weighRuntime,
+  weighDefaults,
+  weighSkills,
+  weighRules,
   weighScopes,
+  // How far alone? What asks or blocks, without regard to what the others said.
   weighLevel,
   weighThreshold,
+  weighDestructive,
   weighSecrets,
+  weighPack,
   weighConfirms,
 ];
 
@@ -53,13 +107,11 @@ function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
   if (base === undefined || suggested === undefined) {
-    draft.demand("BLOCK", `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`);
+    draft.demandAlways("BLOCK", `risk \`${String(base === undefined ? tool.risk : suggestion?.risk)}\` is unknown`);
     return;
   }
-  // Only the author of a tool knows better than its own label; what an operator or our caution said, a suggestion cannot lower.
-  const believed = tool.riskSource === "declared" || rankOf(suggested) > rankOf(base);
-  draft.risk = believed ? suggested : base;
-  if (!believed || suggested === base) return;
+  draft.risk = believedRisk(tool, base, suggested);
+  if (draft.risk === base) return;
   const raises = rankOf(suggested) > rankOf(base);
   draft.reasons.push({
     rule: `risk ${suggested} of this call, says the tool (its own: ${base})`,
@@ -67,9 +119,68 @@ function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
   });
 }
 
-function weighPermission(_facts: Facts, draft: Draft, { permission }: Terms): void {
-  if (permission.allowed) draft.reasons.push(...permission.reasons);
-  else draft.deny(...permission.reasons);
+/** Only the author of a tool knows better than its own label; what an operator or our caution said, a suggestion cannot lower. */
+export function believedRisk({ riskSource }: Facts["tool"], base: Risk, suggested: Risk): Risk {
+  return riskSource === "declared" || rankOf(suggested) > rankOf(base) ? suggested : base;
+}
+
+/** Each raises one level (SPEC 6.2). */
+function weighAdjusters(facts: Facts, draft: Draft, { adjusters }: Terms): void {
+  const ofTool = adjusters.ofTool(facts.tool);
+  if (ofTool !== undefined) draft.raise(ofTool);
+  for (const raise of adjusters.ofCall) {
+    const why = raise(facts);
+    if (why !== undefined) draft.raise(why);
+  }
+}
+
+/** Layers from outside. Whatever is no list of findings, a promise for example, is no answer. */
+function weighAlso(facts: Facts, draft: Draft, { also }: Terms): void {
+  for (const layer of also) {
+    const findings = layer.weigh(facts);
+    if (!Array.isArray(findings)) throw new TypeError(`The layer \`${layer.name}\` gave no list of findings.`);
+    for (const finding of findings) draft.take(finding);
+  }
+}
+
+/** What guardrails found in the arguments (D30). One that failed and is open is told all the same. */
+function weighFindings({ findings = [] }: Facts, draft: Draft): void {
+  for (const finding of findings) {
+    if (finding.says !== "ALLOW") draft.take({ ...finding, guardrail: `guardrail ${finding.guardrail}` });
+    else draft.reasons.push({ rule: `guardrail ${finding.guardrail}: ${finding.why}`, says: "ALLOW" });
+  }
+}
+
+/** What only reads disturbs nobody. Whether to ask is seen before the night itself raises the risk (C27). */
+function weighQuietHours({ tool, now }: Facts, draft: Draft, { pack }: Terms): void {
+  if (pack.isQuiet === undefined || tool.effects === "read" || !pack.isQuiet(now)) return;
+  if (draft.risk !== "safe") draft.demand("CONFIRM", "pack: quiet hours");
+  draft.raise("adjuster quiet hours");
+}
+
+/** The runtime and the sandbox always win (SPEC 5.2). */
+function weighRuntime(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+  const { overruled } = permissionAt(draft.risk);
+  if (overruled.length > 0) draft.denyAlways(...overruled);
+}
+
+/** What is off until somebody writes its name (SPEC 5.3, D27). */
+function weighDefaults(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+  const { off } = permissionAt(draft.risk);
+  if (off.length > 0) draft.denyAlways(...off);
+}
+
+/** Active skills restrict; what they allow grants nothing (SPEC 5.2, D3). */
+function weighSkills({ tool, skills }: Facts, draft: Draft): void {
+  if (skills === undefined || !skillsForbid(skills, tool)) return;
+  const names = skills.names.map((name) => `\`${name}\``).join(", ");
+  draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, says: "DENY" });
+}
+
+function weighRules(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+  const { denied, granted } = permissionAt(draft.risk);
+  if (denied.length > 0) draft.deny(...denied);
+  else draft.reasons.push(...granted);
 }
 
 /** Least privilege at every autonomy level (SPEC 5.4). */
@@ -77,7 +188,7 @@ function weighScopes({ tool, scopes }: Facts, draft: Draft): void {
   const missing = missingScope(tool.scopes, scopes);
   if (missing === undefined) return;
   draft.missingScope = missing;
-  draft.deny({ rule: `scope ${missing} missing`, says: "DENY" });
+  draft.denyAlways({ rule: `scope ${missing} missing`, says: "DENY" });
 }
 
 /** The first required scope that was not granted. */
@@ -88,14 +199,18 @@ export function missingScope(required: readonly string[], granted: readonly stri
 
 function weighLevel({ autonomy }: Facts, draft: Draft, { matrix }: Terms): void {
   if (autonomy === undefined) return;
-  draft.demand(cellOf(matrix, autonomy, draft.risk), `matrix ${autonomy}/${draft.risk}`);
+  const verdict = cellOf(matrix, autonomy, draft.risk);
+  const rule = `matrix ${autonomy}/${draft.risk}`;
+  // Whoever set A0 relies on it, and a level nobody knows is no level to trust: both hold in mode `observe` too.
+  if (autonomy === "A0" || !autonomies.includes(autonomy)) draft.demandAlways(verdict, rule);
+  else draft.demand(verdict, rule);
 }
 
 /** Joins the matrix only where somebody set it; without a level it decides, and critical always asks (SPEC 6.6, C5). */
 function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, terms: Terms): void {
   const own = maxRiskUnapproved === undefined ? undefined : parseRisk(maxRiskUnapproved);
   if (own === undefined && maxRiskUnapproved !== undefined) {
-    draft.demand("BLOCK", `threshold \`${String(maxRiskUnapproved)}\` is unknown`);
+    draft.demandAlways("BLOCK", `threshold \`${String(maxRiskUnapproved)}\` is unknown`);
     return;
   }
   const operators = terms.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
@@ -105,14 +220,32 @@ function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, te
   draft.demand(rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW", `threshold ${threshold}`);
 }
 
+/** Enabled is not unattended: without a level that says how far an agent goes alone, a person is asked (SPEC 5.2). */
+function weighDestructive({ tool, autonomy }: Facts, draft: Draft): void {
+  if (autonomy === undefined && effectsOf(tool) === "destructive")
+    draft.demandAlways("CONFIRM", "default: destructive asks");
+}
+
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */
 function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
   if (!tool.scopes.some((scope) => scope.startsWith("secrets:"))) return;
-  draft.demand(autonomy === "A0" ? "PREVIEW" : "CONFIRM", "override secrets scope");
+  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", "override secrets scope");
 }
 
-function weighConfirms(_facts: Facts, draft: Draft, { permission }: Terms): void {
-  if (permission.confirms.length === 0) return;
+/** Anti-flap and notification storm (SPEC 6.3). Named only where nothing else blocks: what passes with time is told as such. */
+function weighPack(facts: Facts, draft: Draft, { pack }: Terms): void {
+  for (const judge of pack.blocks) {
+    const block = judge(facts);
+    if (block === undefined) continue;
+    if (draft.verdict !== "BLOCK") draft.blockedBy = block.by;
+    draft.demand("BLOCK", block.rule);
+  }
+}
+
+function weighConfirms(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+  const { confirms, runtimeConfirms } = permissionAt(draft.risk);
+  if (runtimeConfirms.length > 0) draft.kept = stricter(draft.kept, "CONFIRM");
+  if (runtimeConfirms.length + confirms.length === 0) return;
   draft.verdict = stricter(draft.verdict, "CONFIRM");
-  draft.reasons.push(...permission.confirms);
+  draft.reasons.push(...runtimeConfirms, ...confirms);
 }

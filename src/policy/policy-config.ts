@@ -2,57 +2,51 @@
 import { z } from "zod";
 import { RuntimeFault } from "../calls/fault.ts";
 import { autonomies, parseRisk, risks, verdicts } from "../calls/risk.ts";
+import { type CedarFile, cedarSection } from "./cedar-config.ts";
 import type { PolicyOptions } from "./decide.ts";
 import type { MatrixChanges } from "./matrix.ts";
+import {
+  type AdjustersFile,
+  adjustersFrom,
+  adjustersSchema,
+  type PackFile,
+  packFrom,
+  packSchema,
+} from "./risk-config.ts";
+import { type RuleFile, ruleFrom, ruleSchema, type SandboxFile, sandboxFrom, sandboxSchema } from "./rule-config.ts";
 import { thresholdFor } from "./threshold.ts";
 
 type Level = "safe" | "low" | "medium" | "high" | "critical";
 
-export interface RuleFile {
-  readonly effect: "allow" | "confirm" | "deny";
-  readonly tool?: string | undefined;
-  readonly action?: string | undefined;
-  readonly server?: string | undefined;
-  readonly principal?:
-    | {
-        readonly tenant?: string | undefined;
-        readonly agent?: string | undefined;
-        readonly user?: string | undefined;
-      }
-    | undefined;
-  readonly id?: string | undefined;
-  readonly reason?: string | undefined;
-}
-
 export interface PolicyFile {
   readonly default?: "allow" | "deny" | undefined;
+  readonly mode?: "observe" | "enforce" | undefined;
   readonly rules?: readonly RuleFile[] | undefined;
+  readonly sandbox?: readonly SandboxFile[] | undefined;
+  readonly cedar?: CedarFile | undefined;
   readonly matrix?: MatrixChanges | undefined;
   readonly max_risk_unapproved?: Level | undefined;
   readonly approval_required_risk?: Level | undefined;
   readonly allow_unattended_critical?: boolean | undefined;
+  readonly adjusters?: AdjustersFile | false | undefined;
+  readonly pack?: PackFile | undefined;
+  readonly taint?: "off" | "raise" | undefined;
 }
 
-const name = z.string().min(1);
 const level = z.enum(["low", ...risks]);
-const rule = z.strictObject({
-  effect: z
-    .enum(["allow", "confirm", "deny"])
-    .describe("deny wins; confirm asks a person; allow permits what the default refuses"),
-  tool: name.optional().describe("name of the tool; * stands for anything"),
-  action: name.optional(),
-  server: name.optional().describe("the upstream server the tool comes from"),
-  principal: z.strictObject({ tenant: name.optional(), agent: name.optional(), user: name.optional() }).optional(),
-  id: name.optional().describe("a name for the rule, shown wherever it took part"),
-  reason: name.optional().describe("why the rule is there, for people"),
-});
 
 export const policySchema: z.ZodType<PolicyFile> = z.strictObject({
   default: z
     .enum(["allow", "deny"])
     .optional()
     .describe("for tools no rule speaks of; destructive ones always need a rule that names them"),
-  rules: z.array(rule).optional(),
+  mode: z
+    .enum(["observe", "enforce"])
+    .optional()
+    .describe("observe decides and records, and enforces only what is never for sale; enforce when nothing is said"),
+  rules: z.array(ruleSchema).optional(),
+  sandbox: z.array(sandboxSchema).optional().describe("where paths may lie; no rule widens it"),
+  cedar: cedarSection.optional().describe("a Cedar policy set beside the rules; needs @cedar-policy/cedar-wasm"),
   matrix: z
     .partialRecord(z.enum(autonomies), z.partialRecord(level, z.enum(verdicts)))
     .optional()
@@ -62,6 +56,14 @@ export const policySchema: z.ZodType<PolicyFile> = z.strictObject({
     .optional()
     .describe("from it on a person is asked; the other way to say max_risk_unapproved"),
   allow_unattended_critical: z.boolean().optional(),
+  adjusters: adjustersSchema
+    .optional()
+    .describe("what raises the risk of a call; all are on when nothing is said; false: none is"),
+  pack: packSchema.optional().describe("quiet hours, anti-flap, notification storm; each off when nothing is said"),
+  taint: z
+    .enum(["off", "raise"])
+    .optional()
+    .describe("raise: after a result from outside, later calls of open-world tools in the run are one level riskier"),
 });
 
 /** Where a value of the section stands in its file: `postern.yaml:14`. Undefined: it cannot be said. */
@@ -72,24 +74,19 @@ export type WhereOf = (path: readonly (string | number)[]) => string | undefined
  * @throws RuntimeFault `policy_invalid`
  */
 export function policyOptionsFrom(file: PolicyFile, whereOf: WhereOf = () => undefined): PolicyOptions {
-  const {
-    default: otherwise,
-    rules,
-    matrix,
-    max_risk_unapproved,
-    approval_required_risk,
-    allow_unattended_critical,
-  } = file;
-  const threshold = thresholdFrom(max_risk_unapproved, approval_required_risk);
+  const { default: otherwise, mode, rules, sandbox, matrix, allow_unattended_critical } = file;
+  const { adjusters, pack, taint } = file;
+  const threshold = thresholdFrom(file.max_risk_unapproved, file.approval_required_risk);
+  const placed = (list: "rules" | "sandbox", i: number): string => whereOf([list, i]) ?? `policy.${list}[${i}]`;
   return {
     ...(otherwise !== undefined && { default: otherwise }),
-    ...(rules !== undefined && {
-      rules: rules.map((given, i) => ({
-        ...present(given),
-        where: whereOf(["rules", i]) ?? `policy.rules[${i}]`,
-      })),
-    }),
+    ...(mode !== undefined && { mode }),
+    ...(rules !== undefined && { rules: rules.map((rule, i) => ruleFrom(rule, placed("rules", i))) }),
+    ...(sandbox !== undefined && { sandbox: sandbox.map((one, i) => sandboxFrom(one, placed("sandbox", i))) }),
     ...(matrix !== undefined && { matrix }),
+    ...(adjusters !== undefined && { adjusters: adjustersFrom(adjusters) }),
+    ...(pack !== undefined && { pack: packFrom(pack) }),
+    ...(taint !== undefined && { taint }),
     ...(threshold !== undefined && { maxRiskUnapproved: threshold }),
     ...(allow_unattended_critical !== undefined && {
       allowUnattendedCritical: allow_unattended_critical,
@@ -106,19 +103,4 @@ function thresholdFrom(most: Level | undefined, required: Level | undefined): Po
   }
   const risk = parseRisk(required);
   return risk === undefined ? parseRisk(most) : thresholdFor(risk);
-}
-
-type Present<T> = {
-  readonly [K in keyof T]: Exclude<T[K], undefined> extends object
-    ? Present<Exclude<T[K], undefined>>
-    : Exclude<T[K], undefined>;
-};
-
-/** Without the fields whose value is undefined, at any depth. */
-function present<T extends object>(value: T): Present<T> {
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  // Only undefined fields are left out, which is what Present says.
-  return Object.fromEntries(
-    entries.map(([key, field]) => [key, typeof field === "object" && field !== null ? present(field) : field]),
-  ) as Present<T>;
 }

@@ -3,7 +3,8 @@
  * rule that shaped it. `explain`, `simulate`, the verdict gate and an approver's edit ask exactly this.
  *
  * Invariant: equal facts, equal decision; deny wins; nothing inside lowers what another rule demands; an error is a DENY.
- * Next: decide.ts (the order of thought), matrix.ts (autonomy × risk), rules.ts (allow, confirm, deny), controls.ts (the operator's switches).
+ * Next: decide.ts (the order of thought), rules.ts (allow, confirm, deny), condition.ts and history-limit.ts (what a rule asks
+ * of arguments and of the past), matrix.ts (autonomy × risk), controls.ts (the operator's switches).
  */
 import type { Autonomy, Principal, Risk, Verdict } from "../calls/call.ts";
 import type { Reason, Weighing } from "../calls/event.ts";
@@ -17,14 +18,25 @@ export interface ToolFacts {
   readonly server?: string;
   /** risk_map[action], else the tool's default (SPEC 6.1). */
   readonly risk: Risk;
-  /** Where that risk comes from: the tool's author, the operator's file, or the default for strangers. */
-  readonly riskSource: "declared" | "operator" | "default";
+  /** Where that risk comes from: the tool's author, the operator's file, the default, or a guess about a stranger's tool. */
+  readonly riskSource: "declared" | "operator" | "default" | "guess";
+  /** What was guessed, for people: what is enforced stands in `risk`. */
+  readonly guess?: RiskGuess;
   readonly effects: "read" | "write" | "destructive";
   /** Its results come from outside (web, mail, strangers' servers): they may carry somebody else's wishes. Left out: no. */
   readonly openWorld?: boolean;
   /** Union of the tool's and the action's (C24). */
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];
+}
+
+/** What name, description, schema and annotations of a stranger's tool suggest (guess.ts). Never more than a guess. */
+export interface RiskGuess {
+  readonly risk: Risk;
+  readonly effects: "read" | "write" | "destructive";
+  /** Its results may carry strangers' words. */
+  readonly openWorld: boolean;
+  readonly why: readonly string[];
 }
 
 /** What a tool says of one particular call (`classifyRisk`, SPEC 2.4, D11). */
@@ -81,6 +93,11 @@ export interface Finding {
   readonly why: string;
 }
 
+/** A guardrail that failed and is set to let calls pass then: it is told, and decides nothing. */
+export interface OpenFailure extends Omit<Finding, "says"> {
+  readonly says: "ALLOW";
+}
+
 export interface Facts {
   readonly tool: ToolFacts;
   readonly principal: Principal;
@@ -95,7 +112,18 @@ export interface Facts {
   /** Wall clock, milliseconds: what windows and quiet hours are measured by. */
   readonly now: number;
   readonly skills?: ActiveSkills | undefined;
-  readonly findings?: readonly Finding[] | undefined;
+  readonly findings?: readonly (Finding | OpenFailure)[] | undefined;
+}
+
+/**
+ * A layer from outside, a Cedar policy set for example. It is asked about every call and can only make a decision stricter;
+ * one that throws, or answers anything but a list of findings, is a DENY.
+ */
+export interface ExtraLayer {
+  readonly name: string;
+  /** Digest of what it decides by: part of the policy's version. */
+  readonly version: string;
+  weigh(facts: Facts): readonly Finding[];
 }
 
 /** One answer. `Weighing` is the part that is recorded with the call. */
@@ -105,14 +133,63 @@ export interface Decision extends Weighing {
   /** Never empty: a default is named as well. */
   readonly reasons: readonly Reason[];
   readonly missingScope?: string;
+  /** With BLOCK: the part of the optional pack that blocks, when nothing else does. It passes with time. */
+  readonly blockedBy?: "antiflap" | "storm";
+  /** In mode `observe`: what `enforce` would have answered. The last of `reasons` says the same. */
+  readonly observed?: Verdict | "DENY";
+}
+
+/** How far back rules look, in milliseconds, by scope; a scope that is not named is not read. `Infinity`: all of it. */
+export type Reads = { readonly [S in HistoryScope]?: number };
+
+/** A skill's wish, as it stands in its file. It is reported, never granted (SPEC 5.2). */
+export interface SkillRequest {
+  readonly skill: string;
+  readonly tools: readonly string[];
+}
+
+/** For whom the effective policy is computed. What is left out does not matter to the report: scopes count as granted. */
+export interface EffectiveQuery {
+  readonly principal: Principal;
+  readonly scopes?: readonly string[];
+  readonly autonomy?: Autonomy;
+  readonly maxRiskUnapproved?: Risk;
+  readonly skills?: ActiveSkills;
+  readonly requests?: readonly SkillRequest[];
+}
+
+/** What holds for one tool's action as long as no condition says otherwise, and by which rule (SPEC 5.6). */
+export interface EffectiveLine {
+  readonly tool: string;
+  readonly action: string;
+  readonly server?: string;
+  readonly risk: Risk;
+  readonly verdict: Verdict | "DENY";
+  /** The rule that decided. */
+  readonly by: Reason;
+  /** Rules that hang on arguments, on the past or on the risk of one call, and could change the verdict. */
+  readonly depends: readonly Reason[];
+  /** Active skills that ask for it. With the verdict DENY: asked for, and not enabled. */
+  readonly requestedBy: readonly string[];
+}
+
+export interface EffectivePolicy {
+  readonly version: string;
+  /** By tool and action: equal questions, equal reports. */
+  readonly lines: readonly EffectiveLine[];
+  /** What skills ask for and nobody registered. */
+  readonly unknownRequests: readonly { readonly skill: string; readonly tool: string }[];
 }
 
 export interface Policy {
   /** Digest of everything that shapes a decision: what a record says it was decided under. */
   readonly version: string;
-  /** How far back its rules look, in milliseconds, by scope; a scope that is not named is not read. `Infinity`: all of it. */
-  readonly reads?: { readonly [S in HistoryScope]?: number };
+  readonly reads?: Reads | undefined;
+  /** The part of `reads` that can matter to this tool. Left out: all of it. */
+  readsFor?(tool: ToolFacts): Reads | undefined;
   decide(facts: Facts): Decision;
   /** The part of `decide` that needs no arguments: what a caller is shown. */
   offers(principal: Principal, tool: ToolFacts): boolean;
+  /** What is so for each tool and why (SPEC 5.6). */
+  effective?(tools: readonly ToolFacts[], query: EffectiveQuery): EffectivePolicy;
 }

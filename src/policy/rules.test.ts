@@ -107,7 +107,10 @@ describe("permission rules", () => {
     const destructive = { effects: "destructive" } as const;
     expect(decide([], destructive)).toMatchObject({
       verdict: "DENY",
-      reasons: [{ rule: "default: destructive needs a rule that names `mail__send`", says: "DENY" }],
+      reasons: [
+        { rule: "adjuster destructive: its effects", says: "RAISE" },
+        { rule: "default: destructive needs a rule that names `mail__send`", says: "DENY" },
+      ],
     });
     expect(
       decide(

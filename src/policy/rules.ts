@@ -1,8 +1,13 @@
-import type { Principal } from "../calls/call.ts";
+import type { Principal, Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import { parseRisk, rankOf } from "../calls/risk.ts";
+import { invalid } from "./checking.ts";
+import type { Conditions } from "./condition.ts";
 import { globMatcher, isGlob } from "./glob.ts";
-import type { ToolFacts } from "./policy.ts";
+import type { HistoryLimit } from "./history-limit.ts";
+import type { Facts, Reads, ToolFacts } from "./policy.ts";
+import { checkRule } from "./rule-check.ts";
+import { compileDemands } from "./rule-demands.ts";
 
 export type Effect = "allow" | "confirm" | "deny";
 
@@ -15,11 +20,20 @@ export interface Rule {
   readonly tool?: string;
   readonly action?: string;
   readonly server?: string;
+  /** Of this call. `deny` and `confirm`: from it on; `allow`: up to it. */
+  readonly risk?: Risk;
+  /** One of the scopes the tool needs. */
+  readonly scope?: string;
+  readonly effects?: ToolFacts["effects"] | readonly ToolFacts["effects"][];
   readonly principal?: {
     readonly tenant?: string;
     readonly agent?: string;
     readonly user?: string;
   };
+  /** By path into the arguments; all must hold. */
+  readonly arguments?: Conditions;
+  /** What must hold of the past: an `allow` permits while it is kept, `deny` and `confirm` apply as soon as it is broken. */
+  readonly history?: HistoryLimit | readonly HistoryLimit[];
   readonly id?: string;
   /** For people: why the rule is there. */
   readonly reason?: string;
@@ -27,58 +41,128 @@ export interface Rule {
   readonly where?: string;
 }
 
+/** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */
+export type Origin = "config" | "runtime" | "sandbox";
+
 /** A rule made ready. Order among rules means nothing: `number` only names it. */
 export interface CompiledRule {
   readonly effect: Effect;
-  readonly number: number;
+  readonly origin: Origin;
+  /** Over all origins, from 0: its place in a selection. */
+  readonly index: number;
   readonly reason: Reason;
+  /** What is said of an `allow` or a `confirm` that would have permitted, had its conditions held. */
+  readonly unmet: Reason;
   /** It spells the tool's whole name: what a destructive tool needs (D27). */
   readonly namesTool: boolean;
   readonly fitsTool: (tool: ToolFacts) => boolean;
   /** None: it holds for everybody. */
   readonly fitsPrincipal: ((principal: Principal) => boolean) | undefined;
+  /** By the rank of a call's risk. None: the risk does not matter. */
+  readonly fitsRisk: ((rank: number) => boolean) | undefined;
+  /** What it asks of arguments and past, as bits of condition.ts. None: it always holds. */
+  readonly demands: ((facts: Facts) => number) | undefined;
+  readonly reads: Reads | undefined;
 }
 
 /** The rules that can matter for a tool, by its name: hundreds of rules cost what a handful does. */
 export interface RuleBook {
+  readonly reads: Reads | undefined;
   rulesFor(tool: ToolFacts): readonly CompiledRule[];
 }
 
 /** @throws RuntimeFault `policy_invalid`, naming the rule and what is wrong with it */
-export function compileRules(rules: readonly Rule[]): RuleBook {
-  if (!Array.isArray(rules)) throw new RuntimeFault("policy_invalid", "`rules` is not a list.");
+export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rule[]>>>): RuleBook {
   const named = new Map<string, CompiledRule[]>();
   const anyTool: CompiledRule[] = [];
-  for (const [index, rule] of rules.entries()) {
-    checkRule(rule, index + 1);
-    const compiled = compileRule(rule, index + 1);
-    if (rule.tool === undefined || isGlob(rule.tool)) anyTool.push(compiled);
-    else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
+  let index = 0;
+  const all: CompiledRule[] = [];
+  for (const origin of ["runtime", "sandbox", "config"] as const) {
+    const given = rules[origin] ?? [];
+    if (!Array.isArray(given)) throw invalid(`\`${origin === "config" ? "rules" : origin}\` is not a list.`);
+    for (const [i, rule] of (given as readonly Rule[]).entries()) {
+      const name = nameOf(rule, origin, i + 1);
+      checkRule(rule, origin === "config" ? `rule #${i + 1}` : `${origin} rule #${i + 1}`, origin);
+      const compiled = compileRule(rule, origin, index++, name);
+      all.push(compiled);
+      if (rule.tool === undefined || isGlob(rule.tool)) anyTool.push(compiled);
+      else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
+    }
   }
   return {
+    reads: readsOf(all),
     rulesFor: (tool) =>
       [...(named.get(tool.tool) ?? []), ...anyTool]
         .filter((rule) => rule.fitsTool(tool))
-        .sort((one, other) => one.number - other.number),
+        .sort((one, other) => one.index - other.index),
   };
 }
 
-function compileRule(rule: Rule, number: number): CompiledRule {
-  const { effect, id, reason, where, principal } = rule;
-  const name = `rule ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
-  const says = effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY";
-  const text = reason === undefined ? name : `${name}: ${reason}`;
+/** The furthest that any of them looks back, scope by scope; undefined: none looks back. */
+export function readsOf(all: readonly { readonly reads: Reads | undefined }[]): Reads | undefined {
+  const furthest: { -readonly [S in keyof Reads]: Reads[S] } = {};
+  for (const { reads = {} } of all)
+    for (const scope of ["run", "principal", "tenant"] as const) {
+      const window = reads[scope];
+      if (window !== undefined) furthest[scope] = Math.max(furthest[scope] ?? 0, window);
+    }
+  return Object.keys(furthest).length === 0 ? undefined : furthest;
+}
+
+/** How a rule is called wherever it takes part. */
+function nameOf(rule: Rule, origin: Origin, number: number): string {
+  const { effect, id } = Object(rule) as Rule; // it may be anything yet: checkRule comes next
+  return `${origin === "config" ? "rule" : origin} ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
+}
+
+function compileRule(rule: Rule, origin: Origin, index: number, name: string): CompiledRule {
+  const { effect, reason, where, principal } = rule;
+  const demands = compileDemands(rule, name);
+  const said = [reason, demands?.text].filter((part) => part !== undefined && part !== "").join("; ");
   const tool = matcher(rule.tool);
   const action = matcher(rule.action);
   const server = matcher(rule.server);
+  const scope = rule.scope === undefined ? undefined : globMatcher(rule.scope);
+  const effects = rule.effects === undefined ? undefined : [rule.effects].flat();
   return {
     effect,
-    number,
-    reason: Object.freeze({ rule: text, says, ...(where !== undefined && { where }) }),
+    origin,
+    index,
+    reason: Object.freeze({
+      rule: said === "" ? name : `${name}: ${said}`,
+      says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
+      ...(where !== undefined && { where }),
+    }),
+    unmet: Object.freeze({
+      rule: `${name} does not hold for this call`,
+      says: "DENY",
+      ...(where !== undefined && { where }),
+    }),
     namesTool: rule.tool !== undefined && !isGlob(rule.tool),
-    fitsTool: (facts) => tool(facts.tool) && action(facts.action) && server(facts.server),
+    fitsTool: (facts) =>
+      tool(facts.tool) &&
+      action(facts.action) &&
+      server(facts.server) &&
+      (scope === undefined || facts.scopes.some(scope)) &&
+      (effects === undefined || effects.includes(effectsOf(facts))),
     fitsPrincipal: principalMatcher(principal),
+    fitsRisk: riskMatcher(rule),
+    demands: demands?.judge,
+    reads: demands?.reads,
   };
+}
+
+/** Effects that are not known are taken for destructive ones. */
+export function effectsOf({ effects }: ToolFacts): ToolFacts["effects"] {
+  return effects === "read" || effects === "write" ? effects : "destructive";
+}
+
+/** Raising a risk never loses a `deny` or a `confirm`, and never gains an `allow`. */
+function riskMatcher({ risk, effect }: Rule): CompiledRule["fitsRisk"] {
+  const level = parseRisk(risk);
+  if (level === undefined) return undefined;
+  const limit = rankOf(level);
+  return effect === "allow" ? (rank) => rank <= limit : (rank) => rank >= limit;
 }
 
 function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
@@ -93,52 +177,4 @@ function matcher(pattern: string | undefined): (name: string | undefined) => boo
   if (pattern === undefined) return () => true;
   const fits = globMatcher(pattern);
   return (name) => name !== undefined && fits(name);
-}
-
-const effects: readonly string[] = ["allow", "confirm", "deny"];
-const selectors: readonly string[] = ["tool", "action", "server"];
-const notes: readonly string[] = ["id", "reason", "where"];
-const principalFields: readonly string[] = ["tenant", "agent", "user"];
-
-/** A field that is misspelled would make its rule wider than it reads, so strangers are refused. */
-function checkRule(rule: unknown, number: number): void {
-  const at = `rule #${number}`;
-  for (const [name, value] of fieldsOf(rule, at)) {
-    if (name === "effect") {
-      if (!effects.includes(value as string))
-        throw invalid(`The effect of ${at} is \`${String(value)}\`; it is one of ${effects.join(", ")}.`); // includes() compares, whatever it is
-    } else if (name === "principal") {
-      for (const [field, wanted] of fieldsOf(value, `\`principal\` of ${at}`)) {
-        if (!principalFields.includes(field))
-          throw invalid(`\`principal.${field}\` of ${at} is not known; it has ${principalFields.join(", ")}.`);
-        checkPattern(wanted, `\`principal.${field}\` of ${at}`);
-      }
-    } else if (selectors.includes(name)) {
-      checkPattern(value, `\`${name}\` of ${at}`);
-    } else if (!notes.includes(name)) {
-      throw invalid(
-        `\`${name}\` of ${at} is not known; a rule has effect, ${selectors.join(", ")}, principal, ${notes.join(", ")}.`,
-      );
-    } else if (typeof value !== "string" || !value.isWellFormed()) {
-      throw invalid(`\`${name}\` of ${at} is not text.`);
-    }
-  }
-  if (!fieldsOf(rule, at).some(([name]) => name === "effect"))
-    throw invalid(`The ${at} has no effect; it is one of ${effects.join(", ")}.`);
-}
-
-function fieldsOf(value: unknown, name: string): readonly (readonly [string, unknown])[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalid(`The ${name} is not an object.`);
-  return Object.entries(value).filter(([, field]) => field !== undefined);
-}
-
-function checkPattern(pattern: unknown, name: string): void {
-  if (typeof pattern !== "string" || pattern === "" || !pattern.isWellFormed()) {
-    throw invalid(`${name} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`);
-  }
-}
-
-function invalid(message: string): RuntimeFault {
-  return new RuntimeFault("policy_invalid", message);
 }

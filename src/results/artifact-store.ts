@@ -2,9 +2,9 @@
  * What goes back, when it is too big to go inline: bytes by their digest.
  *
  * Invariant: bytes are durable before a record may refer to them; a reference can be used only within its tenant and by
- * principals it was released to (D10).
+ * principals it was released to; what is pinned, used, young or needed by a row is never swept (D10).
  * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
- * release-pins.ts (the end of a session).
+ * release-pins.ts (the end of a session), sweeper.ts (what nobody needs goes).
  */
 import type { Principal } from "../calls/call.ts";
 
@@ -22,6 +22,7 @@ export interface ArtifactStore {
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
   /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
   open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
+  /** Keeps it as long as this process lives, or until `unpin`. */
   pin(digest: string): Promise<void>;
   unpin(digest: string): Promise<void>;
 }
@@ -34,9 +35,12 @@ export interface ArtifactShelf extends ArtifactStore {
    * @throws RuntimeFault `artifact_unavailable` when that tenant has no such artifact.
    */
   release(digest: string, principal: Principal): Promise<void>;
-  /** Removes what nothing pins any more; answers how many artifacts that were. */
-  sweep(): Promise<number>;
+  /** Removes what is older than the retention and which nothing holds and nobody needs; answers how many that were. */
+  sweep(needed: Needed): Promise<number>;
 }
+
+/** Which of these are needed by a row; of others it may say so too. */
+export type Needed = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** `{"$artifact": digest}`: how arguments name an artifact (SPEC 7 step 9, D13). */
 export const referenceKey = "$artifact";

@@ -33,7 +33,7 @@ export function cleanText(text: string, redactor: Redactor): string {
  * Redacted as JSON text, so that a secret is found in keys and numbers and across them as well. The same value when
  * nothing was found.
  */
-function cleanJson(value: Json, redactor: Redactor): CleanJson {
+export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const given = JSON.stringify(value);
   const text = wellFormed(redactor.redact(given));
   if (text === given) return { value, text };
@@ -53,13 +53,18 @@ function cleanBlock(block: ContentBlock, redactor: Redactor): ContentBlock {
     case "image":
     case "audio":
     case "file":
-      if ("data" in block && block.data !== undefined && redactor.finds(block.data)) {
+      if ("data" in block && block.data !== undefined && holdsSecret(block.data, redactor)) {
         return { type: "text", text: `[redacted: this ${block.type} held a secret]` };
       }
       return cleanFields(block, redactor);
     default:
       return block satisfies never;
   }
+}
+
+/** As it travels, and as what it is: a file of text may hold an encoding of its own. */
+function holdsSecret(base64: string, redactor: Redactor): boolean {
+  return redactor.finds(base64) || redactor.finds(Buffer.from(base64, "base64").toString());
 }
 
 /** Everything but the bytes, which were looked through already and may be large. */

@@ -20,3 +20,10 @@ export function cut(text: string, limitBytes: number): string {
   // Decoded anew: a slice would keep the whole text alive as long as its head.
   return head.toString("utf8", 0, written) + mark;
 }
+
+/** The first so many characters, without half of a surrogate pair at their end: for looking at a text that may be huge. */
+export function headOf(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}

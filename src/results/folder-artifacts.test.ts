@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { artifactContract } from "../../test/contracts/artifact-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { ArtifactShelf } from "./artifact-store.ts";
+import type { ArtifactShelf, Needed } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 
 const anna = { tenant: "acme", agent: "writer", user: "anna" };
@@ -16,9 +16,11 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-async function open(folder: string): Promise<ArtifactShelf> {
-  return openFolderArtifacts({ folder, clock: new FakeClock() });
+async function open(folder: string, retentionMs = 0): Promise<ArtifactShelf> {
+  return openFolderArtifacts({ folder, clock: new FakeClock(), retentionMs });
 }
+
+const nobody: Needed = async () => new Set();
 
 function pathOf(folder: string, digest: string): string {
   return join(folder, digest.slice(0, 2), digest.slice(2));
@@ -29,14 +31,16 @@ afterEach(async () => {
 });
 
 describe("artifacts in a folder", () => {
-  artifactContract(async () => open(await newFolder()));
+  artifactContract(async (options) => openFolderArtifacts({ folder: await newFolder(), ...options }));
 
-  it("finds bytes, releases and pins again after a restart", async () => {
+  it("finds bytes, releases and their age again after a restart; pins end with the process", async () => {
     const folder = await newFolder();
     const { digest } = await (await open(folder)).put(Buffer.from("kept"), "text/plain", anna);
-    const again = await open(folder);
-    expect(await again.sweep()).toBe(0);
+    const again = await open(folder, 1);
+    expect(await again.sweep(nobody)).toBe(0);
     expect(Buffer.from((await again.open(digest, anna)).bytes).toString()).toBe("kept");
+    expect(await (await open(folder)).sweep(async () => new Set([digest]))).toBe(0);
+    expect(await (await open(folder)).sweep(nobody)).toBe(1);
   });
 
   it("makes the folder, for its owner only", async () => {
@@ -73,8 +77,8 @@ describe("artifacts in a folder", () => {
     await writeFile(join(folder, "tmp", "draft"), "half");
     const again = await open(folder);
     expect(await readdir(join(folder, "tmp"))).toEqual([]);
+    expect(await again.sweep(nobody)).toBe(1);
     expect(await again.mayUse(digest, anna)).toBe(false);
-    expect(await again.sweep()).toBe(1);
     expect(await readdir(join(folder, digest.slice(0, 2)))).toEqual([]);
   });
 
@@ -85,7 +89,7 @@ describe("artifacts in a folder", () => {
     await writeFile(`${pathOf(folder, digest)}.json`, "{");
     expect(await store.mayUse(digest, anna)).toBe(false);
     await expect(store.open(digest, anna)).rejects.toMatchObject({ code: "artifact_unavailable" });
-    expect(await store.sweep()).toBe(0);
+    expect(await store.sweep(nobody)).toBe(0);
     expect(await readFile(pathOf(folder, digest), "utf8")).toBe("unclear");
   });
 

@@ -1,54 +1,77 @@
 import { hash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import type { ArtifactMeta, ArtifactShelf } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
 import { makeFolder, writeWhole } from "./atomic-file.ts";
+import { Holds } from "./holds.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 
 export interface FolderArtifactsOptions {
   /** Belongs to one process at a time, as the data folder it lies in does. */
   readonly folder: string;
   readonly clock: Clock;
+  /** How long after it was put an artifact stays in any case, in milliseconds. */
+  readonly retentionMs: number;
 }
 
 /** What stands beside the bytes. Without it the bytes are not there: it is written last and removed first. */
 interface Sidecar {
   readonly bytes: number;
-  /** ISO 8601: when the bytes came first. */
+  /** ISO 8601: when the bytes came last. */
   readonly storedAt: string;
-  readonly pins: number;
   readonly releases: readonly Release[];
 }
 
 /**
- * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, pins and releases.
- * Pins survive the process, because stored outcomes and open approvals refer to artifacts (D10): a pin of a process that
- * died stays, and its bytes with it.
+ * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, time and releases.
+ * What keeps them is written nowhere a second time: sessions hold them while the process lives, rows ask for the rest (D10).
  */
-export async function openFolderArtifacts({ folder, clock }: FolderArtifactsOptions): Promise<ArtifactShelf> {
-  const temporary = join(folder, "tmp");
+export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<ArtifactShelf> {
+  const temporary = join(options.folder, "tmp");
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary);
-  return new FolderArtifacts(folder, temporary, clock);
+  return new FolderArtifacts(options, temporary);
 }
+
+/** So many are asked about at once. */
+const sweptAtOnce = 256;
 
 class FolderArtifacts implements ArtifactShelf {
   readonly #folder: string;
   readonly #temporary: string;
   readonly #clock: Clock;
+  readonly #retentionMs: number;
+  readonly #holds: Holds;
   /** The end of the last change of each digest: a sidecar is read, changed and written by one at a time. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor(folder: string, temporary: string, clock: Clock) {
+  constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, temporary: string) {
     this.#folder = folder;
     this.#temporary = temporary;
     this.#clock = clock;
+    this.#retentionMs = retentionMs;
+    this.#holds = new Holds(clock);
   }
 
-  put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+  async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
     const digest = hash("sha256", bytes, "hex");
+    this.#holds.pin(digest);
+    try {
+      await this.#keep(digest, bytes, (releases) => releasedTo(releases, owner, mediaType));
+    } catch (error) {
+      this.#holds.unpin(digest);
+      throw error;
+    }
+    return { digest, mediaType, bytes: bytes.length };
+  }
+
+  #keep(
+    digest: string,
+    bytes: Uint8Array,
+    released: (before: readonly Release[]) => readonly Release[],
+  ): Promise<void> {
     return this.#alone(digest, async () => {
       const path = this.#path(digest);
       const found = await this.#sidecar(digest);
@@ -57,17 +80,15 @@ class FolderArtifacts implements ArtifactShelf {
         await makeFolder(dirname(path));
         await writeWhole(path, bytes, this.#temporary);
       }
-      const releases = releasedTo(found?.releases ?? [], owner, mediaType);
-      const storedAt = found?.storedAt ?? new Date(this.#clock.now()).toISOString();
-      const pins = (found?.pins ?? 0) + 1;
-      await this.#write(digest, { bytes: bytes.length, storedAt, pins, releases });
-      return { digest, mediaType, bytes: bytes.length };
+      const releases = released(found?.releases ?? []);
+      const storedAt = new Date(this.#clock.now()).toISOString();
+      await this.#write(digest, { bytes: bytes.length, storedAt, releases });
     });
   }
 
   async mayUse(digest: string, principal: Principal): Promise<boolean> {
     try {
-      const sidecar = await this.#sidecar(digest);
+      const sidecar = await this.#used(digest);
       return releaseTo(sidecar?.releases ?? [], principal) !== undefined;
     } catch {
       return false; // what cannot be read cannot be used: `open` says why
@@ -78,7 +99,7 @@ class FolderArtifacts implements ArtifactShelf {
     digest: string,
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
-    const release = releaseTo((await this.#sidecar(digest))?.releases ?? [], principal);
+    const release = releaseTo((await this.#used(digest))?.releases ?? [], principal);
     if (release === undefined) throw unavailable(digest);
     const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
       throw unavailable(digest, error);
@@ -90,52 +111,68 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   pin(digest: string): Promise<void> {
-    return this.#change(digest, (found) => ({ ...found, pins: found.pins + 1 }));
-  }
-
-  async unpin(digest: string): Promise<void> {
-    await this.#alone(digest, async () => {
-      const found = await this.#sidecar(digest);
-      if (found !== undefined && found.pins > 0) {
-        await this.#write(digest, { ...found, pins: found.pins - 1 });
-      }
+    return this.#alone(digest, async () => {
+      if ((await this.#sidecar(digest)) === undefined) throw unavailable(digest);
+      this.#holds.pin(digest);
     });
   }
 
-  release(digest: string, principal: Principal): Promise<void> {
-    return this.#change(digest, (found) => ({
-      ...found,
-      releases: shared(digest, found.releases, principal),
-    }));
+  async unpin(digest: string): Promise<void> {
+    this.#holds.unpin(digest);
   }
 
-  async sweep(): Promise<number> {
+  release(digest: string, principal: Principal): Promise<void> {
+    return this.#alone(digest, async () => {
+      const found = await this.#sidecar(digest);
+      if (found === undefined) throw unavailable(digest);
+      await this.#write(digest, { ...found, releases: shared(digest, found.releases, principal) });
+    });
+  }
+
+  async sweep(needed: Needed): Promise<number> {
+    const loose: string[] = [];
+    for await (const digest of this.#digests()) if (await this.#isLoose(digest)) loose.push(digest);
     let removed = 0;
-    for (const entry of await readdir(this.#folder, { recursive: true, withFileTypes: true })) {
-      const digest = basename(entry.parentPath) + entry.name;
-      if (entry.isFile() && isDigest(digest) && (await this.#removeLoose(digest))) removed += 1;
+    for (let i = 0; i < loose.length; i += sweptAtOnce) {
+      const digests = loose.slice(i, i + sweptAtOnce);
+      const kept = await needed(digests);
+      for (const digest of digests) if (!kept.has(digest) && (await this.#removeLoose(digest))) removed += 1;
     }
+    this.#holds.forgetOld();
     return removed;
   }
 
-  /** Bytes without a sidecar were left by a crash between the two writes: nothing refers to them. */
+  async *#digests(): AsyncGenerator<string, void> {
+    for (const entry of await readdir(this.#folder, { withFileTypes: true })) {
+      if (!entry.isDirectory()) continue;
+      for (const rest of await readdir(join(this.#folder, entry.name)))
+        if (isDigest(entry.name + rest)) yield entry.name + rest;
+    }
+  }
+
+  /** Looks again: since the rows were asked somebody may have put it, or been told that it is there. */
   #removeLoose(digest: string): Promise<boolean> {
     return this.#alone(digest, async () => {
-      const found = await this.#sidecar(digest).catch(() => "unreadable" as const);
-      // Whether an unreadable one is pinned is not known, so it stays.
-      if (found === "unreadable" || (found !== undefined && found.pins > 0)) return false;
+      if (!(await this.#isLoose(digest))) return false;
       await rm(`${this.#path(digest)}.json`, { force: true });
       await rm(this.#path(digest), { force: true });
       return true;
     });
   }
 
-  #change(digest: string, change: (found: Sidecar) => Sidecar): Promise<void> {
-    return this.#alone(digest, async () => {
-      const found = await this.#sidecar(digest);
-      if (found === undefined) throw unavailable(digest);
-      await this.#write(digest, change(found));
-    });
+  /** Bytes without a sidecar were left by a crash between the two writes: nothing refers to them. */
+  async #isLoose(digest: string): Promise<boolean> {
+    const found = await this.#sidecar(digest).catch(() => "unreadable" as const);
+    if (found === "unreadable" || this.#holds.has(digest)) return false; // whose it is is not known, so it stays
+    return found === undefined || Date.parse(found.storedAt) + this.#retentionMs <= this.#clock.now();
+  }
+
+  /** Before it is looked for: a sweep that has begun is waited for, a later one sees that it is used. */
+  async #used(digest: string): Promise<Sidecar | undefined> {
+    if (!isDigest(digest)) return undefined;
+    this.#holds.use(digest);
+    await this.#queues.get(digest)?.catch(() => undefined);
+    return this.#sidecar(digest);
   }
 
   async #sidecar(digest: string): Promise<Sidecar | undefined> {

@@ -5,6 +5,7 @@ import type { Session } from "../calls/session.ts";
 import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
 import type { CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
+import { describeWhole } from "./describe-outcome.ts";
 import { mediaPath } from "./media.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -25,6 +26,7 @@ export interface Shaped {
   readonly structured?: Json;
   readonly artifact?: string;
   readonly files?: readonly ResultFile[];
+  readonly summary?: string;
 }
 
 /** A media block that still has its bytes with it. */
@@ -53,7 +55,7 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
       content.push(block);
     }
   }
-  const found = files.length === 0 ? {} : { files };
+  const found = { ...(files.length > 0 && { files }), summary: describeWhole(result) };
   if (bytesOf(result) > order.limitBytes) {
     return { ...(await keepWhole({ ...result, content }, order, artifacts)), ...found };
   }

@@ -12,7 +12,7 @@ export async function releasePins(
   log: (problem: string) => void,
 ): Promise<void> {
   await Promise.all(
-    session.pins.map(async (digest) => {
+    session.takePins().map(async (digest) => {
       try {
         await artifacts.unpin(digest);
       } catch (error) {

@@ -4,8 +4,8 @@ import type { Json } from "../calls/json.ts";
 import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
 import { directLimits, Session } from "../calls/session.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import type { ArtifactStore } from "./artifact-store.ts";
-import { memoryArtifacts } from "./memory-artifacts.ts";
+import type { ArtifactShelf, ArtifactStore, Needed } from "./artifact-store.ts";
+import { memoryArtifacts as memoryArtifactsWith } from "./memory-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
 import { releasePins } from "./release-pins.ts";
 import { type ShapeParts, shape } from "./shape.ts";
@@ -20,6 +20,12 @@ function hiding(secret: string): Redactor {
     redact: (text) => text.replaceAll(secret, "[redacted]"),
     finds: (text) => text.includes(secret),
   };
+}
+
+const nobody: Needed = async () => new Set();
+
+function memoryArtifacts(): ArtifactShelf {
+  return memoryArtifactsWith({ clock: new FakeClock(), retentionMs: 0 });
 }
 
 function newSession(): Session {
@@ -88,9 +94,9 @@ it("previews 8000 × 'x', pins it while the session lives and releases it after 
   expect(outcome.text.endsWith("…")).toBe(true);
   expect(outcome.content).toEqual([{ type: "text", text: outcome.text }]);
   expect(session.pins).toEqual([outcome.artifact]);
-  expect(await artifacts.sweep()).toBe(0);
+  expect(await artifacts.sweep(nobody)).toBe(0);
   await releasePins(session, artifacts, expect.unreachable);
-  expect(await artifacts.sweep()).toBe(1);
+  expect(await artifacts.sweep(nobody)).toBe(1);
 });
 
 it("pins equal results of one session once, so that its close releases them", async () => {
@@ -99,7 +105,7 @@ it("pins equal results of one session once, so that its close releases them", as
   const result = text("x".repeat(8000));
   await Promise.all([1, 2, 3].map(() => shaped(result, { artifacts, session })));
   await releasePins(session, artifacts, expect.unreachable);
-  expect(await artifacts.sweep()).toBe(1);
+  expect(await artifacts.sweep(nobody)).toBe(1);
 });
 
 it("returns big text inline and whole without a store (case 176)", () => {

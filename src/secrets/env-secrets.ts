@@ -1,38 +1,40 @@
-import { RuntimeFault } from "../calls/fault.ts";
-import { learnNamed } from "./lend.ts";
-import { hiddenSecret } from "./secret.ts";
+import { type Backend, storeOf } from "./backend.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
+/** @public */
 export interface EnvironmentSecretsOptions {
-  readonly redactor: Redactor;
+  /** Told all values from the start. Without one, each is known from its first loan. */
+  readonly redactor?: Redactor | undefined;
   /** Default: the process's own. Read at each `get`, so a changed value is the new one. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Default: `POSTERN_SECRET_`. */
   readonly prefix?: string;
 }
 
-/** Secrets as variables of the environment. Their values are known to the redactor from the start, borrowed or not. */
-export function environmentSecrets({
+/**
+ * Secrets as variables of the environment. Their values are known to the redactor from the start, borrowed or not.
+ *
+ * @public
+ */
+export function environmentSecrets(options: EnvironmentSecretsOptions = {}): SecretStore {
+  return storeOf([environmentBackend(options)], options.redactor);
+}
+
+export function environmentBackend({
   redactor,
   environment = process.env,
   prefix = "POSTERN_SECRET_",
-}: EnvironmentSecretsOptions): SecretStore {
+}: EnvironmentSecretsOptions): Backend {
   for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && value.length >= 6 && name.startsWith(prefix)) redactor.learn(value); // shorter ones are refused when asked for
+    if (value !== undefined && value.trim().length >= 6 && name.startsWith(prefix)) redactor?.learn(value); // shorter ones are refused when asked for
   }
   return {
-    async get(connector, key) {
+    async find(connector, key) {
       const name = secretVariable(connector, key, prefix);
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-      if (value === undefined || value === "") {
-        throw new RuntimeFault(
-          "secret_missing",
-          `There is no secret \`${connector}/${key}\`; set the environment variable \`${name}\`.`,
-        );
-      }
-      learnNamed(redactor, value, name);
-      return hiddenSecret(() => value);
+      return value === "" ? undefined : value;
     },
+    remedy: (connector, key) => `set the environment variable \`${secretVariable(connector, key, prefix)}\``,
   };
 }
 

@@ -4,7 +4,7 @@ import { environmentSecrets, secretVariable } from "./env-secrets.ts";
 import { lend } from "./lend.ts";
 import { createRedactor } from "./redactor.ts";
 import { hiddenSecret } from "./secret.ts";
-import { learnReferences, parseSecretReference, secretReferences } from "./secret-reference.ts";
+import { learnReferences, referencesIn, secretReferences, withSecrets } from "./secret-reference.ts";
 import type { SecretStore } from "./secret-store.ts";
 
 const value = "ghp_0123456789abcdef";
@@ -105,35 +105,46 @@ describe("secrets in the environment", () => {
     expect(redactor.finds("not-a-secret-of-ours")).toBe(false);
   });
 
-  it("refuses a value too short to be masked and names its variable", async () => {
+  it("refuses a value too short to be masked and names it", async () => {
     const secrets = environmentSecrets({ environment, redactor: createRedactor() });
     await expect(secrets.get("github", "pin")).rejects.toMatchObject({
       code: "secret_too_short",
-      message: expect.stringContaining("POSTERN_SECRET_GITHUB_PIN"),
+      message: expect.stringContaining("github/pin"),
     });
   });
 });
 
 describe("references", () => {
-  it("reads connector and key, and leaves other text alone", () => {
-    expect(parseSecretReference("secret://github/token")).toEqual({
-      connector: "github",
-      key: "token",
-    });
-    expect(parseSecretReference("https://github.com")).toBeUndefined();
+  it("reads connector and key, and leaves other text alone", async () => {
+    expect(referencesIn("secret://github/token")).toEqual([{ connector: "github", key: "token" }]);
+    expect(referencesIn("https://github.com")).toEqual([]);
+    expect(await withSecrets("https://github.com", async () => "never")).toBe("https://github.com");
   });
 
-  it.each(["secret://", "secret://github", "secret://github/", "secret://git hub/token", "secret://a/b/c"])(
-    "refuses %s without repeating what may be a value",
-    (text) => {
-      expect(() => parseSecretReference(text)).toThrow(
-        expect.objectContaining({
-          code: "secret_reference_invalid",
-          message: expect.not.stringMatching(/github|git hub|a\/b/),
-        }),
-      );
-    },
-  );
+  it("finds them inside a text, and puts values in as they are", async () => {
+    const text = 'Bearer secret://github/token, "postgres://me:secret://db/pass.word@host/x"';
+    const given = await withSecrets(text, async (connector, key) => `<$& secret://${connector} ${key}>`);
+    expect(given).toBe('Bearer <$& secret://github token>, "postgres://me:<$& secret://db pass.word>@host/x"');
+  });
+
+  it.each([
+    ...[
+      "secret://",
+      "secret://github",
+      "secret://github/",
+      "secret://git hub/token",
+      "secret://a/b/c",
+      "secret://a/bö",
+    ],
+    ...["secret://../token", "secret://-x/token", "x secret://a/b and secret://a", `secret://a/${"b".repeat(129)}`],
+  ])("refuses %s without repeating what may be a value", (text) => {
+    expect(() => referencesIn(text)).toThrow(
+      expect.objectContaining({
+        code: "secret_reference_invalid",
+        message: expect.not.stringMatching(/github|git hub|a\/b|bbb/),
+      }),
+    );
+  });
 
   it("finds references at any depth of a configuration, each once", () => {
     const configuration = {

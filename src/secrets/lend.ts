@@ -1,5 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { hiddenSecret } from "./secret.ts";
+import { tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";
 
 /** A store for one call. After `end` it gives nothing, and what it gave shows nothing any more. */
@@ -21,12 +22,22 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
         "This call is over, and with it the loan of its secrets; ask for the secret in the next call.",
       );
   };
+  /** One value a call, however often it is asked for: a command is not run twice, a change comes with the next call. */
+  const lent = new Map<string, Promise<string>>();
+  const borrow = async (connector: string, key: string): Promise<string> => {
+    const value = (await store.get(connector, key)).reveal();
+    learnNamed(redactor, value, `${connector}/${key}`);
+    return value;
+  };
   return {
     async get(connector: string, key: string): Promise<Secret> {
       open();
-      const value = (await store.get(connector, key)).reveal();
+      const name = JSON.stringify([connector, key]);
+      const asked = lent.get(name) ?? borrow(connector, key);
+      lent.set(name, asked);
+      asked.catch(() => lent.delete(name)); // whoever waits for it is told
+      const value = await asked;
       open();
-      learnNamed(redactor, value, `${connector}/${key}`);
       return hiddenSecret(() => {
         open();
         return value;
@@ -34,6 +45,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
     },
     end: () => {
       over = true;
+      lent.clear();
     },
   };
 }
@@ -43,10 +55,6 @@ export function learnNamed(redactor: Redactor, value: string, name: string): voi
   try {
     redactor.learn(value);
   } catch (cause) {
-    throw new RuntimeFault(
-      "secret_too_short",
-      `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least 6 characters.`,
-      { cause },
-    );
+    throw tooShort(name, cause);
   }
 }

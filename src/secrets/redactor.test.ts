@@ -5,12 +5,14 @@ import { createRedactor, mask } from "./redactor.ts";
 import type { Redactor } from "./secret-store.ts";
 
 const random = fc.string({ unit: "binary", maxLength: 60 });
-const secretText = fc.oneof(
-  fc.string({ unit: "grapheme-ascii", minLength: 6, maxLength: 80 }),
-  fc.string({ unit: "grapheme", minLength: 6, maxLength: 30 }),
-  fc.base64String({ minLength: 8, maxLength: 64 }),
-  fc.stringMatching(/^[a-z]{6,9}$/),
-);
+const secretText = fc
+  .oneof(
+    fc.string({ unit: "grapheme-ascii", minLength: 6, maxLength: 80 }),
+    fc.string({ unit: "grapheme", minLength: 6, maxLength: 30 }),
+    fc.base64String({ minLength: 8, maxLength: 64 }),
+    fc.stringMatching(/^[a-z]{6,9}$/),
+  )
+  .filter((text) => text.trim().length >= 6);
 
 /** How a value is written where we do not see it: an encoder of its own, not the redactor's. */
 const encoders: Readonly<Record<string, (secret: string, left: string, right: string) => string>> = {
@@ -37,6 +39,12 @@ const encoders: Readonly<Record<string, (secret: string, left: string, right: st
         .toString("hex")
         .match(/.{1,60}/g) ?? []
     ).join("\n        ")}`,
+  "utf-16 in base64": (secret, left, right) => Buffer.from(left + secret + right, "utf16le").toString("base64"),
+  "utf-16, big end first, in hex": (secret, left, right) =>
+    Buffer.from(left + secret + right, "utf16le")
+      .swap16()
+      .toString("hex"),
+  "utf-16 read as latin-1": (secret, left, right) => Buffer.from(left + secret + right, "utf16le").toString("latin1"),
   "indented wrapped base64": (secret, left, right) => `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
 };
 
@@ -81,6 +89,10 @@ describe("exact values", () => {
 
   it("masks values that overlap without leaving the end of the second", () => {
     expect(knowing("abcdef", "defghi").redact("xabcdefghiy")).toBe(`x${mask}y`);
+  });
+
+  it.each(["hunt2", " hunt2\n", "      \t", ""])("refuses %j, which has fewer than six characters", (value) => {
+    expect(() => createRedactor().learn(value)).toThrow(expect.objectContaining({ code: "secret_too_short" }));
   });
 
   it("refuses a value shorter than six characters and does not repeat it", () => {

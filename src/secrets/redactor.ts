@@ -21,15 +21,16 @@ class SpellingRedactor implements Redactor {
   #needles: Needles | undefined;
 
   learn(value: string): void {
-    if (typeof value !== "string" || value.length < shortest) {
+    // A file or a shell adds the line break, a person pastes without it.
+    const bare = typeof value === "string" ? value.trim() : "";
+    if (bare.length < shortest) {
       throw new RuntimeFault(
         "secret_too_short",
         `A secret has fewer than ${shortest} characters; masking it would eat ordinary text. Use a longer one.`,
       );
     }
     this.#remember(value);
-    const bare = value.trim(); // a file or a shell adds the line break, a person pastes without it
-    if (bare.length >= shortest) this.#remember(bare);
+    this.#remember(bare);
   }
 
   #remember(value: string): void {

@@ -1,6 +1,7 @@
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import { learnNamed } from "./lend.ts";
+import { namePattern } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
 /** `secret://connector/key`: what a configuration says instead of a value. */
@@ -10,24 +11,38 @@ export interface SecretReference {
 }
 
 const scheme = "secret://";
-const form = /^secret:\/\/([A-Za-z0-9._-]{1,128})\/([A-Za-z0-9._-]{1,128})$/;
+const pattern = new RegExp(`${scheme}(?:${namePattern}(?![\\p{L}\\p{N}_/]))?`, "gu");
 
 /**
- * Undefined when the text is something else.
+ * The references inside a text: it may be one, or hold some, as `Bearer secret://github/token` does.
  *
- * @throws RuntimeFault `secret_reference_invalid` when it is meant as a reference and is none
+ * @throws RuntimeFault `secret_reference_invalid` when something in it is meant as a reference and is none
  */
-export function parseSecretReference(text: string): SecretReference | undefined {
-  if (!text.startsWith(scheme)) return undefined;
-  const [, connector, key] = form.exec(text) ?? [];
-  if (connector === undefined || key === undefined) {
+export function referencesIn(text: string): readonly SecretReference[] {
+  if (!text.includes(scheme)) return [];
+  return [...text.matchAll(pattern)].map(([, connector, key]) => {
+    if (connector !== undefined && key !== undefined) return { connector, key };
     // The text stays unsaid: somebody may have put the value where its name belongs.
     throw new RuntimeFault(
       "secret_reference_invalid",
-      "A text that begins with `secret://` is no secret's name; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.",
+      "A text with `secret://` in it names no secret; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.",
     );
-  }
-  return { connector, key };
+  });
+}
+
+/** The text with each reference replaced by what `resolve` gives for it. Values are put in as they are, and not looked through. */
+export async function withSecrets(
+  text: string,
+  resolve: (connector: string, key: string) => Promise<string>,
+): Promise<string> {
+  const references = referencesIn(text);
+  if (references.length === 0) return text;
+  const values = await Promise.all(references.map(({ connector, key }) => resolve(connector, key)));
+  let at = -1;
+  return text.replace(pattern, () => {
+    at += 1;
+    return values[at] ?? "";
+  });
 }
 
 /**
@@ -39,8 +54,7 @@ export function secretReferences(value: Json): readonly SecretReference[] {
   const found = new Map<string, SecretReference>();
   const walk = (inner: Json): void => {
     if (typeof inner === "string") {
-      const reference = parseSecretReference(inner);
-      if (reference !== undefined) found.set(inner, reference);
+      for (const reference of referencesIn(inner)) found.set(`${reference.connector}/${reference.key}`, reference);
     } else if (Array.isArray(inner)) {
       for (const item of inner as readonly Json[]) walk(item);
     } else if (isJsonObject(inner)) {

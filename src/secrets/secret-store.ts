@@ -2,12 +2,14 @@
  * What a tool may borrow. One verb: no list, no dump (SPEC 16.2).
  *
  * Invariant: a value is known to the redactor before anybody can use it, and a lent store ends with its call.
- * Next: lend.ts (the end of a loan), env-secrets.ts (the environment as back end), redactor.ts (what keeps values out of sight).
+ * Next: backend.ts (where values come from: environment, sealed file, command), lend.ts (the end of a loan), redactor.ts
+ * (what keeps values out of sight), second-layer.ts (what merely looks like one).
  */
 export interface SecretStore {
   /**
    * @param connector who asks: a server's or a tool's name
-   * @throws RuntimeFault `secret_missing` when there is none, `secret_returned` when the loan is over
+   * @throws RuntimeFault `secret_missing` when there is none, `secret_returned` when the loan is over; that of its back end
+   * when it fails. None holds a value
    */
   get(connector: string, key: string): Promise<Secret>;
 }
@@ -16,6 +18,16 @@ export interface SecretStore {
 export interface Secret {
   reveal(): string;
 }
+
+/**
+ * What becomes of text that merely looks like a secret. `mark`: it is recorded, and masked where it is written beside
+ * the result (log, audit, archive). `mask`: in the result too. `off`: nothing.
+ *
+ * @public
+ */
+export type PatternMode = "off" | "mark" | "mask";
+
+export const patternModes: readonly PatternMode[] = ["off", "mark", "mask"];
 
 /** Exact values in every encoding they are met in (facts: JSON, URL, base64 at three offsets, hex, wrapped lines). */
 export interface Redactor {

@@ -1,6 +1,7 @@
 /**
  * Every way a value is met in text: as it is, escaped for JSON (once, twice, ASCII only), percent-encoded, as hex, and
- * inside base64, where it looks different at each of the three places it can have among the bytes around it.
+ * inside base64, where it looks different at each of the three places it can have among the bytes around it; the last
+ * two also of its UTF-16.
  * Wrapped lines are not spelled here: joined-lines.ts looks at text as if it had never been wrapped.
  */
 export function spellingsOf(value: string): readonly string[] {
@@ -24,8 +25,25 @@ function spell(value: string): readonly string[] {
     hex,
     hex.toUpperCase(),
     ...base64,
+    ...wide(value),
     ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
   ];
+}
+
+/**
+ * UTF-16 read as bytes, as it is met in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last
+ * byte is the same in both byte orders.
+ */
+function wide(value: string): readonly string[] {
+  const bytes = Buffer.from(value, "utf16le");
+  const isLatin = bytes.every((byte, i) => i % 2 === 0 || byte === 0);
+  return isLatin ? asBytes(bytes.subarray(0, -1)) : [...asBytes(bytes), ...asBytes(Buffer.from(bytes).swap16())];
+}
+
+function asBytes(bytes: Buffer): readonly string[] {
+  const text = bytes.toString("latin1");
+  const hex = bytes.toString("hex");
+  return [text, JSON.stringify(text).slice(1, -1), hex, hex.toUpperCase(), ...base64At(bytes)];
 }
 
 /** The characters that hold nothing but bits of the value; those shared with a neighbour depend on it and are left out. */

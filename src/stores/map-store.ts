@@ -4,14 +4,13 @@ import { newId } from "../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../calls/records.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
+import { digestsIn, needsArtifacts, runsWith } from "./references.ts";
 import { type Rows, rule, type Won } from "./rules.ts";
 import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Spell, Store } from "./store.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
   readonly spell: Spell;
-  /** Without: nothing can be read by `events()`, and a long run needs no memory for its log. Default true. */
-  readonly keepEvents?: boolean;
   readonly log?: (problem: string) => void;
 }
 
@@ -19,7 +18,6 @@ export interface MapStoreOptions {
 export class MapStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #spell: Spell;
-  readonly #keepEvents: boolean;
   readonly #calls = new Map<string, CallRecord>();
   /** Call ids of rows that have another key. */
   readonly #keys = new Map<string, string>();
@@ -35,9 +33,8 @@ export class MapStore implements Store {
   #lastNumber = 0;
   #broken: Error | undefined;
 
-  constructor({ clock, spell, keepEvents = true, log = () => {} }: MapStoreOptions) {
+  constructor({ clock, spell, log = () => {} }: MapStoreOptions) {
     this.#spell = spell;
-    this.#keepEvents = keepEvents;
     this.#followers = new Followers(log);
     this.#rows = {
       incarnation: this.incarnation,
@@ -115,6 +112,14 @@ export class MapStore implements Store {
     return []; // no other incarnation ever wrote here
   }
 
+  async needed(): Promise<ReadonlySet<string>> {
+    const now = this.#rows.now();
+    const calls = [...this.#calls.values()].filter((record) => needsArtifacts(record, now));
+    const approvals = [...this.#approvals.values()].filter((approval) => runsWith(approval, now));
+    const texts = calls.flatMap(({ call, outcome = null }) => [call.text, JSON.stringify(outcome)]);
+    return new Set([...texts, ...approvals.map((approval) => JSON.stringify(approval))].flatMap(digestsIn));
+  }
+
   async *events({
     after,
     limit = Infinity,
@@ -169,7 +174,7 @@ export class MapStore implements Store {
       const entries = this.#untold;
       this.#untold = [];
       this.#told = undefined;
-      if (this.#keepEvents) for (const { seq, body } of entries) this.#entries.push({ seq, body });
+      for (const { seq, body } of entries) this.#entries.push({ seq, body });
       this.#followers.tell(entries);
       told.resolve({ won: true });
     });

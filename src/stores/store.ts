@@ -72,6 +72,8 @@ export interface Store extends AsyncDisposable {
   approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   /** Attempted rows of other incarnations: what recovery settles as `unknown` before any door opens. */
   stranded(): Promise<readonly CallRecord[]>;
+  /** Artifacts, these among them, that a call or an approval still needs (references.ts); of others nothing is said. */
+  needed(digests: readonly string[]): Promise<ReadonlySet<string>>;
 
   /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
   events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>;

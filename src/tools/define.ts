@@ -99,6 +99,7 @@ const memberNames: readonly (keyof LocalTool)[] = [
     "outputSchema",
     "risk",
     "effects",
+    "openWorld",
     "scopes",
     "permissions",
     "idempotent",

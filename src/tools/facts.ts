@@ -1,7 +1,7 @@
 import type { Risk } from "../calls/call.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
-import type { ToolFacts } from "../policy/policy.ts";
+import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
 import type { Members } from "./members.ts";
 import { visible } from "./names.ts";
@@ -11,6 +11,8 @@ import type { Action } from "./tool.ts";
 export interface Override {
   readonly risk?: Risk | "low" | undefined;
   readonly effects?: ToolFacts["effects"] | undefined;
+  /** Its results may carry strangers' words: web, mail, other people's servers. */
+  readonly openWorld?: boolean | undefined;
   readonly idempotent?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly approvalTtlMs?: number | undefined;
@@ -25,6 +27,8 @@ export interface CompileOptions extends Override {
   readonly server?: string | undefined;
   /** Where the risk comes from, when neither from the tool's author nor from an operator: `default` for a stranger's. */
   readonly riskSource?: ToolFacts["riskSource"] | undefined;
+  /** What was guessed of a stranger's tool, for people. */
+  readonly guess?: RiskGuess | undefined;
   /** By action name; stands over what is said for the whole tool. */
   readonly actions?: Readonly<Record<string, Override>> | undefined;
 }
@@ -65,6 +69,8 @@ export function factsOf(draft: Draft): ToolFacts {
     risk,
     riskSource: over.riskSource ?? (over.risk === undefined ? "declared" : "operator"),
     effects: members.effects(over.effects ?? stated(draft, "effects"), risk),
+    ...(members.flag("openWorld", over.openWorld ?? stated(draft, "openWorld")) && { openWorld: true }),
+    ...(over.guess !== undefined && { guess: over.guess }),
     scopes: members.texts("scopes", tool.scopes, spec.scopes, over.scopes),
     permissions: members.texts("permissions", tool.permissions, spec.permissions, over.permissions),
   });

@@ -20,6 +20,8 @@ export interface ActionSpec {
   readonly risk?: Risk | "low" | undefined;
   /** Default: `read` where the risk is `safe`, else `write`. */
   readonly effects?: ToolFacts["effects"] | undefined;
+  /** Its results may carry strangers' words: web pages, mails. Default: no. */
+  readonly openWorld?: boolean | undefined;
   readonly scopes?: readonly string[] | undefined;
   readonly permissions?: readonly string[] | undefined;
   readonly idempotent?: boolean | undefined;

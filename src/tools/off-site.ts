@@ -51,7 +51,7 @@ function declared(
   const over = assumed ? { riskSource: "default" as const, ...said } : said;
   const { name, description, risk = kind.risk } = tool;
   const facts = factsOf({
-    tool: { name, description, risk, effects: kind.effects },
+    tool: { name, description, risk, effects: kind.effects, openWorld: true },
     name: "default",
     spec: {},
     over,

@@ -6,7 +6,7 @@ import type { Action, Issue, Parsed } from "./tool.ts";
 
 /**
  * How an action's arguments are checked: by its author's own schema, by a stranger's JSON Schema, or there are none.
- * Synchronous wherever the schema is.
+ * Synchronous wherever the schema is. Neither throws nor rejects.
  */
 export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Action["parse"] {
   if (schema === undefined) return parseNone;
@@ -31,7 +31,7 @@ function parseNone(given: JsonObject): Parsed {
 function parseStandard(schema: StandardSchema, given: JsonObject): Parsed | Promise<Parsed> {
   try {
     const result = schema["~standard"].validate(given);
-    return result instanceof Promise ? result.then(fromStandard, broken) : fromStandard(result);
+    return result instanceof Promise ? result.then(fromStandard).catch(broken) : fromStandard(result);
   } catch (error) {
     return broken(error); // a refinement of the author's threw: what was not checked does not fit
   }

@@ -13,6 +13,14 @@ export interface RegisterOptions extends CompileOptions {
   readonly configRef?: string | undefined;
 }
 
+/** Why a tool must not be called, whatever its health: its definition is not the one that is trusted (D22). */
+export interface Block {
+  /** Its definition `changed`, is `new` and not approved, or is `waiting` to be recorded. */
+  readonly why: "changed" | "new" | "waiting";
+  /** Whole sentences, with what to do. */
+  readonly problem: string;
+}
+
 /** SPEC 4.5. A registered tool as it can be shown and dumped: data, and no credential in it. */
 export interface RegisteredTool {
   readonly toolName: string;
@@ -25,6 +33,8 @@ export interface RegisteredTool {
   readonly supportsPreview: boolean;
   readonly providerType: "native" | "mcp";
   readonly health: ToolHealth;
+  /** It cannot be called until an operator has approved its definition. */
+  readonly blocked?: Block["why"];
   readonly configRef?: string;
 }
 

@@ -7,7 +7,7 @@ import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
 import type { AnyTool } from "./kinds.ts";
 import { silhouette, visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
-import { type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
+import { type Block, type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
 import type { Action, ToolHealth, Tools } from "./tool.ts";
 
 export interface RegistryChange {
@@ -49,6 +49,7 @@ export class Registry implements Tools, AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #silhouettes = new Map<string, string>();
   readonly #down = new Map<string, string | undefined>();
+  readonly #blocked = new Map<string, Block>();
   #locked = false;
   #actions: readonly Action[] | undefined;
 
@@ -107,6 +108,7 @@ export class Registry implements Tools, AsyncDisposable {
   unregister(name: string): boolean {
     if (!this.#entries.delete(name)) return false;
     this.#silhouettes.delete(silhouette(name));
+    this.#blocked.delete(name);
     this.#tell({ change: "removed", name });
     return true;
   }
@@ -133,6 +135,8 @@ export class Registry implements Tools, AsyncDisposable {
     const { offTools, offServers } = this.#switches();
     if (offTools.length > 0 && offTools.includes(action.tool))
       return `\`${action.tool}\` is switched off by an operator`;
+    const blocked = this.#blocked.get(action.tool);
+    if (blocked !== undefined) return blocked.problem;
     const { server } = action.facts;
     if (server !== undefined) {
       if (offServers.includes(server)) return `the server \`${server}\` is switched off by an operator`;
@@ -162,6 +166,19 @@ export class Registry implements Tools, AsyncDisposable {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);
     this.#tell({ change: "server", name });
+  }
+
+  /** Until it is taken back with `undefined`, or the tool is unregistered, nobody can call it. */
+  block(name: string, block: Block | undefined): void {
+    const before = this.#blocked.get(name);
+    if (block === undefined) this.#blocked.delete(name);
+    else this.#blocked.set(name, block);
+    if (before?.why !== block?.why)
+      this.#tell({ change: "server", name: this.#entries.get(name)?.options.server ?? name });
+  }
+
+  blocked(name: string): Block | undefined {
+    return this.#blocked.get(name);
   }
 
   get(name: string): RegisteredTool | null {
@@ -246,13 +263,16 @@ export class Registry implements Tools, AsyncDisposable {
     return [...this.#entries.values()].sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
   }
 
-  /** While its server is down a tool shows as unavailable, whatever its own health was. */
+  /** While it is blocked or its server is down a tool shows as unavailable, whatever its own health was. */
   #view(entry: Entry): RegisteredTool {
     const { tool, actions, options, health } = entry;
+    const blocked = this.#blocked.get(tool.name);
     const down = options.server !== undefined && this.#down.has(options.server);
-    const lastError = (options.server && this.#down.get(options.server)) ?? "its server is not connected";
-    const shown = down ? { ...health.view(), status: "unavailable" as const, lastError } : health.view();
-    return registeredTool(tool, [...actions.values()], options, shown);
+    const lastError =
+      blocked?.problem ?? (options.server && this.#down.get(options.server)) ?? "its server is not connected";
+    const shown = blocked || down ? { ...health.view(), status: "unavailable" as const, lastError } : health.view();
+    const view = registeredTool(tool, [...actions.values()], options, shown);
+    return blocked === undefined ? view : Object.freeze({ ...view, blocked: blocked.why });
   }
 
   #tell(change: RegistryChange): void {

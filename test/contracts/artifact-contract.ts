@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Principal } from "../../src/calls/call.ts";
-import type { ArtifactShelf } from "../../src/results/artifact-store.ts";
+import type { ArtifactShelf, Needed } from "../../src/results/artifact-store.ts";
+import { FakeClock } from "../fakes/clock.ts";
 
 const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
 const ben: Principal = { tenant: "acme", agent: "writer", user: "ben" };
@@ -11,8 +12,18 @@ const digest = createHash("sha256").update(bytes).digest("hex");
 const missing = "0".repeat(64);
 const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
 
+const nobody: Needed = async () => new Set();
+const hourMs = 3_600_000;
+
+export interface ShelfOptions {
+  readonly clock: FakeClock;
+  readonly retentionMs: number;
+}
+
 /** What every store of artifacts must do, told through a store that the caller opens empty. */
-export function artifactContract(open: () => Promise<ArtifactShelf> | ArtifactShelf): void {
+export function artifactContract(openWith: (options: ShelfOptions) => Promise<ArtifactShelf> | ArtifactShelf): void {
+  const open = (clock = new FakeClock(), retentionMs = 0) => openWith({ clock, retentionMs });
+
   it("names bytes by their SHA-256 and gives them back as they were", async () => {
     const store = await open();
     expect(await store.put(bytes, "text/plain", anna)).toEqual({
@@ -97,11 +108,11 @@ export function artifactContract(open: () => Promise<ArtifactShelf> | ArtifactSh
     await store.put(bytes, "text/plain", anna);
     await store.pin(digest);
     await store.put(Buffer.from("other"), "text/plain", anna);
-    expect(await store.sweep()).toBe(0);
+    expect(await store.sweep(nobody)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep()).toBe(0);
+    expect(await store.sweep(nobody)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep()).toBe(1);
+    expect(await store.sweep(nobody)).toBe(1);
     expect(await store.mayUse(digest, anna)).toBe(false);
     await expect(store.open(digest, anna)).rejects.toMatchObject(refusedAs);
   });
@@ -112,17 +123,85 @@ export function artifactContract(open: () => Promise<ArtifactShelf> | ArtifactSh
     await store.unpin(digest);
     await store.unpin(digest);
     await store.pin(digest);
-    expect(await store.sweep()).toBe(0);
+    expect(await store.sweep(nobody)).toBe(0);
   });
 
   it("takes in equal bytes from twenty callers at once and counts twenty pins", async () => {
-    const store = await open();
+    const clock = new FakeClock();
+    const store = await open(clock);
     const owners = Array.from({ length: 20 }, (_, n) => ({ ...anna, user: `user ${n}` }));
     await Promise.all(owners.map((owner) => store.put(bytes, "text/plain", owner)));
     for (const owner of owners) expect(await store.mayUse(digest, owner)).toBe(true);
     await Promise.all(owners.slice(1).map(() => store.unpin(digest)));
-    expect(await store.sweep()).toBe(0);
+    await clock.advance(hourMs);
+    expect(await store.sweep(nobody)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep()).toBe(1);
+    expect(await store.sweep(nobody)).toBe(1);
+  });
+
+  it("keeps what was put for as long as it is retained, counted from the last time it came", async () => {
+    const clock = new FakeClock();
+    const store = await open(clock, 10 * hourMs);
+    await store.put(bytes, "text/plain", anna);
+    await clock.advance(9 * hourMs);
+    await store.put(bytes, "text/plain", anna);
+    await store.unpin(digest);
+    await store.unpin(digest);
+    await clock.advance(10 * hourMs - 1);
+    expect(await store.sweep(nobody)).toBe(0);
+    await clock.advance(1);
+    expect(await store.sweep(nobody)).toBe(1);
+  });
+
+  it("keeps what a row needs, and asks only about what nothing else keeps", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    const other = await store.put(Buffer.from("other"), "text/plain", anna);
+    const asked: string[] = [];
+    const needed: Needed = async (digests) => {
+      asked.push(...digests);
+      return new Set([digest, missing]);
+    };
+    await store.unpin(digest);
+    expect(await store.sweep(needed)).toBe(0);
+    expect(asked).toEqual([digest]);
+    await store.unpin(other.digest);
+    expect(await store.sweep(needed)).toBe(1);
+    expect(await store.mayUse(digest, anna)).toBe(true);
+  });
+
+  it("keeps for an hour what somebody was told is there", async () => {
+    const clock = new FakeClock();
+    const store = await open(clock);
+    await store.put(bytes, "text/plain", anna);
+    await store.unpin(digest);
+    expect(await store.mayUse(digest, anna)).toBe(true);
+    await clock.advance(hourMs - 1);
+    expect(await store.sweep(nobody)).toBe(0);
+    await clock.advance(1);
+    expect(await store.sweep(nobody)).toBe(1);
+  });
+
+  it("looks again before it removes: what is put or asked for while the rows are read stays", async () => {
+    const store = await open();
+    const names = await Promise.all(["a", "b", "c"].map((text) => store.put(Buffer.from(text), "text/plain", anna)));
+    const [a, b, c] = names.map((meta) => meta.digest);
+    for (const name of [a, b, c]) await store.unpin(name ?? "");
+    const meanwhile: Needed = async () => {
+      await store.put(Buffer.from("a"), "text/plain", ben);
+      expect(await store.mayUse(b ?? "", anna)).toBe(true);
+      return new Set();
+    };
+    expect(await store.sweep(meanwhile)).toBe(1);
+    const there = await Promise.all([a, b, c].map((name) => store.mayUse(name ?? "", anna)));
+    expect(there).toEqual([true, true, false]);
+  });
+
+  it("keeps everything when the rows cannot be read", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    await store.unpin(digest);
+    await expect(store.sweep(() => Promise.reject(new Error("no rows")))).rejects.toThrow("no rows");
+    expect(await store.mayUse(digest, anna)).toBe(true);
   });
 }

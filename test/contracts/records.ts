@@ -84,7 +84,7 @@ export function approvalOf(record: CallRecord, more: Partial<ApprovalRecord> = {
 }
 
 export function eventOf(type: string, at = 0): DurableEvent {
-  return { moment: "noted", at, type, summary: type, traceId: "0".repeat(32), outcome: "info" };
+  return { moment: "noted", at, type, summary: type, traceId: "0".repeat(32), policyVersion: "p1", outcome: "info" };
 }
 
 export function outcomeOf(call: ToolCall, status: ToolOutcome["status"] = "ok", text = "sent"): ToolOutcome {

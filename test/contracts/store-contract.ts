@@ -4,6 +4,7 @@ import type { Clock } from "../../src/calls/clock.ts";
 import type { Spell, Store } from "../../src/stores/store.ts";
 import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
+import { artifactReferenceContract } from "./store/artifacts.ts";
 import { claimContract } from "./store/claims.ts";
 import { StoreKit } from "./store/kit.ts";
 import { readingContract } from "./store/reading.ts";
@@ -26,6 +27,7 @@ export function storeContract(name: string, open: OpenStore): void {
     claimContract(kit);
     approvalContract(kit);
     readingContract(kit);
+    artifactReferenceContract(kit);
 
     it("numbers calls upwards", () => {
       const numbers = Array.from({ length: 5 }, () => kit.store.nextNumber());

@@ -90,6 +90,9 @@ export class PointStore implements Store {
   stranded(): Promise<readonly CallRecord[]> {
     return this.#store.stranded();
   }
+  needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#store.needed(digests);
+  }
   events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {
     return this.#store.events(where);
   }

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../../src/calls/call.ts";
+import type { Weighing } from "../../src/calls/event.ts";
 import { CallIds } from "../../src/calls/ids.ts";
 import { sha256 } from "../../src/calls/json.ts";
 
@@ -31,3 +32,14 @@ export function aCall({
     arrivedAt: Date.UTC(2026, 10, 20),
   };
 }
+
+/** A verdict that a person must be asked for, and whose rules are told. */
+export const aWeighing: Weighing = {
+  verdict: "CONFIRM",
+  risk: "high",
+  reasons: [
+    { rule: "matrix", says: "CONFIRM" },
+    { rule: "mail", says: "RAISE", where: "postern.yaml:7" },
+  ],
+  policyVersion: "p1",
+};

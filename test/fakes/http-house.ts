@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, beforeEach } from "vitest";
 import { openCredentials, readToken, type Who } from "../../src/doors/credentials.ts";
 import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
+import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
 export const host = "127.0.0.1:7420";
 
@@ -50,4 +52,46 @@ export async function httpHouse(
     );
   };
   return { door, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+/** The door over a runtime that runs nothing, another for each test of a file. */
+export interface StubHouse extends Pick<HttpHouse, "ask" | "door" | "tokens"> {
+  readonly said: readonly Said[];
+  /** Instead of the one each test begins with. */
+  open(options?: StubOptions): Promise<void>;
+}
+
+export function stubHouse(): StubHouse {
+  let house: HttpHouse | undefined;
+  let said: readonly Said[] = [];
+  const now = (): HttpHouse => {
+    if (house === undefined) throw new Error("no test has begun");
+    return house;
+  };
+  const close = async (): Promise<void> => house?.[Symbol.asyncDispose]();
+  const open = async (options: StubOptions = {}): Promise<void> => {
+    await close();
+    const stub = stubRuntime(options);
+    said = stub.said;
+    house = await httpHouse(stub.runtime);
+  };
+  beforeEach(() => open());
+  afterAll(close);
+  return {
+    ask: (path, ask) => now().ask(path, ask),
+    get door() {
+      return now().door;
+    },
+    get tokens() {
+      return now().tokens;
+    },
+    get said() {
+      return said;
+    },
+    open,
+  };
+}
+
+export async function bodyOf(response: Response): Promise<Readonly<Record<string, unknown>>> {
+  return (await response.json()) as Readonly<Record<string, unknown>>; // every answer of the door is an object
 }

@@ -16,6 +16,7 @@ export async function noteSome(store: Store, count: number): Promise<void> {
     type: "test.note",
     summary: "",
     traceId: "t",
+    policyVersion: "p1",
     outcome: "info",
   } as const;
   const writes = Array.from({ length: count }, (_, i) =>

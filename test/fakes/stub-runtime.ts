@@ -1,7 +1,10 @@
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
-import type { Decided, Runtime, Settled } from "../../src/face.ts";
+import type { Limits } from "../../src/calls/session.ts";
+import type { CallContext, CallRequest, Decided, Runtime, Settled } from "../../src/face.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
+import type { ToolChanges } from "../../src/tools/upstream/pins.ts";
+import type { RunName, RunSummary } from "../../src/watchers/archive/runs.ts";
 import { aCall } from "./call.ts";
 
 export const aDigest: string = "a".repeat(64);
@@ -62,6 +65,22 @@ export function anApproval(agent = "local-agent", tenant = "default"): ApprovalR
   };
 }
 
+export function aRun(agent = "local-agent", tenant = "default"): RunSummary {
+  const at = "2026-11-20T00:00:00.000Z";
+  const none = { started: 0, completed: 0, failed: 0, blocked: 0, waiting: 0, errors: 0, artifacts: 0 };
+  return {
+    run_id: "run_1",
+    tenant,
+    principal: { agent },
+    state: "running",
+    created_at: at,
+    last_event_at: at,
+    counts: { events: 0, ...none },
+    deliverables: { expected: [] },
+    governance: { result: "incomplete", reasons: [] },
+  };
+}
+
 /** What a door said to its runtime: the verb and what came with it. */
 export type Said = readonly [verb: string, ...given: readonly unknown[]];
 
@@ -92,6 +111,7 @@ export function stubRuntime(options: StubOptions = {}): {
     decided: true,
     approval: { ...approval, state: "approved" },
   };
+  const run = aRun(options.owner, options.tenant);
   const settled: Settled = options.settled ?? { settled: true, call: { ...record, state: "ok" } };
   const outcome = options.outcome ?? anOutcome();
   const decision = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p1" } as const;
@@ -104,8 +124,14 @@ export function stubRuntime(options: StubOptions = {}): {
     scopes: [],
     permissions: [],
   } as const;
+  const changes: ToolChanges = { server: "files", tool: "echo", state: "pinned", differences: [] };
   const runtime = {
     invoke: heard("invoke", outcome),
+    /** A session hands on what it was opened with: what a call is made with is in one place. */
+    openSession(limits: Limits, context: CallContext) {
+      const invoke = (request: CallRequest, more: CallContext) => this.invoke(request, { ...context, ...more });
+      return { limits, invoke, close: async () => {} };
+    },
     resume: heard("resume", outcome),
     explain: heard("explain", { reached: "verdict", decision, facts }),
     offered: () => [],
@@ -144,7 +170,15 @@ export function stubRuntime(options: StubOptions = {}): {
         bytes: Buffer.from("hi"),
       }),
     },
-    tools: { unavailable: () => undefined, get: () => null },
+    runs: {
+      list: heard("runs.list", [run]),
+      get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
+      events: heard("runs.events", []),
+      verify: heard("runs.verify", { intact: true, problems: [], notes: [] }),
+      export: heard("runs.export", [Buffer.from("tar")]),
+    },
+    tools: { unavailable: () => undefined, get: () => null, has: () => false, blocked: () => undefined },
+    pins: { changes: () => changes, approve: heard("approveTool", { approved: true, changes }) },
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
   return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test

@@ -3,21 +3,9 @@ import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { posting, probe } from "../fakes/probe.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
-type Tool = NonNullable<Parameters<typeof house>[1]>[number];
-const tool = (more: Partial<Tool>): readonly [Tool] => [
-  {
-    name: "probe",
-    description: "Probe.",
-    risk: "safe",
-    effects: "read",
-    idempotent: true,
-    input: { type: "object" },
-    execute: () => "done",
-    ...more,
-  },
-];
 
 describe("what has begun", () => {
   it("store blips once while recording the outcome / the record is retried; effect not re-run, not reported failed (case 166)", async () => {
@@ -39,7 +27,7 @@ describe("what has begun", () => {
     let types: readonly string[] = [];
     await using h = await house(
       { autonomy: "A4" },
-      tool({
+      probe({
         risk: "high",
         effects: "write",
         idempotent: false,
@@ -65,19 +53,6 @@ describe("what has begun", () => {
 });
 
 describe("artifacts in arguments", () => {
-  const posting = (ran: unknown[]): readonly [Tool] =>
-    tool({
-      name: "post",
-      risk: "high",
-      effects: "write",
-      idempotent: false,
-      input: { type: "object", properties: { body: { type: "string" } }, required: ["body"] },
-      execute: (given: unknown) => {
-        ran.push(given);
-        return "posted";
-      },
-    });
-
   it('argument {"$artifact": ref} / tool gets the bytes, not the object (case 182)', async () => {
     const ran: unknown[] = [];
     await using h = await house({ autonomy: "A4" }, posting(ran));
@@ -151,7 +126,7 @@ describe("trace, hooks and log", () => {
           toolEnd: ({ toolName, status }) => void told.push(`end ${toolName} ${status}`),
         },
       },
-      tool({
+      probe({
         execute: () => {
           throw new Error("no");
         },
@@ -208,7 +183,7 @@ describe("tools of the house", () => {
   it("a locked registry / addTool / false, not registered (case 268)", async () => {
     await using h = await house();
     h.runtime.tools.lock();
-    expect(h.runtime.tools.tryRegister({ ...tool({})[0] } as never)).toBe(false);
+    expect(h.runtime.tools.tryRegister({ ...probe()[0] } as never)).toBe(false);
     expect((await h.runtime.invoke({ tool: "probe" }, asker)).refusal?.code).toBe("tool_unknown");
   });
 

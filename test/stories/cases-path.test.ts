@@ -2,27 +2,15 @@ import { describe, expect, it } from "vitest";
 import { checkedLimits } from "../../src/calls/session.ts";
 import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
+import { probe } from "../fakes/probe.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
-type Tool = NonNullable<Parameters<typeof house>[1]>[number];
-const tool = (more: Partial<Tool>): readonly [Tool] => [
-  {
-    name: "probe",
-    description: "Probe.",
-    risk: "safe",
-    effects: "read",
-    idempotent: true,
-    input: { type: "object" },
-    execute: () => "done",
-    ...more,
-  },
-];
 
 describe("the invoker", () => {
   it("tool returns is_error / invoke / status error, text kept (case 45)", async () => {
     await using h = await house(
       {},
-      tool({
+      probe({
         execute: () => ({ content: [{ type: "text", text: "no such city" }], isError: true }),
       }),
     );
@@ -36,7 +24,7 @@ describe("the invoker", () => {
     let signal: AbortSignal | undefined;
     await using h = await house(
       {},
-      tool({
+      probe({
         execute: (_given: unknown, context) => {
           ({ signal } = context);
           return new Promise(() => {});
@@ -122,7 +110,7 @@ describe("budgets and sessions", () => {
   });
 
   it("an agent's own call timeout of 50 ms / slow tool / result not ok, 'timed out' (case 66)", async () => {
-    await using h = await house({}, tool({ execute: () => new Promise(() => {}) }));
+    await using h = await house({}, probe({ execute: () => new Promise(() => {}) }));
     const session = h.runtime.openSession({ callTimeoutMs: 50 }, asker);
     const running = session.invoke({ tool: "probe" });
     await h.clock.advance(51);
@@ -142,7 +130,7 @@ describe("scopes", () => {
     let ran = 0;
     await using h = await house(
       {},
-      tool({
+      probe({
         scopes: ["mail:read", "mail:write"],
         execute: () => {
           ran += 1;
@@ -161,7 +149,7 @@ describe("scopes", () => {
   });
 
   it("superset of scopes / passes; empty required / passes; omitted scopes are none (case 144)", async () => {
-    await using h = await house({}, tool({ scopes: ["mail:read"] }));
+    await using h = await house({}, probe({ scopes: ["mail:read"] }));
     expect((await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] })).status).toBe(
       "ok",
     );

@@ -4,6 +4,7 @@ import { join, resolve, sep } from "node:path";
 import { messageOf } from "../../calls/fault.ts";
 import { connect } from "./connect.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
+import { secretChecks } from "./secret-checks.ts";
 import { readServerFile } from "./server-file.ts";
 
 export interface Finding {
@@ -27,6 +28,7 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
   yield* dataFolder(settings.dataFolder);
   yield clock(settings.dataFolder, host.clock.now());
   yield* reach(settings);
+  yield* secretChecks(settings);
   const running = readServerFile(settings.dataFolder);
   if (running === undefined) yield await port(settings);
   else

@@ -7,7 +7,10 @@
  */
 import type { Approver } from "../../approvals/approver.ts";
 import type { Clock } from "../../calls/clock.ts";
+import type { SecretSettings } from "../../secrets/open-secrets.ts";
+import type { SecretStore } from "../../secrets/secret-store.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import type { ServerTexts } from "./secret-checks.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Flags every command has. */
@@ -49,8 +52,13 @@ export interface Inspected {
   /** A configuration in code that was found and, not being named, not run. */
   readonly codeNearby: string | undefined;
   readonly dataFolder: string;
+  /** Absolute. */
+  readonly skillFolders: readonly string[];
   readonly listen: { readonly host: string; readonly port: number };
-  readonly servers: Readonly<Record<string, { readonly args?: readonly string[]; readonly cwd?: string }>>;
+  readonly servers: Readonly<Record<string, ServerTexts & { readonly cwd?: string }>>;
+  readonly secretSettings: SecretSettings;
+  /** A store given in code takes their place. */
+  readonly secrets: SecretStore | undefined;
 }
 
 export interface Host {

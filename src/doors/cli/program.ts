@@ -5,7 +5,12 @@ import { approvalCommands } from "./groups/approvals.ts";
 import { auditCommands } from "./groups/audit.ts";
 import { callCommands } from "./groups/call.ts";
 import { controlCommands } from "./groups/controls.ts";
+import { memoryCommands } from "./groups/memory.ts";
+import { runCommands } from "./groups/runs.ts";
+import { secretCommands } from "./groups/secrets.ts";
+import { skillCommands } from "./groups/skills.ts";
 import { startCommand } from "./groups/start.ts";
+import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 
 /** Commands, their flags and their help. What they do stands in commands/, one file each. */
@@ -54,9 +59,14 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   };
   startCommand(program, host, act);
   callCommands(program, host, act);
+  toolCommands(program, host, act);
   approvalCommands(program, host, act);
   auditCommands(program, host, act);
   controlCommands(program, host, act);
+  runCommands(program, host, act);
+  skillCommands(program, host, act);
+  memoryCommands(program, host, act);
+  secretCommands(program, host, act);
   act(program.command("doctor").description("say what is wrong here, and the fix"), async (flags) =>
     (await import("./commands/doctor.ts")).doctor(host, flags),
   );

@@ -55,7 +55,9 @@ export const outcomeAnswer: ZodType = z
     structured: free.optional(),
     artifact: text.optional(),
     files: z.array(z.object({ path: text, media_type: text, artifact: text })).optional(),
+    summary: text.optional(),
     preview: preview.optional(),
+    marks: z.array(z.object({ guardrail: text, why: text })).optional(),
     refusal: refusal.optional(),
     approval_id: text.optional(),
     expires_at: when.optional(),
@@ -136,8 +138,10 @@ const tool = z
     input_schema: object,
     output_schema: object.optional(),
     risk,
-    risk_source: z.enum(["declared", "operator", "default"]),
+    risk_source: z.enum(["declared", "operator", "default", "guess"]),
+    guess: z.object({ risk, effects: text, open_world: z.boolean(), why: z.array(text) }).optional(),
     effects: z.enum(["read", "write", "destructive"]),
+    open_world: z.boolean(),
     scopes: z.array(text),
     permissions: z.array(text),
     idempotent: z.boolean(),
@@ -149,11 +153,32 @@ const tool = z
     approval_ttl_ms: z.number().optional(),
     definition: text,
     unavailable: text.optional(),
+    blocked: z.enum(["changed", "new", "waiting"]).optional(),
     health: object.optional(),
   })
   .openapi("Tool");
 export const toolsAnswer: ZodType = z.object({ tools: z.array(tool) });
 export const toolAnswer: ZodType = z.object({ tool: text, actions: z.array(tool) });
+
+const definition = z.object({ definition: text, body: object, at: when, by: text.optional() }).openapi("Definition");
+export const toolChangesAnswer: ZodType = z
+  .object({
+    tool: text,
+    server: text,
+    state: z.enum(["pinned", "changed", "new"]),
+    pinned: definition.optional(),
+    offered: definition.optional(),
+    differences: z.array(
+      z.object({
+        field: text,
+        path: text.optional(),
+        before: free.optional(),
+        after: free.optional(),
+        rows: z.array(text),
+      }),
+    ),
+  })
+  .openapi("ToolChanges");
 
 const decided = z
   .object({
@@ -216,3 +241,25 @@ export const healthAnswer: ZodType = z
     ),
   })
   .openapi("Health");
+
+export const candidateAnswer: ZodType = z
+  .object({
+    candidate_id: text,
+    state: z.enum(["open", "accepted", "rejected", "waiting", "unknown"]),
+    run_id: text,
+    call_id: text,
+    proposed_at: when,
+    agent: text,
+    user: text.optional(),
+    scope: text,
+    content: text,
+    tags: z.array(text),
+    decided_at: when.optional(),
+    decided_by: text.optional(),
+    reason: text.optional(),
+    memory_id: text.optional(),
+    approval_id: text.optional(),
+    error: text.optional(),
+  })
+  .openapi("MemoryCandidate");
+export const candidatesAnswer: ZodType = z.object({ candidates: z.array(candidateAnswer) });

@@ -1,4 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { newTraceId } from "../../calls/ids.ts";
+import { canonical } from "../../calls/json.ts";
+import type { ToolOutcome } from "../../calls/outcome.ts";
 import type { CallState } from "../../calls/records.ts";
 import type { CallContext, CallRequest, Settled } from "../../face.ts";
 import type { Who } from "../credentials.ts";
@@ -46,9 +49,7 @@ export const callRoutes: readonly Route[] = [
     answers: outcomeAnswer,
     run: async (asked) => {
       const context = contextOf(asked);
-      return context instanceof Response
-        ? context
-        : answerOutcome(await asked.runtime.invoke(requestOf(asked.body), context));
+      return context instanceof Response ? context : answerOutcome(await callIn(asked, context));
     },
   }),
   route({
@@ -130,6 +131,15 @@ function requestOf({ tool, action, arguments: given }: CallFields): CallRequest 
     ...(action !== undefined && { action }),
     ...(given !== undefined && { arguments: given }),
   };
+}
+
+/** One budget for each principal and run (D17): what a request claims beside that narrows it, and opens no other. */
+function callIn({ windows, by, body }: Asked<CallFields, unknown>, context: CallContext): Promise<ToolOutcome> {
+  const { principal, scopes } = by;
+  const { runId, traceId = newTraceId(), ...own } = context;
+  const whose = canonical([principal.tenant, principal.agent, principal.user ?? null, runId ?? windows.today]);
+  const session = { principal, scopes, ...(runId !== undefined && { runId }) };
+  return windows.use(whose, session, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
 }
 
 /** Who it is comes from the token alone; what the body claims can only narrow what the token grants (DESIGN 3). */

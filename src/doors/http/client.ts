@@ -1,9 +1,17 @@
 import type { AuditEvent } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import type { JsonObject } from "../../calls/json.ts";
 import type { ApprovalState, CallState } from "../../calls/records.ts";
+import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
+import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
 import type { ApprovalWire, CallWire, ContextWire, OutcomeWire } from "../wire.ts";
+import type { CandidateWire } from "../wire-memory.ts";
+import type { ToolChangesWire } from "../wire-pins.ts";
+import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
+import { Line } from "./client-line.ts";
+
+export { ClientProblem } from "./client-line.ts";
 
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
@@ -11,22 +19,6 @@ export interface ClientOptions {
   readonly token: string;
   /** Carries the requests; `fetch` when nothing is given. A door in this process is asked without a socket. */
   readonly send?: (request: Request) => Promise<Response>;
-}
-
-/** A request the server did not take, or a server that was not there (`status` 0, `code` `unreachable`). A refused call is no problem: it is an outcome. */
-export class ClientProblem extends Error {
-  override readonly name = "ClientProblem";
-  readonly status: number;
-  readonly code: string;
-  /** The whole answer: beside `error` it may hold the record that was in the way. */
-  readonly body: Json;
-
-  constructor(status: number, code: string, message: string, body: Json = null, cause?: unknown) {
-    super(message, { cause });
-    this.status = status;
-    this.code = code;
-    this.body = body;
-  }
 }
 
 export interface CallBody extends ContextWire {
@@ -48,8 +40,6 @@ export type VerificationWire =
       readonly first_broken: number;
       readonly why: string;
     };
-
-type Query = Readonly<Record<string, string | number | undefined>>;
 
 /**
  * The other end of the HTTP door, for the command line and for programs in this process's language.
@@ -95,6 +85,14 @@ export class PosternClient {
   }
   showTool(name: string): Promise<{ tool: string; actions: readonly ToolWire[] }> {
     return this.#line.get(`/v1/tools/${encodeURIComponent(name)}`);
+  }
+
+  toolChanges(name: string): Promise<ToolChangesWire> {
+    return this.#line.get(`/v1/tools/${encodeURIComponent(name)}/changes`);
+  }
+  /** @param definition the digest of what was looked at */
+  approveTool(name: string, definition: string, reason?: string): Promise<ToolChangesWire> {
+    return this.#line.post(`/v1/tools/${encodeURIComponent(name)}/approve`, { definition, reason });
   }
 
   async approvals(where: { state?: ApprovalState; limit?: number } = {}): Promise<readonly ApprovalWire[]> {
@@ -149,6 +147,26 @@ export class PosternClient {
     return this.#line.post("/v1/audit/checkpoint", {});
   }
 
+  async runs(where: { agent?: string; limit?: number } = {}): Promise<readonly RunSummary[]> {
+    const { runs } = await this.#line.get<{ readonly runs: readonly RunSummary[] }>("/v1/runs", where);
+    return runs;
+  }
+  showRun(id: string): Promise<RunSummary> {
+    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}`);
+  }
+  runEvents(
+    id: string,
+    where: { after?: number; type?: string; limit?: number } = {},
+  ): Promise<{ events: readonly RunEvent[]; next_after?: number }> {
+    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/events`, where);
+  }
+  verifyRun(id: string): Promise<RunVerification> {
+    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/verify`);
+  }
+  exportRun(id: string): AsyncIterable<Uint8Array> {
+    return this.#line.bytes(`/v1/runs/${encodeURIComponent(id)}/export`);
+  }
+
   controls(): Promise<ControlsWire> {
     return this.#line.get("/v1/controls");
   }
@@ -174,98 +192,38 @@ export class PosternClient {
     return this.#line.post(`/v1/controls/servers/${encodeURIComponent(name)}`, { enabled, reason });
   }
 
+  skills(): Promise<SkillsWire> {
+    return this.#line.get("/v1/skills");
+  }
+  activateSkill(name: string, runId: string): Promise<{ run_id: string; active: readonly string[] }> {
+    return this.#line.post(`/v1/skills/${encodeURIComponent(name)}/activate`, { run_id: runId });
+  }
+  deactivateSkill(name: string, runId: string): Promise<{ run_id: string; active: readonly string[] }> {
+    return this.#line.post(`/v1/skills/${encodeURIComponent(name)}/deactivate`, { run_id: runId });
+  }
+
+  async memoryCandidates(where: {
+    run_id?: string;
+    state?: CandidateState;
+    limit?: number;
+  }): Promise<readonly CandidateWire[]> {
+    const { candidates } = await this.#line.get<{ readonly candidates: readonly CandidateWire[] }>(
+      "/v1/memory/candidates",
+      where,
+    );
+    return candidates;
+  }
+  acceptMemory(
+    id: string,
+    more: { run_id?: string | undefined; reason?: string | undefined; again?: boolean | undefined },
+  ): Promise<CandidateWire> {
+    return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/accept`, more);
+  }
+  rejectMemory(id: string, more: { run_id?: string | undefined; reason?: string | undefined }): Promise<CandidateWire> {
+    return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/reject`, more);
+  }
+
   health(): Promise<HealthWire> {
     return this.#line.get("/v1/health");
-  }
-}
-
-/** Requests and answers; knows nothing of what they mean. */
-class Line {
-  readonly #url: string;
-  readonly #token: string;
-  readonly #carry: (request: Request) => Promise<Response>;
-
-  constructor(url: string, token: string, carry: (request: Request) => Promise<Response>) {
-    this.#url = url.replace(/\/$/, "");
-    this.#token = token;
-    this.#carry = carry;
-  }
-
-  get<Answer>(path: string, query: Query = {}): Promise<Answer> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-    return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });
-  }
-
-  post<Answer>(path: string, body: object, signal?: AbortSignal): Promise<Answer> {
-    return this.#ask(path, {
-      method: "POST",
-      body: JSON.stringify(body),
-      headers: { "content-type": "application/json" },
-      ...(signal !== undefined && { signal }),
-    });
-  }
-
-  async *lines(path: string): AsyncGenerator<string> {
-    const response = await this.#send(path, { method: "GET" });
-    if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
-    let rest = "";
-    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      yield* lines;
-    }
-    if (rest !== "") yield rest;
-  }
-
-  async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
-    const response = await this.#send(path, init);
-    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
-    const body = parsed(text);
-    const isAnswer = isJsonObject(body) && !Object.hasOwn(body, "error");
-    // A call that was refused has a status of its own and an outcome as its body.
-    if (isAnswer && (response.ok || Object.hasOwn(body, "call_id"))) return body as Answer; // the server's wire types (wire.ts)
-    throw problemOf(response.status, text);
-  }
-
-  async #send(path: string, init: RequestInit): Promise<Response> {
-    try {
-      return await this.#carry(
-        new Request(`${this.#url}${path}`, {
-          ...init,
-          headers: { ...init.headers, authorization: `Bearer ${this.#token}` },
-        }),
-      );
-    } catch (error) {
-      return this.#cutOff(init, error);
-    }
-  }
-
-  /** The server was not there, or went away in the middle of its answer. */
-  #cutOff(init: RequestInit, error: unknown): never {
-    if (init.signal?.aborted === true) throw error;
-    const message = `No Postern answers at ${this.#url}; start one with \`postern start\`.`;
-    throw new ClientProblem(0, "unreachable", message, null, error);
-  }
-}
-
-function problemOf(status: number, text: string): ClientProblem {
-  const body = parsed(text);
-  const error = isJsonObject(body) ? body["error"] : undefined;
-  if (error !== undefined && isJsonObject(error))
-    return new ClientProblem(status, String(error["code"]), String(error["message"]), body);
-  return new ClientProblem(
-    status,
-    "not_postern",
-    `The server answered ${status} with something that is not Postern's.`,
-    body,
-  );
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
-  } catch {
-    return text; // it is shown as what it is: not ours
   }
 }

@@ -1,20 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
-import { anApproval, anOutcome, aRecord, type Said, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+import { describe, expect, it } from "vitest";
+import { bodyOf, stubHouse } from "../../../test/fakes/http-house.ts";
+import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../calls/refusals.ts";
 
-let house: HttpHouse;
-let said: Said[];
-const open = async (options: Parameters<typeof stubRuntime>[0] = {}): Promise<void> => {
-  const stub = stubRuntime(options);
-  said = stub.said;
-  house = await httpHouse(stub.runtime);
-};
-beforeEach(() => open());
-afterEach(() => house[Symbol.asyncDispose]());
-
-const bodyOf = async (response: Response): Promise<Record<string, unknown>> =>
-  (await response.json()) as Record<string, unknown>;
+const house = stubHouse();
 
 describe("calls", () => {
   it("tells the runtime who calls by the token alone, and only the scopes that the token grants", async () => {
@@ -29,7 +18,7 @@ describe("calls", () => {
         approval_wait_ms: 5,
       },
     });
-    expect(said[0]?.[2]).toMatchObject({
+    expect(house.said[0]?.[2]).toMatchObject({
       principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
       scopes: ["mail:read"],
       runId: "r1",
@@ -45,7 +34,7 @@ describe("calls", () => {
       body: { tool: "echo" },
       headers: { "idempotency-key": "k1" },
     });
-    expect(said[0]?.[2]).toMatchObject({ idempotencyKey: "k1" });
+    expect(house.said[0]?.[2]).toMatchObject({ idempotencyKey: "k1" });
     const two = await house.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo", idempotency_key: "k2" },
@@ -55,8 +44,7 @@ describe("calls", () => {
   });
 
   it("answers 202 for a held call, with how to approve it (case 88)", async () => {
-    await house[Symbol.asyncDispose]();
-    await open({
+    await house.open({
       outcome: anOutcome({
         status: "pending",
         approvalId: "apr_1",
@@ -80,8 +68,7 @@ describe("calls", () => {
       ["budget_exhausted", 429],
       ["result_unavailable", 507],
     ] as const) {
-      await house[Symbol.asyncDispose]();
-      await open({ outcome: anOutcome({ status: "error", refusal: refusal(code) }) });
+      await house.open({ outcome: anOutcome({ status: "error", refusal: refusal(code) }) });
       const response = await house.ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
       expect(response.status).toBe(http);
       expect(await bodyOf(response)).toMatchObject({ call_id: "call_1", refusal: { code } });
@@ -102,7 +89,7 @@ describe("calls", () => {
         signal: leaving.signal,
       }),
     );
-    const signal = (said[0]?.[2] as { signal?: AbortSignal } | undefined)?.signal;
+    const signal = (house.said[0]?.[2] as { signal?: AbortSignal } | undefined)?.signal;
     expect(signal?.aborted).toBe(false);
     leaving.abort();
     expect(signal?.aborted).toBe(true);
@@ -113,7 +100,7 @@ describe("calls", () => {
       as: "operator",
       body: { outcome: "failed", reason: "not in the outbox" },
     });
-    expect(said).toEqual([
+    expect(house.said).toEqual([
       [
         "settle",
         aRecord().call.id,
@@ -128,7 +115,7 @@ describe("calls", () => {
 describe("approvals", () => {
   it("names the decider by the token, never by the body", async () => {
     await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { reason: "fine" } });
-    expect(said).toEqual([
+    expect(house.said).toEqual([
       [
         "decide",
         "apr_1",
@@ -143,9 +130,8 @@ describe("approvals", () => {
   });
 
   it("answers 409 with the record to a second decision, and 404 to an unknown id (case 93)", async () => {
-    await house[Symbol.asyncDispose]();
     const approval = { ...anApproval(), state: "denied" as const };
-    await open({
+    await house.open({
       decided: { decided: false, code: "approval_decided", message: "It was denied.", approval },
     });
     const second = await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: {} });
@@ -158,8 +144,7 @@ describe("approvals", () => {
   });
 
   it("answers 410 to a decision that came too late", async () => {
-    await house[Symbol.asyncDispose]();
-    await open({ decided: { decided: false, code: "approval_expired", message: "It expired." } });
+    await house.open({ decided: { decided: false, code: "approval_expired", message: "It expired." } });
     expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", body: {} })).status).toBe(410);
   });
 
@@ -173,12 +158,12 @@ describe("approvals", () => {
         })
       ).status,
     ).toBe(422);
-    expect(said).toEqual([]);
+    expect(house.said).toEqual([]);
     await house.ask("/v1/approvals/apr_1/modify", {
       as: "operator",
       body: { arguments: { to: "b" } },
     });
-    expect(said[0]?.[2]).toMatchObject({ decision: "modified", arguments: { to: "b" } });
+    expect(house.said[0]?.[2]).toMatchObject({ decision: "modified", arguments: { to: "b" } });
   });
 
   it("shows what would run, why, the risk, the level, the expiry and the trace (case 89)", async () => {

@@ -12,7 +12,9 @@ import { type Clock, SystemClock } from "../../calls/clock.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { newTraceId } from "../../calls/ids.ts";
 import type { Runtime } from "../../face.ts";
+import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Credentials, Who } from "../credentials.ts";
+import { Windows } from "../windows.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
@@ -21,10 +23,14 @@ import { controlRoutes } from "./control-routes.ts";
 import { FailedAttempts } from "./failed-attempts.ts";
 import { name } from "./fields.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
+import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
 import { refusePage } from "./page-guard.ts";
+import { pinRoutes } from "./pin-routes.ts";
 import { readJson } from "./request-body.ts";
-import type { Route } from "./route.ts";
+import type { Arrived, Route } from "./route.ts";
+import { runRoutes } from "./run-routes.ts";
+import { skillRoutes } from "./skill-routes.ts";
 import { toolRoutes } from "./tool-routes.ts";
 
 export interface HttpDoorOptions {
@@ -35,6 +41,8 @@ export interface HttpDoorOptions {
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
+  /** Where people decide on what agents proposed to remember. */
+  readonly memory?: CandidateDesk | undefined;
   readonly clock?: Clock;
   /** Told of what went wrong inside; never of secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
@@ -43,15 +51,21 @@ export interface HttpDoorOptions {
 export interface HttpDoor {
   /** @param connection who is at the other end, for counting wrong tokens */
   fetch(request: Request, connection?: { readonly address?: string | undefined }): Promise<Response>;
+  /** Ends the sessions of its callers. */
+  close(): Promise<void>;
 }
 
 /** The route table: everything under `/v1`. */
 export const routes: readonly Route[] = [
   ...callRoutes,
   ...toolRoutes,
+  ...pinRoutes,
   ...approvalRoutes,
   ...auditRoutes,
   ...controlRoutes,
+  ...runRoutes,
+  ...skillRoutes,
+  ...memoryRoutes,
 ];
 
 const tenMebibytes = 10 * 1024 * 1024;
@@ -61,9 +75,10 @@ interface Env {
 }
 
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
-  const { runtime, credentials, hosts, log } = options;
-  const attempts = new FailedAttempts(options.clock ?? new SystemClock());
-  const app = routed(options);
+  const { runtime, credentials, hosts, log, clock = new SystemClock() } = options;
+  const attempts = new FailedAttempts(clock);
+  const windows = new Windows(runtime, clock);
+  const app = routed(options, windows);
 
   const admit = (request: Request, address: string): Promise<Response> | Response => {
     const foreign = refusePage(request, typeof hosts === "function" ? hosts() : hosts);
@@ -82,10 +97,14 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
         return secured(failed(request, error, log));
       }
     },
+    close: () => windows.close(),
   };
 }
 
-function routed({ runtime, mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions): OpenAPIHono<Env> {
+function routed(
+  { runtime, mcp, memory, maxBodyBytes = tenMebibytes }: HttpDoorOptions,
+  windows: Windows,
+): OpenAPIHono<Env> {
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: the door's `fetch`
@@ -102,7 +121,9 @@ function routed({ runtime, mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions):
     return answer(document);
   });
   for (const route of routes) {
-    app.on(route.method, patternOf(route.path), (context) => handle(route, context, runtime, maxBodyBytes));
+    app.on(route.method, patternOf(route.path), (context) =>
+      handle(route, context, { runtime, windows, memory, maxBodyBytes }),
+    );
   }
   const toMcp = ({ req, env }: Context<Env>): Promise<Response> =>
     forwardToMcp(mcp, req.raw, env.by, req.param("server"), maxBodyBytes);
@@ -114,11 +135,10 @@ function routed({ runtime, mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions):
 function handle(
   route: Route,
   { req, env }: Context<Env>,
-  runtime: Runtime,
-  maxBodyBytes: number,
+  { maxBodyBytes, ...parts }: Pick<Arrived, "runtime" | "windows" | "memory"> & { readonly maxBodyBytes: number },
 ): Promise<Response> | Response {
-  const parts = new Map(Object.entries<string>(req.param()));
-  const odd = [...parts].find(([, part]) => !name.safeParse(part).success);
+  const named = new Map(Object.entries<string>(req.param()));
+  const odd = [...named].find(([, part]) => !name.safeParse(part).success);
   if (odd !== undefined) {
     return problem(
       "request_invalid",
@@ -126,11 +146,11 @@ function handle(
     );
   }
   return route.handle({
-    runtime,
+    ...parts,
     by: env.by,
     read: () => readJson(req.raw, maxBodyBytes),
     search: new URL(req.url).searchParams,
-    part: (name) => parts.get(name) ?? "",
+    part: (name) => named.get(name) ?? "",
     headers: req.raw.headers,
     signal: req.raw.signal,
   });

@@ -1,20 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
-import { aDigest, type Said, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+import { describe, expect, it } from "vitest";
+import { bodyOf, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
+import { aDigest, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-door.ts";
 
-let house: HttpHouse;
-let said: Said[];
-const open = async (options: Parameters<typeof stubRuntime>[0] = {}): Promise<void> => {
-  const stub = stubRuntime(options);
-  said = stub.said;
-  house = await httpHouse(stub.runtime);
-};
-beforeEach(() => open());
-afterEach(() => house[Symbol.asyncDispose]());
-
-const bodyOf = async (response: Response): Promise<Record<string, unknown>> =>
-  (await response.json()) as Record<string, unknown>;
+const house = stubHouse();
 
 describe("audit, artifacts, health", () => {
   it.each(["PUT", "PATCH", "DELETE", "POST"])("changes nothing of the audit log by %s (case 199)", async (method) => {
@@ -28,12 +17,12 @@ describe("audit, artifacts, health", () => {
       expect(response.headers.get("allow")).toBe("GET");
     }
     expect((await house.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
-    expect(said).toEqual([]);
+    expect(house.said).toEqual([]);
   });
 
   it("turns times of a query into milliseconds, and refuses what it does not know", async () => {
     await house.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.&limit=5", { as: "operator" });
-    expect(said[0]).toEqual(["audit.query", { since: Date.UTC(2026, 10, 20), type: "gate.", limit: 5 }]);
+    expect(house.said[0]).toEqual(["audit.query", { since: Date.UTC(2026, 10, 20), type: "gate.", limit: 5 }]);
     for (const query of ["sinse=1", "limit=0", "limit=1e3", "since=yesterday", "limit=1&limit=2"]) {
       expect((await house.ask(`/v1/audit?${query}`, { as: "operator" })).status, query).toBe(422);
     }
@@ -49,15 +38,18 @@ describe("audit, artifacts, health", () => {
     const response = await house.ask(`/v1/artifacts/${aDigest}`, { as: "agent" });
     expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(said[0]).toEqual(["artifact", aDigest, { tenant: "default", agent: "local-agent", via: "token:agent" }]);
+    expect(house.said[0]).toEqual([
+      "artifact",
+      aDigest,
+      { tenant: "default", agent: "local-agent", via: "token:agent" },
+    ]);
     expect((await house.ask(`/v1/artifacts/${aDigest}?agent=other`, { as: "agent" })).status).toBe(422);
     expect((await house.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(404);
   });
 
   it("tells anybody whether it works, and nothing more", async () => {
     expect(await bodyOf(await house.ask("/healthz"))).toEqual({ status: "ok" });
-    await house[Symbol.asyncDispose]();
-    await open({ broken: true });
+    await house.open({ broken: true });
     const broken = await house.ask("/healthz");
     expect([broken.status, await bodyOf(broken)]).toEqual([503, { status: "broken" }]);
     expect((await house.ask("/healthz", { method: "DELETE" })).status).toBe(405);

@@ -1,21 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
-import { aDigest, aRecord, type Said, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+import { bodyOf, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
+import { aDigest, aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-door.ts";
 
-let house: HttpHouse;
-let said: Said[];
-const open = async (options: Parameters<typeof stubRuntime>[0] = {}): Promise<void> => {
-  const stub = stubRuntime(options);
-  said = stub.said;
-  house = await httpHouse(stub.runtime);
-};
-beforeEach(() => open());
-afterEach(() => house[Symbol.asyncDispose]());
-
-const bodyOf = async (response: Response): Promise<Record<string, unknown>> =>
-  (await response.json()) as Record<string, unknown>;
+const house = stubHouse();
 const codeOf = async (response: Response): Promise<unknown> =>
   ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
@@ -25,6 +14,9 @@ const good: Readonly<Record<string, object>> = {
   "/v1/explain": { tool: "echo" },
   "/v1/calls/{id}/settle": { outcome: "succeeded", reason: "seen" },
   "/v1/approvals/{id}/modify": { arguments: {} },
+  "/v1/tools/{name}/approve": { definition: aDigest },
+  "/v1/skills/{name}/activate": { run_id: "run_1" },
+  "/v1/skills/{name}/deactivate": { run_id: "run_1" },
   "/v1/controls/autonomy": { level: "A1" },
   "/v1/controls/tools/{name}": { enabled: true },
   "/v1/controls/servers/{name}": { enabled: true },
@@ -45,6 +37,8 @@ const expected: Readonly<Record<string, readonly [agent: number, operator: numbe
   "post /v1/calls/{id}/reconcile": [403, 200],
   "get /v1/tools": [200, 200],
   "get /v1/tools/{name}": [404, 404],
+  "get /v1/tools/{name}/changes": [403, 200],
+  "post /v1/tools/{name}/approve": [403, 200],
   "get /v1/artifacts/{digest}": [200, 200],
   "get /v1/health": [200, 200],
   "get /v1/approvals": [200, 200],
@@ -66,6 +60,17 @@ const expected: Readonly<Record<string, readonly [agent: number, operator: numbe
   "post /v1/controls/autonomy": [403, 200],
   "post /v1/controls/tools/{name}": [403, 200],
   "post /v1/controls/servers/{name}": [403, 200],
+  "get /v1/runs": [200, 200],
+  "get /v1/runs/{id}": [200, 200],
+  "get /v1/runs/{id}/events": [200, 200],
+  "get /v1/runs/{id}/verify": [403, 200],
+  "get /v1/runs/{id}/export": [403, 200],
+  "get /v1/skills": [403, 200],
+  "post /v1/skills/{name}/activate": [403, 404],
+  "post /v1/skills/{name}/deactivate": [403, 404],
+  "get /v1/memory/candidates": [403, 501],
+  "post /v1/memory/candidates/{id}/accept": [403, 501],
+  "post /v1/memory/candidates/{id}/reject": [403, 501],
 };
 
 describe("who may do what", () => {
@@ -81,7 +86,7 @@ describe("who may do what", () => {
       const ask = async (as?: "agent" | "operator"): Promise<number> =>
         (await house.ask(pathOf(path), { as, method: method.toUpperCase(), ...body })).status;
       expect(await ask()).toBe(401);
-      expect(said).toEqual([]);
+      expect(house.said).toEqual([]);
       expect(await ask("agent")).toBe(agent);
       expect(await ask("operator")).toBe(operator);
       const wrong = { authorization: `Bearer ${"x".repeat(43)}` };
@@ -102,7 +107,7 @@ describe("who may do what", () => {
       });
       expect(refused.status).toBe(403);
       expect(await codeOf(refused)).toBe("operator_only");
-      expect(said).toEqual([]);
+      expect(house.said).toEqual([]);
     },
   );
 
@@ -118,8 +123,7 @@ describe("who may do what", () => {
       ["other", "default", 404, 200],
       ["local-agent", "acme", 404, 404],
     ] as const) {
-      await house[Symbol.asyncDispose]();
-      await open({ owner, tenant });
+      await house.open({ owner, tenant });
       for (const path of [
         `/v1/calls/${aRecord().call.id}`,
         "/v1/approvals/apr_1",

@@ -2,7 +2,9 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
+import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Who } from "../credentials.ts";
+import type { Windows } from "../windows.ts";
 import { problem } from "./answers.ts";
 import type { Body } from "./request-body.ts";
 
@@ -11,6 +13,10 @@ type Operator = Extract<Who, { role: "operator" }>;
 /** What a route gets: who asks, and only what its schemas let through. */
 export interface Asked<Fields, Query, By extends Who = Who> {
   readonly runtime: Runtime;
+  /** The budgets that calls come out of. */
+  readonly windows: Windows;
+  /** Where people decide on what agents proposed to remember, when memory is on. */
+  readonly memory?: CandidateDesk | undefined;
   readonly by: By;
   readonly body: Fields;
   readonly query: Query;
@@ -36,6 +42,8 @@ interface Spec<Fields, Query, By extends Who> {
 /** A raw request after the page guard and the token. */
 export interface Arrived {
   readonly runtime: Runtime;
+  readonly windows: Windows;
+  readonly memory?: CandidateDesk | undefined;
   readonly by: Who;
   /** Reads the body: at the first call only, and not at all for who may not be here. */
   readonly read: () => Promise<Body<Json>>;
@@ -93,8 +101,8 @@ async function checked<Fields, Query, By extends Who>(
   if ("refused" in given) return given.refused;
   const body = spec.body.safeParse(given.value);
   if (!body.success) return invalid("body", body.error);
-  const { runtime, part, headers, signal } = arrived;
-  return spec.run({ runtime, by, part, headers, signal, body: body.data, query: query.data });
+  const { runtime, windows, memory, part, headers, signal } = arrived;
+  return spec.run({ runtime, windows, memory, by, part, headers, signal, body: body.data, query: query.data });
 }
 
 function invalid(where: "query" | "body", error: z.ZodError): Response {

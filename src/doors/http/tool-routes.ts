@@ -75,6 +75,7 @@ function describe(runtime: Runtime, action: Action): ToolWire {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
+    blocked: runtime.tools.blocked(action.tool)?.why,
   });
 }
 

@@ -3,8 +3,8 @@ import { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { createRuntime } from "../../create.ts";
+import { Windows } from "../windows.ts";
 import { callTool } from "./call.ts";
-import { Windows } from "./windows.ts";
 
 /** One held call, with time that moves only here. */
 async function hold(onprogress?: (message: string | undefined) => void) {

@@ -2,12 +2,12 @@ import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } fr
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
-import type { Runtime } from "../../face.ts";
+import type { CallContext, Runtime } from "../../face.ts";
+import type { Windows } from "../windows.ts";
 import { answerOf } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { targetOf } from "./offer.ts";
-import type { Visit } from "./visit.ts";
-import type { Windows } from "./windows.ts";
+import { callerKey, type McpCaller, type Visit } from "./visit.ts";
 
 /** A client that listens to progress waits longer than one that does not; most give up after 60 s all the same. */
 const listenerWaitMs = 45_000;
@@ -40,7 +40,8 @@ export async function callTool(
     ...(listener !== undefined && { onProgress: (content: string) => listener.tell(content) }),
   } as const;
   try {
-    return await windows.use(context.sessionId ?? "", visit.caller, async (session) => {
+    const whose = `${context.sessionId ?? ""}\n${callerKey(visit.caller)}\n${windows.today}`;
+    return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...targetOf(runtime, visit, name), arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
       return fitted(answerOf({ ...outcome, content }, name), context);
@@ -48,6 +49,11 @@ export async function callTool(
   } finally {
     listener?.end();
   }
+}
+
+/** A caller whose rights have changed gets a new session at once. */
+function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
+  return { principal, scopes, ...(autonomy !== undefined && { autonomy }) };
 }
 
 /** The caller's own key of this call (SPEC 9.2). */

@@ -8,12 +8,12 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
 import type { Runtime } from "../../face.ts";
+import { Windows } from "../windows.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { listed } from "./offer.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
 import type { McpCaller, Visit } from "./visit.ts";
-import { Windows } from "./windows.ts";
 
 export interface McpDoorOptions {
   readonly runtime: Runtime;

@@ -16,7 +16,8 @@ export interface Target {
 export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
   const actions = runtime
     .offered(caller.principal)
-    .filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server));
+    .filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server))
+    .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
   return actions
     .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));

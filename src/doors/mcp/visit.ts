@@ -5,7 +5,7 @@
  * Invariant: who calls is what the door was told by whoever authenticated the request, looked up for every single
  * request; nothing in a message, a header or a session says it.
  * Next: mcp-door.ts (the door), sessions.ts (2025-11-25 over HTTP), offer.ts (what is listed, and what a name means),
- * call.ts (one tools/call), answer.ts (an outcome as a tool result), windows.ts (budgets), line-transport.ts (pipes).
+ * call.ts (one tools/call), answer.ts (an outcome as a tool result), ../windows.ts (budgets), line-transport.ts (pipes).
  */
 import type { Autonomy, Principal } from "../../calls/call.ts";
 import { canonical, type Json } from "../../calls/json.ts";

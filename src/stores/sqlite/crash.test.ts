@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { all, settleOf, spellPlainly } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 const rounds = 12;
-const folder = mkdtempSync(join(tmpdir(), "postern-crash-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 const location = join(folder, "store.db");
 
 /** Claims and settles for ever, eight at a time; says `c NUMBER` and `s NUMBER` once each is acknowledged. */

@@ -99,6 +99,9 @@ export function updateValues(record: CallRecord): SQLInputValue[] {
 export const updateSql: string = `update call set state=?, flags=?, fence=?, alive_until=?,
   started_at=?, ended_at=?, definition=?, more=?, outcome=? where number=?`;
 
+/** Where the outcome stands among the values. */
+export const outcomeAt = { insert: 15, update: 8 } as const;
+
 export function recordOf(row: CallRow): CallRecord {
   const rare: RareFields = row.more === null ? {} : JSON.parse(row.more);
   return {

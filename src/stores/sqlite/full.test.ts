@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -13,12 +11,12 @@ import {
   spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import type { CallRecord } from "../../calls/records.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-full-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 const clock = new FakeClock();
 
 /** One after another: a held call, a claimed one, and its end. @returns the keys of what was acknowledged, and of what was refused */

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -17,13 +15,13 @@ import {
   spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import type { Write } from "../../calls/records.ts";
 import { MapStore } from "../map-store.ts";
 import type { Committed, Durability, Store } from "../store.ts";
 import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-model-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 let files = 0;
 
 const keys = ["k0", "k1", undefined] as const;

@@ -1,20 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { all, note, spellPlainly } from "../../../test/contracts/records.ts";
-import { FakeClock } from "../../../test/fakes/clock.ts";
+import { all, note } from "../../../test/contracts/records.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import { checkSqlite } from "./open.ts";
-import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-open-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-const at = (name: string): string => join(folder, name);
-const open = (location: string): SqliteStore =>
-  openSqliteStore({ location, clock: new FakeClock(), spell: spellPlainly });
+const { at, openAt } = sqliteFiles();
 
 const children: ChildProcess[] = [];
 afterAll(() => {
@@ -28,7 +21,7 @@ function elsewhere(location: string): ChildProcess {
     const { openSqliteStore } = await import(${source});
     try {
       const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock: { now: Date.now, monotonic: () => performance.now(), in: () => () => {} }, spell: () => "{}" });
-      await store.commit({ write: "note", event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", outcome: "info" } }, "synced");
+      await store.commit({ write: "note", event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", policyVersion: "p", outcome: "info" } }, "synced");
       console.log("open");
       setInterval(() => store.nextNumber(), 1000);
     } catch (error) {
@@ -51,7 +44,7 @@ describe("openDatabase", () => {
   it("refuses a file that another process has open, and opens it when that one was killed", async () => {
     const other = elsewhere(at("locked.db"));
     expect(await firstWord(other)).toBe("open");
-    expect(() => open(at("locked.db"))).toThrow(
+    expect(() => openAt("locked.db")).toThrow(
       expect.objectContaining({
         code: "store_locked",
         message: expect.stringContaining(at("locked.db")),
@@ -60,27 +53,27 @@ describe("openDatabase", () => {
     const gone = once(other, "exit");
     other.kill("SIGKILL");
     await gone;
-    await using store = open(at("locked.db"));
+    await using store = openAt("locked.db");
     expect(await all(store.events({ after: -1 }))).toHaveLength(1);
     const third = elsewhere(at("locked.db"));
     expect(await firstWord(third)).toBe("store_locked");
   });
 
   it("refuses a second store on the same file in the same process, and leaves the first its lock", async () => {
-    await using store = open(at("twice.db"));
+    await using store = openAt("twice.db");
     for (let i = 0; i < 3; i += 1)
-      expect(() => open(at("twice.db"))).toThrow(expect.objectContaining({ code: "store_locked" }));
+      expect(() => openAt("twice.db")).toThrow(expect.objectContaining({ code: "store_locked" }));
     expect(await firstWord(elsewhere(at("twice.db")))).toBe("store_locked");
     expect(await store.commit(note("still mine"), "synced")).toEqual({ won: true });
   });
 
   it("refuses what is not a database, and a database of something else, and changes neither", () => {
     writeFileSync(at("text.db"), "not a database, but long enough to be taken for one".repeat(100));
-    expect(() => open(at("text.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
+    expect(() => openAt("text.db")).toThrow(expect.objectContaining({ code: "store_foreign" }));
     const foreign = new DatabaseSync(at("foreign.db"));
     foreign.exec("create table song (title text)");
     foreign.close();
-    expect(() => open(at("foreign.db"))).toThrow(expect.objectContaining({ code: "store_foreign" }));
+    expect(() => openAt("foreign.db")).toThrow(expect.objectContaining({ code: "store_foreign" }));
     const again = new DatabaseSync(at("foreign.db"));
     expect(again.prepare("select name from sqlite_schema").all()).toEqual([{ name: "song" }]);
     expect(again.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "delete" });
@@ -88,14 +81,14 @@ describe("openDatabase", () => {
   });
 
   it("refuses a store of a newer schema and names both versions", async () => {
-    await open(at("newer.db"))[Symbol.asyncDispose]();
+    await openAt("newer.db")[Symbol.asyncDispose]();
     const database = new DatabaseSync(at("newer.db"));
     database.exec("update meta set value = 99 where name = 'schema'");
     database.close();
-    expect(() => open(at("newer.db"))).toThrow(
+    expect(() => openAt("newer.db")).toThrow(
       expect.objectContaining({
         code: "store_newer",
-        message: expect.stringMatching(/version 99.* knows 1/),
+        message: expect.stringMatching(/version 99.* knows 2/),
       }),
     );
   });
@@ -113,26 +106,26 @@ describe("openDatabase", () => {
   });
 
   it("says where it could not open", () => {
-    expect(() => open(folder)).toThrow(
+    expect(() => openAt(".")).toThrow(
       expect.objectContaining({
         code: "store_unopenable",
-        message: expect.stringContaining(folder),
+        message: expect.stringContaining(at(".")),
       }),
     );
   });
 
   it("makes missing folders, and keeps what it writes for its owner", async () => {
-    await using store = open(at("deep/er/a.db"));
+    await using store = openAt("deep/er/a.db");
     await store.commit(note("secret"), "synced");
     for (const file of ["deep/er/a.db", "deep/er/a.db-wal"]) expect(statSync(at(file)).mode & 0o077).toBe(0);
     expect(statSync(at("deep/er")).mode & 0o077).toBe(0);
   });
 
   it("leaves one file behind when it is closed, and nothing in memory is shared", async () => {
-    await open(at("closed.db"))[Symbol.asyncDispose]();
+    await openAt("closed.db")[Symbol.asyncDispose]();
     expect(() => statSync(at("closed.db-wal"))).toThrow("ENOENT");
-    await using one = open(":memory:");
-    await using other = open(":memory:");
+    await using one = openAt(":memory:");
+    await using other = openAt(":memory:");
     await one.commit(note("mine"), "synced");
     expect(await all(other.events({ after: -1 }))).toEqual([]);
   });

@@ -1,11 +1,13 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import { digestsIn, needsArtifacts, runsWith } from "../references.ts";
 import type { ApprovalFilter, CallFilter, Entry } from "../store.ts";
 import { type CallRow, recordOf, stateNumber } from "./encode.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
 const entriesATurn = 256;
+const digestsATurn = 64;
 
 /** What start-up needs to know. */
 export interface Start {
@@ -81,6 +83,32 @@ export class Queries {
       .prepare(`select body from approval where ${start} ${sql} order by number limit ?`)
       .all(...values, Number.isFinite(limit) ? limit : -1);
     return rows.map(({ body }) => JSON.parse(String(body)));
+  }
+
+  /** Those of the artifacts that a row needs. */
+  async needed(digests: readonly string[], now: number): Promise<ReadonlySet<string>> {
+    const needed = this.#edited(now);
+    const referring = this.#database.prepare(
+      "select call.* from call_artifact join call using (number) where digest = ? order by number desc",
+    );
+    for (const [i, digest] of digests.entries()) {
+      if (i % digestsATurn === digestsATurn - 1) await turn();
+      for (const row of referring.iterate(digest)) {
+        if (!needsArtifacts(recordOf(row as unknown as CallRow), now)) continue; // the columns are those of schema.ts
+        needed.add(digest);
+        break;
+      }
+    }
+    return needed;
+  }
+
+  #edited(now: number): Set<string> {
+    const edited = this.#database
+      .prepare(`select body from approval where state = 'approved' and body like '%artifact":"%'`)
+      .all()
+      .map(({ body }) => String(body))
+      .filter((body) => runsWith(JSON.parse(body), now));
+    return new Set(edited.flatMap(digestsIn));
   }
 
   async *entries({

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -11,29 +9,15 @@ import {
   holdOf,
   hourMs,
   note,
+  outcomeOf,
   recordOf,
   settleOf,
-  spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
-import type { Spell } from "../store.ts";
-import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function openAt(
-  name: string,
-  more: { clock?: FakeClock; spell?: Spell; log?: (problem: string) => void } = {},
-): SqliteStore {
-  return openSqliteStore({
-    location: join(folder, name),
-    clock: new FakeClock(),
-    spell: spellPlainly,
-    ...more,
-  });
-}
+const { at, openAt } = sqliteFiles();
 
 describe("SqliteStore over restarts", () => {
   it("strands what another incarnation attempted, until it is settled as unknown (case 164)", async () => {
@@ -150,5 +134,21 @@ describe("SqliteStore over restarts", () => {
     const again = openAt("queued.db");
     expect(await all(again.events({ after: -1 }))).toHaveLength(1);
     await again[Symbol.asyncDispose]();
+  });
+
+  it("learns of a file of the first schema which artifacts its rows refer to", async () => {
+    const [sent, kept] = ["a".repeat(64), "b".repeat(64)];
+    const clock = new FakeClock();
+    const first = openAt("first.db", { clock });
+    const call = callOf(first, clock, { arguments: { file: [{ $artifact: sent }], text: '{"$artifact":"c"}' } });
+    const record = recordOf(call, { key: "mine", fence: first.incarnation });
+    await first.commit(claimOf(record), "committed");
+    await first.commit(settleOf(record, "ok", { outcome: { ...outcomeOf(call), artifact: kept } }), "committed");
+    await first[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at("first.db"));
+    database.exec("drop table call_artifact; update meta set value = 1 where name = 'schema'");
+    database.close();
+    await using again = openAt("first.db", { clock });
+    expect([...(await again.needed([sent, kept, "d".repeat(64)]))].sort()).toEqual([sent, kept]);
   });
 });

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { storeContract } from "../../../test/contracts/store-contract.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 let files = 0;
 
 storeContract("SqliteStore in memory", (options) => openSqliteStore({ ...options, location: ":memory:" }));

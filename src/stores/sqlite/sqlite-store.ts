@@ -34,6 +34,7 @@ export class SqliteStore implements Store {
   readonly #database: OpenDatabase;
   readonly #spell: Spell;
   readonly #tables: Tables;
+  readonly #clock: Clock;
   readonly #queries: Queries;
   readonly #rows: CurrentRows;
   readonly #watermark: Watermark;
@@ -48,6 +49,7 @@ export class SqliteStore implements Store {
   constructor(database: OpenDatabase, { clock, spell, log = () => {} }: SqliteStoreOptions) {
     this.#database = database;
     this.#spell = spell;
+    this.#clock = clock;
     this.#queries = new Queries(database.database);
     const start = this.#queries.start(clock.now());
     this.#tables = new Tables(database.database, database.walFd !== undefined); // after `start` tidied what waits
@@ -121,6 +123,11 @@ export class SqliteStore implements Store {
   async stranded(): Promise<readonly CallRecord[]> {
     const others = [...this.#rows.open.values()].filter(({ fence }) => fence !== this.incarnation);
     return others.filter(({ key, fence }) => this.#rows.call(key)?.fence === fence);
+  }
+
+  async needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
+    this.#writer.drain();
+    return await this.#queries.needed(digests, this.#clock.now());
   }
 
   events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {

@@ -5,9 +5,10 @@ import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument } from "../rules.ts";
 import type { Entry } from "../store.ts";
 import type { Batch } from "./batch.ts";
-import { type CallRow, insertValues, recordOf, updateSql, updateValues } from "./encode.ts";
+import { type CallRow, insertValues, outcomeAt, recordOf, updateSql, updateValues } from "./encode.ts";
 import { Inserts } from "./inserts.ts";
 import { type Keys, MapKeys, TableKeys } from "./keys.ts";
+import { Referring } from "./referring.ts";
 import { Waiting } from "./waiting.ts";
 
 /** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
@@ -24,6 +25,7 @@ export class Tables {
   readonly #callByNumber: StatementSync;
   readonly #keys: Keys;
   readonly #waiting: Waiting;
+  readonly #referring: Referring;
   readonly #approval: StatementSync;
   readonly #document: StatementSync;
 
@@ -43,6 +45,7 @@ export class Tables {
     this.#callByNumber = database.prepare("select * from call where number = ?");
     this.#keys = isKept ? new TableKeys(database) : new MapKeys();
     this.#waiting = new Waiting(database, isKept);
+    this.#referring = new Referring(database);
     this.#approval = database.prepare("select body from approval where id = ?");
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
@@ -109,9 +112,17 @@ export class Tables {
   #writeCalls({ calls }: Batch): void {
     const inserts: SQLInputValue[] = [];
     for (const { record, isNew } of calls.values()) {
-      if (isNew) inserts.push(...insertValues(record));
-      else this.#updateCall.get(...updateValues(record));
-      if (isNew && record.key !== record.call.id) this.#keys.put(record.key, record.call.number);
+      const { number, text } = record.call;
+      if (isNew) {
+        const values = insertValues(record);
+        inserts.push(...values);
+        this.#referring.note(number, text, values[outcomeAt.insert]);
+      } else {
+        const values = updateValues(record);
+        this.#updateCall.get(...values);
+        this.#referring.note(number, values[outcomeAt.update]);
+      }
+      if (isNew && record.key !== record.call.id) this.#keys.put(record.key, number);
       this.#waiting.note(record);
     }
     this.#newCalls.write(inserts);

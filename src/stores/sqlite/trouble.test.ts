@@ -1,7 +1,5 @@
-import { closeSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { closeSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import {
   all,
   approvalOf,
@@ -16,24 +14,12 @@ import {
   spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import type { Spell } from "../store.ts";
 import { openDatabase } from "./open.ts";
-import { openSqliteStore, SqliteStore } from "./sqlite-store.ts";
+import { SqliteStore } from "./sqlite-store.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "postern-store-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function openAt(
-  name: string,
-  more: { clock?: FakeClock; spell?: Spell; log?: (problem: string) => void } = {},
-): SqliteStore {
-  return openSqliteStore({
-    location: join(folder, name),
-    clock: new FakeClock(),
-    spell: spellPlainly,
-    ...more,
-  });
-}
+const { at, openAt } = sqliteFiles();
 
 describe("SqliteStore under trouble", () => {
   it("refuses more than 100,000 waiting writes as overloaded, and takes them again when they are written", async () => {
@@ -169,7 +155,7 @@ describe("SqliteStore under trouble", () => {
 
   it("stops for good when the disk did not keep what was written", async () => {
     const problems: string[] = [];
-    const { database, walFd } = openDatabase(join(folder, "broken.db"), () => {});
+    const { database, walFd } = openDatabase(at("broken.db"), () => {});
     if (walFd !== undefined) closeSync(walFd);
     const neverOpen = 1_000_000;
     const store = new SqliteStore(

@@ -18,7 +18,7 @@ export function ownNameOf(tool: AnyTool): string | undefined {
 
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
 export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, call: CallUpstream): LocalTool {
-  const { risk, effects, idempotent, scopes, timeoutMs } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
@@ -28,6 +28,7 @@ export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, ca
     toolType: "MCP",
     risk,
     effects,
+    openWorld,
     idempotent,
     scopes,
     ...(timeoutMs !== undefined && { timeoutMs }),

@@ -1,9 +1,18 @@
 import type { Clock } from "../../calls/clock.ts";
 import { messageOf } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
+import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
-import { ServerShelf, type ToolShelf } from "./server-shelf.ts";
-import { notSent, type Upstream, type UpstreamAnswer, type UpstreamCall, type UpstreamEvents } from "./upstream.ts";
+import { ServerShelf, type ToolShelf, type ToolsDiff } from "./server-shelf.ts";
+import {
+  notSent,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamEvents,
+  type UpstreamTool,
+} from "./upstream.ts";
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
@@ -11,11 +20,14 @@ const longestDelayMs = 30_000;
 const steadyMs = 30_000;
 /** A server behind a URL dies silently; one behind a pipe does not. SPEC 13.5 wants it visible within 30 s. */
 const pingEveryMs = 20_000;
+/** A server that says all the time that its tools changed is listened to so often. */
+const relistEveryMs = 200;
 
 export type Note = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
 export interface ConnectionParts {
   readonly shelf: ToolShelf;
+  readonly pins: Pins;
   readonly note: Note;
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
@@ -52,12 +64,18 @@ export class Connection {
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #cancelWait: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
 
   constructor(name: string, config: ServerConfig, parts: ConnectionParts) {
     this.name = name;
     this.#parts = parts;
     this.#isRemote = config.url !== undefined;
-    this.#shelf = new ServerShelf(name, config, parts.shelf, (tool, given, call) => this.#call(tool, given, call));
+    const { shelf, pins } = parts;
+    this.#shelf = new ServerShelf(name, config, { shelf, pins, call: (...call) => this.#call(...call) });
+    pins.follow(name, async () => {
+      const diff = await this.#shelf.again();
+      if (diff !== undefined) await this.#synced(diff);
+    });
   }
 
   get status(): ServerStatus {
@@ -80,6 +98,7 @@ export class Connection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWait?.();
+    this.#endPause?.();
     await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
     await this.#attempt; // one that was under way sees `#closed` and closes what it made
     this.#status = "disconnected";
@@ -115,7 +134,9 @@ export class Connection {
       this.#opening = upstream;
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
-      const tools = await upstream.listTools();
+      this.#listAgain = false;
+      // Before anything can be called: what changed while nobody looked is blocked by then.
+      const diff = await this.#shelf.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
       if (this.#closed) return void (await upstream.close());
       this.#upstream = upstream;
@@ -125,7 +146,8 @@ export class Connection {
         revision,
         serves: `${name} ${version}`.trim(),
       });
-      await this.#synced(this.#shelf.sync(tools));
+      await this.#synced(diff);
+      if (this.#listAgain) void this.#list();
     } catch (error) {
       await upstream?.close();
       if (!this.#closed) this.#lost(messageOf(error));
@@ -175,6 +197,11 @@ export class Connection {
     });
   }
 
+  /** A server knows the secrets it was lent, and may tell them in a description. */
+  #masked(tools: readonly UpstreamTool[]): readonly UpstreamTool[] {
+    return redactJson(tools, this.#parts);
+  }
+
   /** One listing at a time; whatever changed during it is listed once more. */
   #list(): Promise<void> {
     if (this.#listing !== undefined) this.#listAgain = true;
@@ -186,12 +213,12 @@ export class Connection {
 
   async #relist(): Promise<void> {
     do {
-      this.#listAgain = false;
       const upstream = this.#upstream;
-      if (upstream === undefined) return; // connecting lists anyway
+      this.#listAgain = upstream === undefined; // one that is being connected is asked again when it is
+      if (upstream === undefined) return;
       try {
         const tools = await upstream.listTools();
-        if (upstream === this.#upstream) await this.#synced(this.#shelf.sync(tools));
+        if (upstream === this.#upstream) await this.#synced(await this.#shelf.sync(this.#masked(tools)));
       } catch (error) {
         await this.#note(
           "mcp.tools_synced",
@@ -199,20 +226,26 @@ export class Connection {
           { server: this.name, problem: this.#parts.redact(messageOf(error)) },
         );
       }
-    } while (this.#listAgain);
+      await this.#pause();
+    } while (this.#listAgain && !this.#closed);
   }
 
-  async #synced(diff: ReturnType<ServerShelf["sync"]>): Promise<void> {
-    const { added, removed, changed, refused } = diff;
-    if (added.length + removed.length + changed.length + refused.length === 0) return;
-    const summary = `Tools of server \`${this.name}\`: ${added.length} added, ${changed.length} changed, ${removed.length} removed, ${refused.length} refused.`;
-    await this.#note("mcp.tools_synced", summary, {
-      server: this.name,
-      added,
-      changed,
-      removed,
-      refused,
-    });
+  #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#parts.clock.in(relistEveryMs, resolve, false);
+    this.#endPause = () => {
+      cancel();
+      resolve();
+    };
+    if (this.#closed) this.#endPause();
+    return promise;
+  }
+
+  async #synced(diff: ToolsDiff): Promise<void> {
+    const counts = Object.entries<readonly unknown[]>({ ...diff }).filter(([, tools]) => tools.length > 0);
+    if (counts.length === 0) return;
+    const said = counts.map(([what, tools]) => `${tools.length} ${what}`).join(", ");
+    await this.#note("mcp.tools_synced", `Tools of server \`${this.name}\`: ${said}.`, { server: this.name, ...diff });
   }
 
   async #note(type: string, summary: string, data: JsonObject): Promise<void> {

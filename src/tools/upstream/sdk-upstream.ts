@@ -34,8 +34,27 @@ const verdictLifeMs = 3_600_000;
 
 /** What one server spoke last time: saves a round trip, and over pipes a second process, when it is connected again. */
 export class Verdict {
+  readonly #keep: (isOld: boolean) => void;
   #prior: PriorDiscovery | undefined;
   #atMs = 0;
+  #isMade = false;
+
+  /** @param keep told of every verdict: whether the server speaks the old protocol */
+  constructor(keep: (isOld: boolean) => void = () => {}) {
+    this.#keep = keep;
+  }
+
+  /** Something is known: by this process, or from before. */
+  get isMade(): boolean {
+    return this.#isMade;
+  }
+
+  /** As it was known before this process. */
+  assumeOld(clock: Clock): void {
+    this.#prior = { kind: "legacy" };
+    this.#isMade = true;
+    this.#atMs = clock.monotonic();
+  }
 
   recall(clock: Clock): PriorDiscovery | undefined {
     return clock.monotonic() - this.#atMs > verdictLifeMs ? undefined : this.#prior;
@@ -43,7 +62,9 @@ export class Verdict {
 
   keep(prior: PriorDiscovery | undefined, clock: Clock): void {
     this.#prior = prior;
+    this.#isMade = true;
     this.#atMs = clock.monotonic();
+    this.#keep(prior?.kind === "legacy");
   }
 }
 
@@ -118,9 +139,13 @@ export class SdkUpstream implements Upstream {
   }
 
   async listTools(): Promise<readonly UpstreamTool[]> {
-    const { tools } = await this.#connected("tools/list").listTools(undefined, {
+    const listing = this.#connected("tools/list").listTools(undefined, {
       cacheMode: "refresh",
       timeout: connectTimeoutMs,
+    });
+    const { tools } = await listing.catch((error: unknown) => {
+      this.#verdict.keep(undefined, this.#clock); // a server taken for a new one is first heard here
+      throw error;
     });
     return tools as readonly UpstreamTool[]; // the SDK checked each against the protocol's schema
   }

@@ -8,7 +8,9 @@ function server() {
   return z
     .strictObject({
       command: z
-        .string()
+        .string(
+          "Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
+        )
         .min(1)
         .optional()
         .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
@@ -24,9 +26,19 @@ function server() {
         .enum(["none", "annotations"])
         .optional()
         .describe("`annotations`: believe the hints this server gives on its tools."),
+      pin: z
+        .enum(["first_seen", "strict"])
+        .optional()
+        .describe(
+          "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
+        ),
       risk: risk()
         .optional()
         .describe("For all of its tools that have none of their own; `high` when nothing is said."),
+      open_world: z
+        .boolean()
+        .optional()
+        .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
       call_timeout_ms: timeoutMs().optional(),
       tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
     })
@@ -49,6 +61,10 @@ function tool() {
       .enum(["read", "write", "destructive"])
       .optional()
       .describe("What it does to the world; `write` when nothing is said."),
+    open_world: z
+      .boolean()
+      .optional()
+      .describe("Whether its results may carry strangers' words; true when nothing is said."),
     idempotent: z.boolean().optional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).optional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().optional(),

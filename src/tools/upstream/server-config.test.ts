@@ -5,29 +5,29 @@ import { serverSchema } from "./server-config-schema.ts";
 
 const resolve = async (connector: string, key: string): Promise<string> => `<${connector}.${key}>`;
 
-it("references to secrets are resolved in arguments, environment, address and headers, and nowhere else", async () => {
-  expect(
-    await addressOf(
-      "s",
-      {
-        command: "run",
-        args: ["secret://a/b", "x secret://a/b"],
-        env: { TOKEN: "secret://gh/token/one" },
-      },
-      resolve,
-    ),
-  ).toEqual({
+it("references to secrets are resolved in environment, address and headers, whole or inside a text", async () => {
+  const env = { TOKEN: "secret://gh/token", URL: "postgres://me:secret://db/pass@host/x", PLAIN: "secret" };
+  expect(await addressOf("s", { command: "run", args: ["-v"], env }, resolve)).toEqual({
     kind: "stdio",
     command: "run",
-    args: ["<a.b>", "x secret://a/b"],
-    env: { TOKEN: "<gh.token/one>" },
+    args: ["-v"],
+    env: { TOKEN: "<gh.token>", URL: "postgres://me:<db.pass>@host/x", PLAIN: "secret" },
   });
-  expect(
-    await addressOf("s", { url: "https://example.com/mcp", headers: { Authorization: "secret://gh/header" } }, resolve),
-  ).toMatchObject({
+  const headers = { Authorization: "Bearer secret://gh/header" };
+  expect(await addressOf("s", { url: "https://example.com/mcp?k=secret://a/b", headers }, resolve)).toMatchObject({
     kind: "http",
-    headers: { Authorization: "<gh.header>" },
+    url: new URL("https://example.com/mcp?k=<a.b>"),
+    headers: { Authorization: "Bearer <gh.header>" },
   });
+});
+
+it.each([
+  ["args", { command: "run", args: ["--token=secret://gh/token"] }, "would be seen by everybody"],
+  ["the command", { command: "secret://gh/token" }, "would be seen by everybody"],
+  ["what is meant as a reference and is none", { command: "run", env: { T: "secret://gh" } }, "names no secret"],
+  ["a header that is no reference", { url: "http://h", headers: { a: "secret://a/b/c" } }, "names no secret"],
+])("refuses a secret in %s", async (_, config, why) => {
+  await expect(addressOf("s", config, resolve)).rejects.toThrow(why);
 });
 
 it.each([

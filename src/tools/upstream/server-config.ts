@@ -1,11 +1,14 @@
 import type { Risk } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
+import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
 
 /** The operator's word on one tool of a server; nobody else's counts (SPEC 13.4, D22). */
 export interface ServerToolConfig {
   readonly enabled?: boolean;
   readonly risk?: Risk;
   readonly effects?: "read" | "write" | "destructive";
+  /** Its results may carry strangers' words. `true` when nothing is said. */
+  readonly openWorld?: boolean;
   /** A second run does no more than one run: an unknown outcome may simply be tried again. */
   readonly idempotent?: boolean;
   readonly scopes?: readonly string[];
@@ -24,8 +27,15 @@ export interface ServerConfig {
   readonly enabled?: boolean;
   /** `annotations`: believe the hints this server gives on its tools. Default `none`. */
   readonly trust?: "none" | "annotations";
+  /**
+   * When a tool's definition is trusted: as it is `first_seen` (default), or, `strict`, when an operator has approved it.
+   * A changed one is always blocked until an operator approves it.
+   */
+  readonly pin?: "first_seen" | "strict";
   /** For all of its tools that have none of their own. */
   readonly risk?: Risk;
+  /** For all of its tools that have nothing of their own: whether results may carry strangers' words. */
+  readonly openWorld?: boolean;
   readonly callTimeoutMs?: number;
   /** By the server's own names for them. */
   readonly tools?: Readonly<Record<string, ServerToolConfig>>;
@@ -48,38 +58,53 @@ export type ServerAddress =
 
 export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
-const reference = /^secret:\/\/([^/\s]+)\/([^\s]+)$/;
-
 /** @throws RuntimeFault `server_invalid`: what is no address at all is a mistake, not a server that is down */
-export function checkServer(name: string, { command, url }: ServerConfig): void {
-  if (command !== undefined || url !== undefined) return;
-  throw new RuntimeFault("server_invalid", `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`);
+export function checkServer(name: string, config: ServerConfig): void {
+  const { command, url, pin = "first_seen" } = config;
+  if (pin !== "first_seen" && pin !== "strict") {
+    throw new RuntimeFault(
+      "server_invalid",
+      `Server \`${name}\`: \`pin\` is ${JSON.stringify(pin) ?? "no text"}; write \`first_seen\` or \`strict\`.`,
+    );
+  }
+  if (command === undefined && url === undefined)
+    throw new RuntimeFault(
+      "server_invalid",
+      `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`,
+    );
+  checkReferences(name, config);
+}
+
+/** A secret reaches a child by its environment alone. */
+function checkReferences(
+  name: string,
+  { command = "", args = [], url = "", env = {}, headers = {} }: ServerConfig,
+): void {
+  if ([command, ...args].some((word) => referencesIn(word).length > 0))
+    throw new RuntimeFault(
+      "server_invalid",
+      `Server \`${name}\`: a secret in \`args\` would be seen by everybody on this machine; give it in \`env\`, and let the program read it there.`,
+    );
+  for (const value of [url, ...Object.values(env), ...Object.values(headers)]) referencesIn(value);
 }
 
 /** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
 export async function addressOf(name: string, config: ServerConfig, resolve: ResolveSecret): Promise<ServerAddress> {
+  checkServer(name, config);
   if (config.command !== undefined) {
-    const args = await Promise.all((config.args ?? []).map((value) => revealed(value, resolve)));
-    const env = await revealedAll(config.env, resolve);
     return {
       kind: "stdio",
       command: config.command,
-      args,
-      env,
+      args: config.args ?? [],
+      env: await revealedAll(config.env, resolve),
       ...(config.cwd !== undefined && { cwd: config.cwd }),
     };
   }
-  checkServer(name, config);
-  const url = await revealed(config.url ?? "", resolve);
+  const url = await withSecrets(config.url ?? "", resolve);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new RuntimeFault("server_invalid", `Server \`${name}\`: \`url\` is not an http or https address.`);
   }
   return { kind: "http", url: new URL(url), headers: await revealedAll(config.headers, resolve) };
-}
-
-async function revealed(value: string, resolve: ResolveSecret): Promise<string> {
-  const [, connector, key] = reference.exec(value) ?? [];
-  return connector === undefined || key === undefined ? value : resolve(connector, key);
 }
 
 async function revealedAll(
@@ -87,6 +112,6 @@ async function revealedAll(
   resolve: ResolveSecret,
 ): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(
-    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await revealed(value, resolve)])),
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await withSecrets(value, resolve)])),
   );
 }

@@ -1,8 +1,13 @@
 import { messageOf } from "../../calls/fault.ts";
-import { canonical, type Json } from "../../calls/json.ts";
+import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../kinds.ts";
+import type { Block } from "../registered.ts";
 import { adapt, type CallUpstream } from "./adapter.ts";
+import { type Definition, definitionOf, toolOf } from "./definition.ts";
+import { changedFields } from "./differences.ts";
+import { changedBlock, newBlock, waitingBlock } from "./held.ts";
 import { publicName } from "./names.ts";
+import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import type { UpstreamTool } from "./upstream.ts";
@@ -13,91 +18,202 @@ export interface ToolShelf {
     tool: LocalTool,
     origin: {
       readonly server: string;
-      readonly riskSource: "declared" | "operator" | "default";
+      readonly riskSource: "declared" | "operator" | "guess";
+      readonly guess?: RiskGuess;
       readonly replace?: boolean;
     },
   ): void;
   unregister(name: string): void;
+  /** Until it is taken back with `undefined`, or the tool is unregistered. */
+  block(name: string, block: Block | undefined): void;
   setServer(name: string, status: "up" | "down", problem?: string): void;
 }
 
+/** Public names. */
 export interface ToolsDiff {
   readonly added: readonly string[];
   readonly removed: readonly string[];
+  /** Their definition is another one, and trusted. */
   readonly changed: readonly string[];
+  /** They cannot be called any more. */
+  readonly blocked: readonly string[];
+  /** They can be called again. */
+  readonly freed: readonly string[];
   /** Tools that could not be registered, and why. */
   readonly refused: readonly { readonly tool: string; readonly why: string }[];
 }
 
-interface Changes {
-  readonly added: string[];
-  readonly removed: string[];
-  readonly changed: string[];
-  readonly refused: { readonly tool: string; readonly why: string }[];
+type Changes = { readonly [Name in keyof ToolsDiff]: ToolsDiff[Name][number][] };
+
+export interface ShelfParts {
+  readonly shelf: ToolShelf;
+  readonly pins: Pins;
+  readonly call: CallUpstream;
 }
 
-/** The registered tools of one server. They follow its list; what it does not list any more is gone (case 248). */
+/** One tool as its server lists it now. */
+interface Listed {
+  readonly name: string;
+  readonly tool: UpstreamTool;
+  readonly definition: Definition;
+}
+
+/**
+ * The registered tools of one server. They follow its list; what it does not list any more is gone (case 248).
+ *
+ * Invariant: what is registered and not blocked is defined as it is pinned. A tool whose definition changed is blocked
+ * before anything is awaited, and what is shown of it is what was trusted, not what came in its place.
+ */
 export class ServerShelf {
   readonly #server: string;
   readonly #config: ServerConfig;
-  readonly #shelf: ToolShelf;
-  readonly #call: CallUpstream;
-  /** Public name to the definition it was registered with. */
+  readonly #parts: ShelfParts;
+  /** Public name to the digest of the definition it was registered with. */
   readonly #registered = new Map<string, string>();
+  readonly #blocked = new Set<string>();
   /** What was refused before, and is told only once. */
   readonly #refused = new Map<string, string>();
+  #listed: readonly UpstreamTool[] | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(server: string, config: ServerConfig, shelf: ToolShelf, call: CallUpstream) {
+  constructor(server: string, config: ServerConfig, parts: ShelfParts) {
     this.#server = server;
     this.#config = config;
-    this.#shelf = shelf;
-    this.#call = call;
+    this.#parts = parts;
   }
 
   get size(): number {
     return this.#registered.size;
   }
 
-  sync(tools: readonly UpstreamTool[]): ToolsDiff {
+  /** One list after the other. */
+  sync(tools: readonly UpstreamTool[]): Promise<ToolsDiff> {
+    this.#listed = tools;
+    const synced = this.#turn.then(() => this.#sync(tools));
+    this.#turn = synced.catch(() => undefined); // its caller has the rejection; the next list does not depend on it
+    return synced;
+  }
+
+  /** The last list once more: an operator has approved something. Undefined: there was none yet. */
+  again(): Promise<ToolsDiff> | undefined {
+    return this.#listed && this.sync(this.#listed);
+  }
+
+  async #sync(tools: readonly UpstreamTool[]): Promise<ToolsDiff> {
+    const diff: Changes = { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
     const wanted = new Map(
       tools.filter((tool) => this.#isOn(tool.name)).map((tool) => [publicName(this.#server, tool.name), tool]),
     );
-    const diff: Changes = { added: [], changed: [], removed: [], refused: [] };
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);
-    for (const [name, tool] of wanted) this.#put(name, tool, diff);
+    const listed = [...wanted].flatMap(([name, tool]) => this.#read(name, tool, diff) ?? []);
+    for (const { name, definition } of listed) this.#holdChanged(name, definition);
+    await Promise.all(listed.map((one) => this.#put(one, diff)));
     return diff;
   }
 
+  #read(name: string, tool: UpstreamTool, diff: Changes): Listed | undefined {
+    try {
+      return { name, tool, definition: definitionOf(tool) };
+    } catch (error) {
+      return this.#refuse(name, error, diff);
+    }
+  }
+
+  /** Before anything is awaited: a call that comes meanwhile meets the block. */
+  #holdChanged(name: string, definition: Definition): void {
+    const pinned = this.#parts.pins.get(name)?.pinned;
+    if (pinned === undefined || pinned.digest === definition.digest || !this.#registered.has(name)) return;
+    this.#parts.shelf.block(name, changedBlock(name, changedFields(pinned.body, definition.body)));
+  }
+
+  async #put({ name, tool, definition }: Listed, diff: Changes): Promise<void> {
+    const { pins } = this.#parts;
+    const strict = this.#config.pin === "strict";
+    try {
+      if (pins.trusts(name, strict)) {
+        this.#register(name, tool, definition.digest, diff); // what cannot be registered is not pinned
+        this.#parts.shelf.block(name, waitingBlock(name));
+      }
+      const problem = await this.#sight(name, definition, strict);
+      if (problem === undefined) this.#show({ name, tool, definition }, diff);
+      else if (this.#registered.has(name)) this.#parts.shelf.block(name, waitingBlock(name, problem));
+      this.#refused.delete(name);
+    } catch (error) {
+      this.#refuse(name, error, diff);
+    }
+  }
+
+  /** Why it could not be recorded; then the tool cannot be called. */
+  async #sight(name: string, definition: Definition, strict: boolean): Promise<string | undefined> {
+    try {
+      await this.#parts.pins.sight(this.#server, name, definition, strict);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** As it is pinned: as it is offered, or as it was before it changed, blocked; or as nothing but a name. */
+  #show({ name, tool, definition }: Listed, diff: Changes): void {
+    const { pinned } = this.#parts.pins.get(name) ?? {};
+    if (pinned?.digest === definition.digest) {
+      this.#register(name, tool, definition.digest, diff);
+      this.#free(name, diff);
+      return;
+    }
+    const known = pinned && toolOf(pinned);
+    this.#register(name, known ?? unknownTool(tool), known && pinned ? pinned.digest : "", diff);
+    this.#block(name, pinned ? changedBlock(name, changedFields(pinned.body, definition.body)) : newBlock(name), diff);
+  }
+
+  #register(name: string, tool: UpstreamTool, digest: string, diff: Changes): void {
+    const before = this.#registered.get(name);
+    if (before === digest) return;
+    const { riskSource, guess } = termsOf(tool, this.#config);
+    const { shelf, call } = this.#parts;
+    shelf.register(adapt(name, tool, this.#config, call), {
+      server: this.#server,
+      riskSource,
+      ...(guess !== undefined && { guess }),
+      ...(before !== undefined && { replace: true }),
+    });
+    this.#registered.set(name, digest);
+    (before === undefined ? diff.added : diff.changed).push(name);
+  }
+
+  #block(name: string, block: Block, diff: Changes): void {
+    this.#parts.shelf.block(name, block);
+    if (!this.#blocked.has(name)) diff.blocked.push(name);
+    this.#blocked.add(name);
+  }
+
+  #free(name: string, diff: Changes): void {
+    this.#parts.shelf.block(name, undefined);
+    if (this.#blocked.delete(name)) diff.freed.push(name);
+  }
+
   #drop(name: string, diff: Changes): void {
-    this.#shelf.unregister(name);
+    this.#parts.shelf.unregister(name);
     this.#registered.delete(name);
+    this.#blocked.delete(name);
     diff.removed.push(name);
   }
 
-  #put(name: string, tool: UpstreamTool, diff: Changes): void {
-    try {
-      const definition = canonical(tool as unknown as Json); // it was read from JSON
-      const before = this.#registered.get(name);
-      if (before === definition) return;
-      const { riskSource } = termsOf(tool, this.#config);
-      this.#shelf.register(adapt(name, tool, this.#config, this.#call), {
-        server: this.#server,
-        riskSource,
-        ...(before !== undefined && { replace: true }),
-      });
-      this.#registered.set(name, definition);
-      this.#refused.delete(name);
-      (before === undefined ? diff.added : diff.changed).push(name);
-    } catch (error) {
-      const why = messageOf(error);
-      if (this.#registered.has(name)) this.#drop(name, diff); // its old definition is not what the server offers any more
-      if (this.#refused.get(name) !== why) diff.refused.push({ tool: name, why });
-      this.#refused.set(name, why);
-    }
+  /** Not offered, nor its old definition: that is not what the server offers any more. */
+  #refuse(name: string, error: unknown, diff: Changes): undefined {
+    const why = messageOf(error);
+    if (this.#registered.has(name)) this.#drop(name, diff);
+    if (this.#refused.get(name) !== why) diff.refused.push({ tool: name, why });
+    this.#refused.set(name, why);
   }
 
   #isOn(tool: string): boolean {
     const { tools } = this.#config;
     return tools === undefined || !Object.hasOwn(tools, tool) || tools[tool]?.enabled !== false;
   }
+}
+
+/** Nothing of what nobody approved is shown to a model: not even its description. */
+function unknownTool({ name }: UpstreamTool): UpstreamTool {
+  return { name, description: "Blocked until an operator approves its definition.", inputSchema: { type: "object" } };
 }

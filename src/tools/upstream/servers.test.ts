@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { Clock } from "../../calls/clock.ts";
+import { somePins } from "../../../test/fakes/pins.ts";
+import { type Clock, SystemClock } from "../../calls/clock.ts";
 import type { LocalTool } from "../kinds.ts";
 import type { ToolContext } from "../tool.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -33,8 +34,10 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
     registry: {
       register: (tool) => void tools.set(tool.name, tool),
       unregister: (name) => void tools.delete(name),
+      block: () => {},
       setServer: () => {},
     },
+    pins: somePins(clock ?? new SystemClock()),
     resolveSecret: async () => "s3cret-value",
     random: () => 0,
     ...(clock !== undefined && { clock }),

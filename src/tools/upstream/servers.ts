@@ -1,6 +1,8 @@
 import { type Clock, SystemClock } from "../../calls/clock.ts";
 import { Connection, type Note, type ServerStatus } from "./connection.ts";
 import { checkServerName } from "./names.ts";
+import type { Pins } from "./pins.ts";
+import type { Revisions } from "./revisions.ts";
 import { SdkUpstream, Verdict } from "./sdk-upstream.ts";
 import { addressOf, checkServer, type ResolveSecret, type ServerConfig } from "./server-config.ts";
 import type { ToolShelf } from "./server-shelf.ts";
@@ -9,6 +11,9 @@ const startWaitMs = 15_000;
 
 export interface ServersParts {
   readonly registry: ToolShelf;
+  readonly pins: Pins;
+  /** What is known of the servers from before. */
+  readonly revisions?: Revisions;
   /** Records that a server came, went or changed its tools. */
   readonly note: Note;
   /** For `secret://connector/key` in a server's configuration. */
@@ -39,6 +44,8 @@ export async function connectServers(
 ): Promise<Servers> {
   const {
     registry: shelf,
+    pins,
+    revisions,
     note,
     resolveSecret,
     redact = asIs,
@@ -51,14 +58,18 @@ export async function connectServers(
     checkServer(name, config);
   }
   const connections = enabled.map(([name, config]) => {
-    const verdict = new Verdict();
+    const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
     return new Connection(name, config, {
       shelf,
+      pins,
       note,
       clock,
       random,
       redact,
-      open: async (events) => new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock),
+      open: async (events) => {
+        if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
+        return new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock);
+      },
     });
   });
   const { promise: waited, resolve } = Promise.withResolvers<void>();

@@ -1,19 +1,26 @@
 import type { Risk } from "../../calls/call.ts";
+import { higherRisk } from "../../calls/risk.ts";
+import { guessRisk } from "../../policy/guess.ts";
+import type { RiskGuess } from "../../policy/policy.ts";
 import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
 /** Under which terms a stranger's tool is registered. */
 export interface Terms {
   readonly risk: Risk;
-  readonly riskSource: "operator" | "declared" | "default";
+  readonly riskSource: "operator" | "declared" | "guess";
+  /** For people, until somebody who knows has spoken. */
+  readonly guess?: RiskGuess;
   readonly effects: "read" | "write" | "destructive";
+  /** Its results may carry somebody else's wishes. */
+  readonly openWorld: boolean;
   readonly idempotent: boolean;
   readonly scopes: readonly string[];
   readonly timeoutMs: number | undefined;
 }
 
 /**
- * Operator, then the hints of a trusted server, then `high` and not idempotent (D22). A hint a trusted server leaves
+ * Operator, then the hints of a trusted server, then `high`, or `critical` where the tool looks like it, and not idempotent (D22). A hint a trusted server leaves
  * out is taken at its worst, as the protocol says: it writes, and what it writes destroys.
  */
 export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
@@ -21,9 +28,12 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
     config.tools !== undefined && Object.hasOwn(config.tools, tool.name) ? config.tools[tool.name] : undefined;
   const hinted = config.trust === "annotations" ? hintsOf(tool) : undefined;
   const stated = own?.risk ?? config.risk;
+  const guess = stated === undefined && hinted === undefined ? guessRisk(tool) : undefined;
   return {
-    risk: stated ?? hinted?.risk ?? "high",
-    riskSource: stated !== undefined ? "operator" : hinted !== undefined ? "declared" : "default",
+    risk: stated ?? hinted?.risk ?? higherRisk("high", guess?.risk ?? "high"),
+    riskSource: stated !== undefined ? "operator" : hinted !== undefined ? "declared" : "guess",
+    ...(guess !== undefined && { guess }),
+    openWorld: own?.openWorld ?? config.openWorld ?? hinted?.openWorld ?? true,
     effects: own?.effects ?? hinted?.effects ?? "write",
     idempotent: own?.idempotent ?? hinted?.idempotent ?? false,
     scopes: own?.scopes ?? [],
@@ -31,11 +41,12 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
   };
 }
 
-function hintsOf(tool: UpstreamTool): Pick<Terms, "risk" | "effects" | "idempotent"> {
-  const { readOnlyHint = false, destructiveHint, idempotentHint = false } = tool.annotations ?? {};
+function hintsOf(tool: UpstreamTool): Pick<Terms, "risk" | "effects" | "idempotent" | "openWorld"> {
+  const { readOnlyHint = false, destructiveHint, idempotentHint = false, openWorldHint } = tool.annotations ?? {};
+  const openWorld = openWorldHint !== false;
   // Read-only and destructive at once contradict each other: the worse one is believed.
-  if (destructiveHint ?? !readOnlyHint) return { risk: "critical", effects: "destructive", idempotent: idempotentHint };
+  if (destructiveHint ?? !readOnlyHint) return { risk: "critical", effects: "destructive", idempotent: idempotentHint, openWorld };
   return readOnlyHint
-    ? { risk: "safe", effects: "read", idempotent: true }
-    : { risk: "high", effects: "write", idempotent: idempotentHint };
+    ? { risk: "safe", effects: "read", idempotent: true, openWorld }
+    : { risk: "high", effects: "write", idempotent: idempotentHint, openWorld };
 }

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import { asker, boss, house } from "../../fakes/house.ts";
+import { posting } from "../../fakes/probe.ts";
 import { approved, mail } from "./approved.ts";
 
 describe("a record edited in the store", () => {
@@ -79,20 +80,7 @@ describe("a record edited in the store", () => {
 describe("an artifact that an approved call names", () => {
   it("is bound by its digest: other bytes are another call, and a foreign or missing one is refused before anybody is asked", async () => {
     const ran: unknown[] = [];
-    await using h = await house({}, [
-      {
-        name: "post",
-        description: "Posts.",
-        risk: "high",
-        effects: "write",
-        idempotent: false,
-        input: { type: "object", properties: { body: { type: "string" } }, required: ["body"] },
-        execute: (given: unknown) => {
-          ran.push(given);
-          return "posted";
-        },
-      },
-    ]);
+    await using h = await house({}, posting(ran));
     const put = (text: string, owner: { tenant: string; agent: string } = asker.principal) =>
       h.runtime.artifacts.put(new TextEncoder().encode(text), "text/plain", owner);
     const good = (await put("good")).digest;
@@ -122,20 +110,7 @@ describe("an artifact that an approved call names", () => {
   it("whose bytes were swapped in the folder after the approval / not run with them", async () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-swapped-"));
     const ran: unknown[] = [];
-    await using h = await house({ folder }, [
-      {
-        name: "post",
-        description: "Posts.",
-        risk: "high",
-        effects: "write",
-        idempotent: false,
-        input: { type: "object", properties: { body: { type: "string" } }, required: ["body"] },
-        execute: (given: unknown) => {
-          ran.push(given);
-          return "posted";
-        },
-      },
-    ]);
+    await using h = await house({ folder }, posting(ran));
     const { digest } = await h.runtime.artifacts.put(new TextEncoder().encode("good"), "text/plain", asker.principal);
     const id = await approved(h, { tool: "post", arguments: { body: { $artifact: digest } } });
     const files = readdirSync(join(folder, "artifacts"), { recursive: true, withFileTypes: true })

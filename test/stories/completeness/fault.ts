@@ -4,6 +4,7 @@ import type { CallContext, CallRequest, Decision, Limits, Policy, RuntimeOptions
 import type { FakeClock } from "../../fakes/clock.ts";
 import type { Failing } from "../../fakes/faulty-store.ts";
 import { asker, boss, type House, type house } from "../../fakes/house.ts";
+import { type ProbeTool, probe } from "../../fakes/probe.ts";
 
 /** The gates are read from the type that says what a call has passed: a new gate without a row does not compile. */
 export type Gate = keyof ClaimedCall[Extract<keyof ClaimedCall, symbol>];
@@ -53,22 +54,11 @@ export const forEver = (): Promise<never> => new Promise(() => {});
 export const throws = (): never => {
   throw new Error("broken");
 };
-export type Tool = NonNullable<Parameters<typeof house>[1]>[number];
-export const tool = (more: Partial<Tool>): readonly [Tool] => [
-  {
-    name: "bad",
-    description: "Bad.",
-    risk: "safe",
-    effects: "read",
-    idempotent: true,
-    input: { type: "object" },
-    execute: () => "done",
-    ...more,
-  },
-];
-export const risky = (more: Partial<Tool>): readonly [Tool] =>
+export const tool = (more: Partial<ProbeTool>): readonly [ProbeTool] =>
+  probe({ name: "bad", description: "Bad.", ...more });
+export const risky = (more: Partial<ProbeTool>): readonly [ProbeTool] =>
   tool({ risk: "high", effects: "write", idempotent: false, ...more });
-export const schema = (validate: (value: unknown) => unknown): Partial<Tool> => ({
+export const schema = (validate: (value: unknown) => unknown): Partial<ProbeTool> => ({
   input: { "~standard": { version: 1, vendor: "test", validate } } as never,
   inputSchema: { type: "object" },
 });
@@ -106,7 +96,7 @@ export const approvedBefore =
 export const synchronous = "nothing is waited for";
 export const atClaim = "the signal is looked at by who waits, and last by the claim";
 
-export function failsSecondTime(then: () => unknown): NonNullable<Tool["preview"]> {
+export function failsSecondTime(then: () => unknown): NonNullable<ProbeTool["preview"]> {
   let times = 0;
   return (() => {
     times += 1;

@@ -156,7 +156,7 @@ function printVerification({ terminal }: Host, flags: GlobalFlags, found: Verifi
 function verificationLine(found: VerificationWire, paint: Paint): string {
   if (found.intact)
     return `${found.events} events, log ${paint("green", "intact")}, ${found.checkpoints} checkpoints, head ${found.head}`;
-  return `${paint("red", "BROKEN")} at event ${found.first_broken} of ${found.events}: ${visible(found.why)}`;
+  return `${paint("red", "BROKEN")} from event ${found.first_broken} on: ${visible(found.why)}`;
 }
 
 /** To a file that is not there yet, or to standard output. */

@@ -33,7 +33,17 @@ export async function toolTable(
   const { paint, terminal } = work;
   if (actions.length === 0) return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
   const rows = await Promise.all(actions.map(async (action) => rowOf(action, await whatNow(work, action), paint)));
-  return table(["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"], rows, terminal.columns, (text) => paint("dim", text));
+  const headings = ["TOOL", "RISK", "NOW", "FROM", "WHAT IT DOES"];
+  return table(headings, rows, terminal.columns, (text) => paint("dim", text)) + blockedNote(actions, paint);
+}
+
+/** What changed behind the operator's back is worth a line of its own. */
+function blockedNote(actions: readonly ToolWire[], paint: Paint): string {
+  const blocked = actions.filter((action) => action.blocked !== undefined);
+  const [first] = blocked;
+  if (first === undefined) return "";
+  const count = blocked.length === 1 ? "1 tool is blocked" : `${blocked.length} tools are blocked`;
+  return `\n${paint("red", count)} until an operator approves what they have become: postern tools diff ${visible(first.tool)}\n`;
 }
 
 function rowOf(
@@ -66,8 +76,9 @@ const words = {
 /** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
 async function whatNow(
   { agent }: Pick<Work, "agent">,
-  { tool, action, input_schema, unavailable }: ToolWire,
+  { tool, action, input_schema, unavailable, blocked }: ToolWire,
 ): Promise<WhatNow> {
+  if (blocked !== undefined) return { word: `blocked: ${blocked}` };
   if (unavailable !== undefined) return { word: "off" };
   try {
     const explanation = await agent.explain({
@@ -95,9 +106,18 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
     line("from", action.server ?? "here"),
     line("now", `${now.word}${reasons === "" ? "" : `: ${reasons}`}`),
     line("trouble", action.unavailable ?? ""),
+    line("guess", guessText(action)),
     line("effects", action.effects),
     line("scopes", action.scopes.join(", ")),
     `  ${paint("dim", "arguments")}\n`,
     ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map((text) => `    ${text}\n`),
   ].join("");
+}
+
+/** Until an operator states a risk it is `high` at least: what the tool looks like, and the line to write. */
+function guessText({ tool, server = "", guess }: ToolWire): string {
+  if (guess === undefined) return "";
+  const own = tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
+  const outside = guess.open_world ? "" : ", open_world: false";
+  return `looks ${guess.risk}, ${guess.effects} (${guess.why.join("; ")}). If so, write under servers.${server}.tools: ${own}: { risk: ${guess.risk}, effects: ${guess.effects}${outside} }`;
 }

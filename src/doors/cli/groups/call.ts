@@ -18,16 +18,6 @@ export function callCommands(program: Command, host: Host, act: Act): void {
   act(call, async (flags, [tool = "", ...words]) =>
     (await import("../commands/call.ts")).call(host, tool, words, flags),
   );
-  act(
-    program
-      .command("tools")
-      .description("what is offered, at which risk, and what a call would meet now")
-      .argument("[name]"),
-    async (flags, [name]) => {
-      const { listTools, showTool } = await import("../commands/tools.ts");
-      return name === undefined ? listTools(host, flags) : showTool(host, name, flags);
-    },
-  );
   const calls = program.command("calls").description("what was called, and how it ended");
   const list = calls
     .command("list", { isDefault: true })

@@ -1,0 +1,32 @@
+/** The nearest known word, when it is near enough to be what was meant, and no other is as near: then nothing is guessed. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let least = Math.max(1, Math.floor(word.length / 3));
+  let best: readonly string[] = [];
+  for (const name of new Set(known)) {
+    const distance = editDistance(word.toLowerCase(), name.toLowerCase());
+    if (distance > least) continue;
+    best = distance < least ? [name] : [...best, name];
+    least = distance;
+  }
+  return best.length === 1 ? best[0] : undefined;
+}
+
+/** Levenshtein, with a swap of neighbours as one edit; words longer than 64 characters are nobody's typing mistake. */
+function editDistance(one: string, other: string): number {
+  if (one.length > 64 || other.length > 64) return Number.POSITIVE_INFINITY;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= one.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const same = one[i - 1] === other[j - 1];
+      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (swapped) cost = Math.min(cost, (beforeLast[j - 2] ?? 0) + 1);
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[other.length] ?? 0;
+}

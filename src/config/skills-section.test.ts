@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
+
+const folder = new ConfigFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+it("reads folders of skills relative to the file; none when nothing is said", async () => {
+  const { skillFolders } = await folder.load("skills:\n  folders: [skills, /usr/share/skills]\n");
+  expect(skillFolders).toEqual([join(folder.path, "skills"), "/usr/share/skills"]);
+  expect((await folder.load("version: 1\n")).skillFolders).toEqual([]);
+  expect((await folder.load("skills: {}\n")).skillFolders).toEqual([]);
+});
+
+it("names a mistake in the section and its place", async () => {
+  expect(await problemsOf(folder.load("skills:\n  folder: [skills]\n"))).toEqual([
+    expect.stringMatching(/^FILE:2:3 skills.folder: .*Did you mean `folders`\?/),
+  ]);
+  expect(await problemsOf(folder.load("skills:\n  folders: skills\n"))).toEqual([
+    expect.stringMatching(/^FILE:2:\d+ skills.folders: /),
+  ]);
+});

@@ -1,0 +1,65 @@
+import { stringify } from "yaml";
+import { mask } from "../secrets/redactor.ts";
+import type { ServerConfig } from "../tools/upstream/server-config.ts";
+import { configShape } from "./config-schema.ts";
+import type { Settings } from "./settings.ts";
+import { toFileSpelling } from "./shape.ts";
+
+/**
+ * The effective configuration as YAML, for the folders of runs: defaults filled in, in the file's own spelling. What may
+ * be a secret is masked whether it is one or not; a reference to one stays.
+ */
+export function configSnapshot(settings: Settings): string {
+  const { file, listen, dataFolder, autonomy, agentScopes, policy, limits, approvals, results } = settings;
+  const { servers, toolModules, tools, memory, skillFolders, runs, logLevel } = settings;
+  const { ttlMs, ...asking } = approvals;
+  const written = {
+    listen,
+    data: dataFolder,
+    autonomy,
+    agent: { scopes: agentScopes },
+    policy,
+    limits,
+    approvals: { ...asking, ...(ttlMs !== undefined && { ttlSeconds: ttlMs / 1000 }) },
+    results,
+    servers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, shownServer(server)])),
+    tools: { modules: toolModules },
+    memory,
+    skills: { folders: skillFolders },
+    runs,
+    log: { level: logLevel },
+  };
+  const data: unknown = JSON.parse(JSON.stringify(toFileSpelling(written, configShape()))); // what is no data is left out
+  const byCode = tools.map(({ name }) => name);
+  const head = [
+    `# The effective configuration, secrets masked. File: ${JSON.stringify(file ?? "none")}`,
+    ...(byCode.length === 0 ? [] : [`# Tools given by code: ${JSON.stringify(byCode)}`]),
+  ];
+  return `${head.join("\n")}\n${stringify(data)}`;
+}
+
+/** A password may stand anywhere but in a bare flag, so only those stay of the arguments. */
+function shownServer({ env, headers, args, url, ...rest }: ServerConfig): object {
+  return {
+    ...rest,
+    ...(url !== undefined && { url: shownUrl(url) }),
+    ...(args !== undefined && { args: args.map((word) => (/^--?[A-Za-z][\w-]*$/.test(word) ? word : masked(word))) }),
+    ...(env !== undefined && { env: maskedValues(env) }),
+    ...(headers !== undefined && { headers: maskedValues(headers) }),
+  };
+}
+
+function masked(word: string): string {
+  return word.startsWith("secret://") ? word : mask;
+}
+
+function maskedValues(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, masked(value)]));
+}
+
+/** Where it leads, without who goes there and what he says. */
+function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return mask;
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname}`;
+}

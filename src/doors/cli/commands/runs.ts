@@ -1,0 +1,197 @@
+import { createWriteStream } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import type { Paint } from "../terminal.ts";
+import { relative, table, visible } from "../text.ts";
+import { wholeNumber } from "./typed.ts";
+
+export interface ListFlags extends GlobalFlags {
+  readonly agent?: string;
+  readonly limit?: string;
+}
+
+export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
+  const limit = wholeNumber(flags.limit ?? "20", "--limit");
+  const where = { limit, ...(flags.agent !== undefined && { agent: flags.agent }) };
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const runs = await work.operator.runs(where);
+    if (work.json) printJson(work, { runs });
+    else work.terminal.out(runs.length === 0 ? "No runs.\n" : runTable(work, runs));
+    return exitCodes.ok;
+  });
+}
+
+function runTable({ paint, terminal, now }: Work, runs: readonly RunSummary[]): string {
+  const rows = runs.map(({ run_id, state, governance, counts, last_event_at, principal }) => [
+    run_id,
+    state,
+    { text: governance.result, paint: (text: string) => paintResult(paint, governance.result, text) },
+    String(counts.started),
+    String(counts.failed),
+    String(counts.blocked),
+    relative(Date.parse(last_event_at), now()),
+    whose(principal),
+  ]);
+  const headings = ["RUN", "STATE", "RESULT", "CALLS", "FAILED", "BLOCKED", "LAST", "AGENT"];
+  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+}
+
+function whose(principal: RunSummary["principal"]): string {
+  if (principal === undefined) return "nobody yet";
+  return principal.user === undefined ? principal.agent : `${principal.agent} for ${principal.user}`;
+}
+
+function paintResult(paint: Paint, result: Governance["result"], text: string): string {
+  return paint(result === "passed" ? "green" : result === "incomplete" ? "yellow" : "red", text);
+}
+
+export interface ShowFlags extends GlobalFlags {
+  readonly type?: string;
+  readonly after?: string;
+  readonly limit?: string;
+}
+
+export async function showRun(host: Host, id: string, flags: ShowFlags): Promise<ExitCode> {
+  const limit = wholeNumber(flags.limit ?? "20", "--limit");
+  const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const run = await work.operator.showRun(id);
+    const events =
+      after === undefined
+        ? await latestEvents(work, run, flags.type, limit)
+        : (await eventsAfter(work, id, flags.type, after, limit)).events;
+    if (work.json) printJson(work, { run, events });
+    else work.terminal.out(runText(work, run) + eventTable(work, events));
+    return exitCodes.ok;
+  });
+}
+
+/** Sequences have no gaps, so where the latest ones begin is known, unless only some are wanted. */
+async function latestEvents(
+  work: Work,
+  { run_id: id, counts }: RunSummary,
+  type: string | undefined,
+  limit: number,
+): Promise<readonly RunEvent[]> {
+  if (limit === 0) return [];
+  let after = type === undefined ? Math.max(0, counts.events - limit) : 0;
+  let kept: readonly RunEvent[] = [];
+  for (;;) {
+    const page = await eventsAfter(work, id, type, after, 1_000);
+    kept = [...kept, ...page.events].slice(-limit);
+    if (page.next_after === undefined) return kept;
+    after = page.next_after;
+  }
+}
+
+function eventsAfter(
+  { operator }: Work,
+  id: string,
+  type: string | undefined,
+  after: number,
+  limit: number,
+): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
+  return operator.runEvents(id, { after, limit: Math.max(1, limit), ...(type !== undefined && { type }) });
+}
+
+function runText({ paint, now }: Work, run: RunSummary): string {
+  const { governance, counts, deliverables, principal } = run;
+  const line = (label: string, text = ""): string =>
+    text === "" ? "" : `  ${paint("dim", label.padEnd(12))} ${visible(text)}\n`;
+  const { missing } = deliverables;
+  return [
+    `${paint("bold", visible(run.run_id))}   ${run.state}, ${paintResult(paint, governance.result, governance.result)}\n`,
+    line("agent", whose(principal)),
+    line("task", run.task_id),
+    line("began", relative(Date.parse(run.created_at), now())),
+    line("last event", relative(Date.parse(run.last_event_at), now())),
+    line("reason", run.reason),
+    line(
+      "calls",
+      `${counts.started} started, ${counts.completed} completed, ${counts.failed} failed, ${counts.blocked} blocked, ${counts.waiting} waiting`,
+    ),
+    line("deliverables", deliverables.expected.join(", ")),
+    line("missing", missing?.join(", ")),
+    ...governance.reasons.map(({ result, message }) =>
+      line(result, `${message}`).replace(result, paintResult(paint, result, result)),
+    ),
+    "\n",
+  ].join("");
+}
+
+function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[]): string {
+  if (events.length === 0) return "No events.\n";
+  const rows = events.map(({ sequence, timestamp, type, actor, summary }) => [
+    String(sequence),
+    relative(Date.parse(timestamp), now()),
+    type,
+    actor,
+    summary,
+  ]);
+  return table(["SEQ", "WHEN", "EVENT", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) => paint("dim", text));
+}
+
+export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const found = await work.operator.verifyRun(id);
+    if (work.json) printJson(work, found);
+    else work.terminal.out(verificationText(work.paint, found));
+    return found.intact ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+function verificationText(paint: Paint, { intact, events, calls, sealed, problems, notes }: RunVerification): string {
+  const head = intact
+    ? `${events} events, ${calls} ended calls: the folder is ${paint("green", "intact")} and says what the audit log says.`
+    : `${paint("red", "CHANGED")}: the folder does not say what the audit log says.`;
+  return [
+    `${head} Sealed up to event ${sealed}.\n`,
+    ...problems.map(({ file, line, why }) => `  ${file}${line === undefined ? "" : `:${line}`}: ${visible(why)}\n`),
+    ...notes.map((note) => `  ${visible(note)}\n`),
+  ].join("");
+}
+
+/** To a file that is not there yet; half of one is removed. */
+export async function exportRun(
+  host: Host,
+  id: string,
+  named: string | undefined,
+  flags: GlobalFlags,
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    await work.operator.showRun(id); // a run that is not there leaves no file behind
+    const file = named ?? `${id}.tar.gz`;
+    await makeFile(file);
+    try {
+      const bytes = Readable.from(work.operator.exportRun(id));
+      const to = createWriteStream(file, { flags: "w", mode: 0o600 });
+      if (/\.t?gz$/.test(file)) await pipeline(bytes, createGzip(), to);
+      else await pipeline(bytes, to);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+    if (work.json) printJson(work, { file });
+    else work.terminal.out(`Exported to ${file}.\n`);
+    return exitCodes.ok;
+  });
+}
+
+async function makeFile(file: string): Promise<void> {
+  try {
+    await (await open(file, "wx", 0o600)).close();
+  } catch (error) {
+    throw new RuntimeFault(
+      "file_unwritable",
+      `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`,
+      { cause: error },
+    );
+  }
+}

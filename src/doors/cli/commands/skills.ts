@@ -1,0 +1,94 @@
+import { resolve } from "node:path";
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import type { SkillProblem, Skills } from "../../../tools/builtin/skills/skills.ts";
+import { type SkillsWire, type SkillWire, skillsToWire } from "../../wire-skills.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { type Paint, paintFor } from "../terminal.ts";
+import { table, visible } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
+
+export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const found = await work.operator.skills();
+    if (work.json) printJson(work, found);
+    else work.terminal.out(listText(work, found));
+    return exitCodes.ok;
+  });
+}
+
+function listText({ paint, terminal }: Work, { skills, refused }: SkillsWire): string {
+  const more = refused.length === 0 ? "" : `${refused.length} not loaded: \`postern skills check\` says why.\n`;
+  if (skills.length === 0) return `No skills. Name their folder under \`skills.folders\` in postern.yaml.\n${more}`;
+  const rows = skills.map(({ name, version, allowed_tools, warnings, description }) => [
+    name,
+    version,
+    allowed_tools.length === 0 ? "all" : allowed_tools.join(" "),
+    warnings.length === 0 ? "" : String(warnings.length),
+    description,
+  ]);
+  const headings = ["SKILL", "VERSION", "TOOLS", "WARNINGS", "WHAT IT IS FOR"];
+  return `${table(headings, rows, terminal.columns, (text) => paint("dim", text))}${more}`;
+}
+
+/** As they lie on the disk now, instructions included; a running Postern has them as they were when it started. */
+export async function checkSkills(host: Host, given: readonly string[], flags: GlobalFlags): Promise<ExitCode> {
+  const folders = given.length > 0 ? given.map((folder) => resolve(folder)) : (await host.inspect(flags)).skillFolders;
+  if (folders.length === 0)
+    throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
+  const { openSkills } = await import("../../../tools/builtin/skills/open-skills.ts");
+  const checked = loadingAll(await openSkills({ folders }));
+  if (flags.json === true) printJson(host, checked);
+  else host.terminal.out(checkText(checked, paintFor(host.terminal)));
+  return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function loadingAll(library: Skills): SkillsWire {
+  const { skills, refused, notes } = skillsToWire(library);
+  const unloadable: SkillProblem[] = [];
+  const loaded: SkillWire[] = [];
+  for (const skill of skills) {
+    try {
+      const isEmpty = library.load(skill.name).instructions === "";
+      loaded.push(isEmpty ? { ...skill, warnings: [...skill.warnings, "it has no instructions"] } : skill);
+    } catch (error) {
+      if (!(error instanceof RuntimeFault)) throw error;
+      unloadable.push({ path: skill.path ?? skill.name, problem: messageOf(error), fix: "Correct its SKILL.md." });
+    }
+  }
+  return { skills: loaded, refused: [...refused, ...unloadable], notes };
+}
+
+function checkText({ skills, refused, notes }: SkillsWire, paint: Paint): string {
+  const line = (level: "ok" | "warn" | "fail", path: string | null, message: string): string => {
+    const color = { ok: "green", warn: "yellow", fail: "red" } as const;
+    return `${paint(color[level], level.padEnd(4))}  ${visible(path ?? "given in code")}: ${visible(message)}\n`;
+  };
+  const sentence = ({ problem, fix }: SkillProblem): string => `${problem}. Fix: ${fix}`;
+  const clean = skills.filter(({ warnings }) => warnings.length === 0);
+  return [
+    ...clean.map(({ path, name, version }) => line("ok", path, `${name} ${version}`)),
+    ...skills.flatMap(({ path, warnings }) => warnings.map((warning) => line("warn", path, `${warning}.`))),
+    ...notes.map((note) => line("warn", note.path, sentence(note))),
+    ...refused.map((problem) => line("fail", problem.path, sentence(problem))),
+    `\n${skills.length} skills, ${skills.length - clean.length} with warnings, ${refused.length} refused.\n`,
+  ].join("");
+}
+
+/** By the operator: an agent can hold itself to a skill, and never let itself go. */
+export async function switchSkill(
+  host: Host,
+  verb: "activate" | "deactivate",
+  name: string,
+  { run = "", ...flags }: GlobalFlags & { readonly run?: string },
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const { operator } = work;
+    const now = await (verb === "activate" ? operator.activateSkill(name, run) : operator.deactivateSkill(name, run));
+    if (work.json) printJson(work, now);
+    else
+      work.terminal.out(`Active in run ${now.run_id}: ${now.active.length === 0 ? "none" : now.active.join(", ")}.\n`);
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import type { Act } from "../act.ts";
+import type { Host } from "../host.ts";
+
+export function runCommands(program: Command, host: Host, act: Act): void {
+  const runs = program.command("runs").description("what agents did, a folder a run");
+  const list = runs
+    .command("list", { isDefault: true })
+    .description("the latest first")
+    .option("--agent <name>")
+    .option("--limit <number>", "at most so many (default 20)");
+  act(list, async (flags) => (await import("../commands/runs.ts")).listRuns(host, flags));
+  const show = runs
+    .command("show")
+    .description("one run: how it stands, and its latest events")
+    .argument("<id>")
+    .option("--type <type>", "events of one type, or of all that begin so: tool.")
+    .option("--after <sequence>", "events that follow it, instead of the latest")
+    .option("--limit <number>", "at most so many events (default 20)");
+  act(show, async (flags, [id = ""]) => (await import("../commands/runs.ts")).showRun(host, id, flags));
+  act(
+    runs
+      .command("verify")
+      .description("hold the folder against the audit log; exit code 1 when something was changed")
+      .argument("<id>"),
+    async (flags, [id = ""]) => (await import("../commands/runs.ts")).verifyRun(host, id, flags),
+  );
+  act(
+    runs
+      .command("export")
+      .description("the folder as a tar archive; compressed when the file ends in .gz or .tgz")
+      .argument("<id>")
+      .argument("[file]", "default: ID.tar.gz here"),
+    async (flags, [id = "", file]) => (await import("../commands/runs.ts")).exportRun(host, id, file, flags),
+  );
+}

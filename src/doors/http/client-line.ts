@@ -1,0 +1,118 @@
+import { isJsonObject, type Json } from "../../calls/json.ts";
+
+/** A request the server did not take, or a server that was not there (`status` 0, `code` `unreachable`). A refused call is no problem: it is an outcome. */
+export class ClientProblem extends Error {
+  override readonly name = "ClientProblem";
+  readonly status: number;
+  readonly code: string;
+  /** The whole answer: beside `error` it may hold the record that was in the way. */
+  readonly body: Json;
+
+  constructor(status: number, code: string, message: string, body: Json = null, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.body = body;
+  }
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Requests and answers; knows nothing of what they mean. */
+export class Line {
+  readonly #url: string;
+  readonly #token: string;
+  readonly #carry: (request: Request) => Promise<Response>;
+
+  constructor(url: string, token: string, carry: (request: Request) => Promise<Response>) {
+    this.#url = url.replace(/\/$/, "");
+    this.#token = token;
+    this.#carry = carry;
+  }
+
+  get<Answer>(path: string, query: Query = {}): Promise<Answer> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+    return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });
+  }
+
+  post<Answer>(path: string, body: object, signal?: AbortSignal): Promise<Answer> {
+    return this.#ask(path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+      ...(signal !== undefined && { signal }),
+    });
+  }
+
+  async *bytes(path: string): AsyncGenerator<Uint8Array> {
+    yield* await this.#body(path);
+  }
+
+  async *lines(path: string): AsyncGenerator<string> {
+    let rest = "";
+    for await (const piece of (await this.#body(path)).pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+    if (rest !== "") yield rest;
+  }
+
+  async #body(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const response = await this.#send(path, { method: "GET" });
+    if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
+    return response.body;
+  }
+
+  async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
+    const response = await this.#send(path, init);
+    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
+    const body = parsed(text);
+    const isAnswer = isJsonObject(body) && !Object.hasOwn(body, "error");
+    // A call that was refused has a status of its own and an outcome as its body.
+    if (isAnswer && (response.ok || Object.hasOwn(body, "call_id"))) return body as Answer; // the server's wire types (wire.ts)
+    throw problemOf(response.status, text);
+  }
+
+  async #send(path: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.#carry(
+        new Request(`${this.#url}${path}`, {
+          ...init,
+          headers: { ...init.headers, authorization: `Bearer ${this.#token}` },
+        }),
+      );
+    } catch (error) {
+      return this.#cutOff(init, error);
+    }
+  }
+
+  /** The server was not there, or went away in the middle of its answer. */
+  #cutOff(init: RequestInit, error: unknown): never {
+    if (init.signal?.aborted === true) throw error;
+    const message = `No Postern answers at ${this.#url}; start one with \`postern start\`.`;
+    throw new ClientProblem(0, "unreachable", message, null, error);
+  }
+}
+
+function problemOf(status: number, text: string): ClientProblem {
+  const body = parsed(text);
+  const error = isJsonObject(body) ? body["error"] : undefined;
+  if (error !== undefined && isJsonObject(error))
+    return new ClientProblem(status, String(error["code"]), String(error["message"]), body);
+  return new ClientProblem(
+    status,
+    "not_postern",
+    `The server answered ${status} with something that is not Postern's.`,
+    body,
+  );
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
+  } catch {
+    return text; // it is shown as what it is: not ours
+  }
+}

@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { type House, house } from "../../../test/fakes/house.ts";
+import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { runsFolder } from "../../../test/fakes/run-folder.ts";
+
+const own = { principal: { tenant: "default", agent: "local-agent" }, runId: "own" };
+const others = { principal: { tenant: "default", agent: "other" }, runId: "others" };
+const foreign = { principal: { tenant: "acme", agent: "local-agent" }, runId: "foreign" };
+
+async function served(): Promise<{ h: House; http: HttpHouse } & AsyncDisposable> {
+  const h = await house({ archive: { folder: runsFolder() } });
+  for (const context of [own, others, foreign])
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, context);
+  const http = await httpHouse(h.runtime);
+  return {
+    h,
+    http,
+    async [Symbol.asyncDispose]() {
+      await http[Symbol.asyncDispose]();
+      await h.runtime.close();
+    },
+  };
+}
+
+async function listed(http: HttpHouse, as: "agent" | "operator", query = ""): Promise<readonly unknown[]> {
+  const { runs } = (await bodyOf(await http.ask(`/v1/runs${query}`, { as }))) as { runs: { run_id: string }[] };
+  return runs.map(({ run_id }) => run_id).sort();
+}
+
+it("lists to an agent its own runs, to an operator all of its tenant", async () => {
+  await using s = await served();
+  expect(await listed(s.http, "agent")).toEqual(["own"]);
+  expect(await listed(s.http, "agent", "?agent=other")).toEqual([]);
+  expect(await listed(s.http, "operator")).toEqual(["others", "own"]);
+  expect(await listed(s.http, "operator", "?agent=other")).toEqual(["others"]);
+  expect(await listed(s.http, "operator", "?limit=1")).toHaveLength(1);
+});
+
+it.each(["", "/events"])("answers the same for a run%s that is not there and one that is not yours", async (part) => {
+  await using s = await served();
+  const ask = async (id: string, as: "agent" | "operator"): Promise<string> => {
+    const answered = await s.http.ask(`/v1/runs/${id}${part}`, { as });
+    return `${answered.status} ${((await bodyOf(answered))["error"] as { code?: string } | undefined)?.code ?? "ok"}`;
+  };
+  expect(await ask("own", "agent")).toBe("200 ok");
+  expect(await ask("others", "operator")).toBe("200 ok");
+  for (const id of ["others", "foreign", "nope", "..%2Fown", "x".repeat(65), "own~own", "acme~foreign"]) {
+    expect(await ask(id, "agent"), id).toBe("404 run_unknown");
+  }
+  expect(await ask("foreign", "operator")).toBe("404 run_unknown");
+});
+
+it("pages through events by sequence, and picks types", async () => {
+  await using s = await served();
+  const first = await bodyOf(await s.http.ask("/v1/runs/own/events?limit=2", { as: "agent" }));
+  expect(first).toMatchObject({ events: [{ sequence: 1 }, { sequence: 2 }], next_after: 2 });
+  const rest = await bodyOf(await s.http.ask("/v1/runs/own/events?limit=5&after=2", { as: "agent" }));
+  expect(rest).toMatchObject({ events: [{ type: "tool.started" }, { type: "tool.completed" }] });
+  expect(rest).not.toHaveProperty("next_after");
+  const some = await bodyOf(await s.http.ask("/v1/runs/own/events?type=run.", { as: "agent" }));
+  expect(some).toMatchObject({ events: [{ type: "run.created" }, { type: "run.started" }] });
+  for (const query of ["?after=-1", "?limit=0", "?limit=5&limit=6", "?colour=red"])
+    expect((await s.http.ask(`/v1/runs/own/events${query}`, { as: "agent" })).status).toBe(422);
+});
+
+it("verifies and exports for the operator alone", async () => {
+  await using s = await served();
+  expect(await bodyOf(await s.http.ask("/v1/runs/own/verify", { as: "operator" }))).toMatchObject({ intact: true });
+  const tar = await s.http.ask("/v1/runs/own/export", { as: "operator" });
+  expect(tar.headers.get("content-type")).toBe("application/x-tar");
+  expect(tar.headers.get("content-disposition")).toBe('attachment; filename="own.tar"');
+  expect(Buffer.from(await tar.arrayBuffer()).toString()).toContain("own/events.jsonl");
+  for (const verb of ["verify", "export"])
+    expect((await s.http.ask(`/v1/runs/own/${verb}`, { as: "agent" })).status).toBe(403);
+});
+
+it("says that no runs are kept where none are", async () => {
+  await using h = await house();
+  await using http = await httpHouse(h.runtime);
+  for (const path of ["/v1/runs", "/v1/runs/own", "/v1/runs/own/events"]) {
+    const answered = await http.ask(path, { as: "operator" });
+    expect(answered.status).toBe(501);
+    expect(await bodyOf(answered)).toMatchObject({ error: { code: "runs_off" } });
+  }
+});

@@ -1,0 +1,123 @@
+import { z } from "@hono/zod-openapi";
+import type { RunSummary, Runs } from "../../watchers/archive/runs.ts";
+import type { Who } from "../credentials.ts";
+import { answer, problem } from "./answers.ts";
+import { limit, name, position, runId } from "./fields.ts";
+import { type Asked, nothing, operatorRoute, type Route, route } from "./route.ts";
+import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
+import { sees } from "./visible.ts";
+
+interface ListQuery {
+  readonly agent?: string | undefined;
+  readonly limit?: number | undefined;
+}
+interface EventsQuery {
+  readonly after?: number | undefined;
+  readonly type?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const listQuery: z.ZodType<ListQuery> = z.strictObject({ agent: name.optional(), limit: limit.optional() });
+const eventsQuery: z.ZodType<EventsQuery> = z.strictObject({
+  after: position.optional(),
+  type: name.optional(),
+  limit: limit.optional(),
+});
+
+/** Runs are begun and finished by whoever embeds Postern; here they are read (an agent: its own), verified and taken away. */
+export const runRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/v1/runs",
+    summary: "Runs that this token may know of, the latest first.",
+    body: nothing,
+    query: listQuery,
+    answers: runsAnswer,
+    run: async ({ runtime: { runs }, by, query }) => {
+      if (runs === undefined) return off();
+      const { tenant } = by.principal;
+      const agent = by.role === "operator" ? query.agent : by.principal.agent;
+      const where = { tenant, limit: query.limit ?? 50, ...(agent !== undefined && { agent }) };
+      const isOthers = query.agent !== undefined && query.agent !== agent;
+      return answer({ runs: isOthers ? [] : await runs.list(where) });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/v1/runs/{id}",
+    summary: "One run: its state, counts, deliverables, and what it may be called.",
+    body: nothing,
+    query: nothing,
+    answers: runAnswer,
+    run: (asked) => withRun(asked, async (_runs, summary) => answer(summary)),
+  }),
+  route({
+    method: "get",
+    path: "/v1/runs/{id}/events",
+    summary: "Its events after a sequence number, in order. `type` may end in `.` to mean all that begin so.",
+    body: nothing,
+    query: eventsQuery,
+    answers: runEventsAnswer,
+    run: (asked) =>
+      withRun(asked, async (runs, { run_id, tenant }) => {
+        const { after, type, limit: most = 200 } = asked.query;
+        const where = { limit: most, ...(after !== undefined && { after }), ...(type !== undefined && { type }) };
+        const events = (await runs.events({ runId: run_id, tenant }, where)) ?? [];
+        return answer({ events, next_after: events.length === most ? events.at(-1)?.sequence : undefined });
+      }),
+  }),
+  operatorRoute({
+    method: "get",
+    path: "/v1/runs/{id}/verify",
+    summary: "Hold the run's folder against the audit log: edits, cuts, changes of order and missing lines are named.",
+    body: nothing,
+    query: nothing,
+    answers: runVerificationAnswer,
+    run: (asked) =>
+      withRun(asked, async (runs, { run_id, tenant }) => {
+        const found = await runs.verify({ runId: run_id, tenant });
+        return found === undefined ? unknown(run_id) : answer(found);
+      }),
+  }),
+  operatorRoute({
+    method: "get",
+    path: "/v1/runs/{id}/export",
+    summary: "The run's folder as a tar archive.",
+    body: nothing,
+    query: nothing,
+    answers: "application/x-tar",
+    run: (asked) =>
+      withRun(asked, async (runs, { run_id, tenant }) => {
+        const bytes = await runs.export({ runId: run_id, tenant });
+        if (bytes === undefined) return unknown(run_id);
+        return new Response(ReadableStream.from(bytes), {
+          headers: {
+            "content-type": "application/x-tar",
+            "content-disposition": `attachment; filename="${run_id}.tar"`,
+          },
+        });
+      }),
+  }),
+];
+
+/** The run, when there is one and this token may know of it: both are the same answer to who may not. */
+async function withRun<Query, By extends Who>(
+  { runtime: { runs }, by, part }: Asked<unknown, Query, By>,
+  then: (runs: Runs, summary: RunSummary) => Promise<Response>,
+): Promise<Response> {
+  if (runs === undefined) return off();
+  const id = part("id");
+  if (!runId.safeParse(id).success) return unknown(id);
+  const summary = await runs.get({ runId: id, tenant: by.principal.tenant });
+  // A run that nobody has called in yet is the operator's alone.
+  const isVisible = summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal });
+  return isVisible ? then(runs, summary) : unknown(id);
+}
+
+function unknown(id: string): Response {
+  return problem("run_unknown", `There is no run \`${id.slice(0, 100)}\`.`);
+}
+
+function off(): Response {
+  return problem("runs_off", "No folders of runs are kept here; set `runs.enabled` in the configuration.");
+}

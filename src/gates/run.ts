@@ -1,0 +1,34 @@
+import { type Ending, refuse } from "../calls/ending.ts";
+import type { RunOwners } from "../ledger/run-owners.ts";
+import type { CountedCall } from "./stages.ts";
+
+export interface RunParts {
+  readonly runs: RunOwners;
+}
+
+/**
+ * A part of the budget gate: a run is its first principal's, so nobody spends, reads or writes in another one's (DESIGN 4).
+ * Undefined: it is the caller's own. Synchronous but for the first call of a run.
+ */
+export function ownRun(call: CountedCall, { runs }: RunParts): Ending | undefined | Promise<Ending | undefined> {
+  const claims = runs.claims(call.authority);
+  if (claims instanceof Promise) {
+    return claims.then(
+      (late) => (late ? undefined : foreign(call)),
+      () => refuse("audit_unavailable"),
+    );
+  }
+  return claims ? undefined : foreign(call);
+}
+
+/** For a question, which opens no run. */
+export async function mayAsk(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
+  return (await runs.mayUse(call.authority)) ? undefined : foreign(call);
+}
+
+function foreign({ authority: { runId } }: CountedCall): Ending {
+  return refuse(
+    "run_foreign",
+    `Run \`${runId}\` belongs to another principal; leave the run out, or name one of your own.`,
+  );
+}

@@ -1,0 +1,258 @@
+/**
+ * What was begun before, as far as a policy's rules look back: by run, by principal, by tenant. Read from the store when a
+ * scope is first asked about, then kept level by the claims and ends of this process.
+ *
+ * Invariant: a call that was weighed over one past is not claimed over another: `enter` refuses it, and it is weighed
+ * again. One process writes an embedded store, so the comparison is made here; a store that several processes share
+ * carries the versions in its conditional claim.
+ */
+import type { Authority, Risk } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { CallRecord, CallState } from "../calls/records.ts";
+import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
+import type { CallFilter, Store } from "../stores/store.ts";
+
+/** What is known of a tool that was called; undefined: nobody offers it any more. */
+export type KnownTool = (
+  tool: string,
+  action: string,
+) => { readonly facts: ToolFacts; readonly targetOf: (given: JsonObject) => string | undefined } | undefined;
+
+/** The past a call was weighed over. */
+export interface Past {
+  readonly histories: Histories;
+  readonly seen: readonly { readonly id: string; readonly scope: History; readonly version: number }[];
+}
+
+/** What the claim of a call adds to the past. */
+export interface Beginning {
+  readonly key: string;
+  readonly authority: Authority;
+  readonly arguments: JsonObject;
+  readonly risk: Risk;
+  readonly facts: ToolFacts;
+  readonly target: string | undefined;
+  readonly past: Past | undefined;
+  /** It was there before: held, or begun and to be tried again. */
+  readonly isKnown: boolean;
+}
+
+interface Entry extends PastCall {
+  readonly key: string;
+  state: PastCall["state"];
+}
+
+class Scope implements History {
+  readonly windowMs: number;
+  version = 0;
+  tainted = false;
+  calls: Entry[] = [];
+  /** Undefined: it is read. */
+  loading: Promise<boolean> | undefined;
+
+  constructor(windowMs: number) {
+    this.windowMs = windowMs;
+  }
+}
+
+/** Scopes beyond these are forgotten, the longest unused first, and read again when they are asked about. */
+const mostScopes = 10_000;
+/** A scope with more calls than this cannot be seen: rules over it count as broken. */
+const mostCalls = 100_000;
+const pageRows = 1_000;
+/** An approval lives no longer: a call that came before this and the window was not begun inside the window. */
+const longestHeldMs = 31 * 86_400_000;
+const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspended", "ok", "failed", "unknown"]);
+
+export class HistoryBook {
+  readonly #reads: Reads;
+  readonly #store: Pick<Store, "calls">;
+  readonly #clock: Clock;
+  readonly #known: KnownTool;
+  readonly #scopes = new Map<string, Scope>();
+  /** What has begun and not ended, by key: in each scope it stands in. */
+  readonly #open = new Map<string, Entry[]>();
+
+  /** @param reads all that the policy looks at */
+  constructor(reads: Reads, store: Pick<Store, "calls">, clock: Clock, known: KnownTool) {
+    this.#reads = reads;
+    this.#store = store;
+    this.#clock = clock;
+    this.#known = known;
+  }
+
+  /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
+  of(authority: Authority, reads: Reads): Past | Promise<Past> {
+    const wanted: Wanted[] = [];
+    const loading: Promise<boolean>[] = [];
+    for (const name of scopeNames) {
+      if (reads[name] === undefined) continue;
+      const scope = this.#scope(name, authority);
+      wanted.push({ name, id: nameOf(name, authority), scope });
+      if (scope.loading !== undefined) loading.push(scope.loading);
+    }
+    if (loading.length === 0) return this.#pastOf(wanted);
+    return Promise.all(loading).then(() => this.#pastOf(wanted));
+  }
+
+  /** Enters a call that is about to be claimed. False: another was, since this one was weighed. */
+  enter({ past, authority, key, facts, ...call }: Beginning): boolean {
+    if (
+      past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
+    )
+      return false;
+    const { tool, action, server, effects } = facts;
+    const entries: Entry[] = [];
+    for (const name of scopeNames) {
+      const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(nameOf(name, authority));
+      if (scope === undefined) continue; // it will be read with this call in it
+      const entry: Entry = {
+        ...{ key, tool, action, effects, risk: call.risk, arguments: call.arguments },
+        ...(server !== undefined && { server }),
+        ...(call.target !== undefined && { target: call.target }),
+        at: this.#clock.now(),
+        state: "attempted",
+      };
+      if (call.isKnown) scope.calls = scope.calls.filter((other) => other.key !== key); // the same call, tried again
+      scope.calls.push(entry);
+      scope.version += 1;
+      entries.push(entry);
+    }
+    if (entries.length > 0) this.#open.set(key, entries);
+    return true;
+  }
+
+  /** The claim was lost or could not be written: it never began. */
+  leave({ key, authority }: Pick<Beginning, "key" | "authority">): void {
+    const entries = this.#open.get(key);
+    if (entries === undefined) return;
+    this.#open.delete(key);
+    for (const name of scopeNames) {
+      const scope = this.#scopes.get(nameOf(name, authority));
+      if (scope !== undefined) scope.calls = scope.calls.filter((entry) => !entries.includes(entry));
+    }
+  }
+
+  /** How it ended. A result from the open world taints its run: what follows may carry somebody else's wishes. */
+  ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): void {
+    const entries = this.#open.get(key);
+    if (entries !== undefined && state !== "suspended") {
+      this.#open.delete(key);
+      for (const entry of entries) entry.state = pastState(state);
+    }
+    if (!fromOutside || state === "suspended") return;
+    const run = this.#scopes.get(nameOf("run", authority));
+    if (run === undefined || run.tainted) return;
+    run.tainted = true;
+    run.version += 1;
+  }
+
+  /** Somebody said later what became of a call that was `unknown`. */
+  settled({ key, call, state }: CallRecord): void {
+    for (const name of scopeNames) {
+      const entries = this.#scopes.get(nameOf(name, call.authority))?.calls ?? [];
+      for (const entry of entries) if (entry.key === key) entry.state = pastState(state);
+    }
+  }
+
+  #pastOf(wanted: readonly Wanted[]): Past {
+    const histories: { [S in HistoryScope]?: History } = {};
+    for (const { name, scope } of wanted) {
+      if (scope.calls.length > mostCalls) continue;
+      this.#trim(scope);
+      histories[name] = scope;
+    }
+    return { histories, seen: wanted.map(({ id, scope }) => ({ id, scope, version: scope.version })) };
+  }
+
+  /** What left the window is let go, now and then. */
+  #trim(scope: Scope): void {
+    const after = this.#clock.now() - scope.windowMs;
+    const first = scope.calls[0];
+    if (first === undefined || first.at > after || scope.calls.length < 64) return;
+    scope.calls = scope.calls.filter(({ at }) => at > after);
+  }
+
+  #scope(name: HistoryScope, authority: Authority): Scope {
+    const id = nameOf(name, authority);
+    const known = this.#scopes.get(id);
+    if (known !== undefined) return known;
+    const scope = new Scope(this.#reads[name] ?? Number.POSITIVE_INFINITY);
+    this.#scopes.set(id, scope);
+    for (const oldest of this.#scopes.keys()) {
+      if (this.#scopes.size <= mostScopes) break;
+      this.#scopes.delete(oldest);
+    }
+    scope.loading = this.#load(scope, name, authority).then(
+      () => {
+        scope.loading = undefined;
+        return true;
+      },
+      (error: unknown) => {
+        this.#scopes.delete(id); // the next call tries again
+        throw error;
+      },
+    );
+    return scope;
+  }
+
+  async #load(scope: Scope, name: HistoryScope, authority: Authority): Promise<void> {
+    const { principal, runId } = authority;
+    const where: CallFilter = { tenant: principal.tenant, ...(name === "run" && { runId }), limit: pageRows };
+    const after = this.#clock.now() - scope.windowMs;
+    const read: Entry[] = [];
+    for (let before: number | undefined; read.length <= mostCalls; ) {
+      const rows = await this.#store.calls(before === undefined ? where : { ...where, before });
+      for (const row of rows) {
+        if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
+        if (name === "principal" && nameOf(name, row.call.authority) !== nameOf(name, authority)) continue;
+        read.push(this.#entryOf(row, row.startedAt, scope));
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageRows || last.call.arrivedAt < after - longestHeldMs) break;
+      before = last.call.number;
+    }
+    const own = new Set(scope.calls.map(({ key }) => key)); // what was claimed meanwhile is known better here
+    scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];
+    scope.version += 1;
+  }
+
+  #entryOf({ key, call, risk, state, outcome }: CallRecord, at: number, scope: Scope): Entry {
+    const known = this.#known(call.tool, call.action);
+    const { effects = "destructive", server } = known?.facts ?? {};
+    if (isFromOutside(known?.facts.openWorld ?? known === undefined, outcome) && state !== "attempted" && state !== "suspended") scope.tainted = true;
+    const target = known?.targetOf(call.arguments);
+    return {
+      ...{ key, tool: call.tool, action: call.action, effects, risk, at, arguments: call.arguments },
+      ...(server !== undefined && { server }),
+      ...(target !== undefined && { target }),
+      state: pastState(state),
+    };
+  }
+}
+
+/** Somebody else's words were told: of an open-world tool, or as a guardrail has marked them. What was withheld nobody has read. */
+export function isFromOutside(openWorld: boolean | undefined, outcome: ToolOutcome | undefined): boolean {
+  return (openWorld === true || outcome?.marks !== undefined) && outcome?.refusal?.code !== "result_withheld";
+}
+
+interface Wanted {
+  readonly name: HistoryScope;
+  readonly id: string;
+  readonly scope: Scope;
+}
+
+const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
+
+/** Names hold no NUL (calls/authority.ts). */
+function nameOf(scope: HistoryScope, { principal, runId }: Authority): string {
+  const { tenant, agent, user = "" } = principal;
+  if (scope === "run") return `run\0${tenant}\0${runId}`;
+  return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
+}
+
+function pastState(state: CallState): PastCall["state"] {
+  return state === "ok" || state === "failed" || state === "unknown" ? state : "attempted";
+}

@@ -1,0 +1,122 @@
+import { isRunOfTheDay, runOfTheDayIsOf } from "../calls/authority.ts";
+import type { Authority, Principal } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import { newTraceId } from "../calls/ids.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+
+export interface RunOwnersOptions {
+  readonly store: Pick<Store, "commit" | "documents">;
+  readonly clock: Clock;
+  readonly policyVersion: string;
+}
+
+type Owner = Pick<Principal, "agent" | "user">;
+
+/** So many are remembered; older ones are read again. */
+const mostRemembered = 10_000;
+const kind = "run";
+
+/**
+ * Whose run it is: within a tenant, the first principal's that used its id, for good. The runs of the day that Postern
+ * names itself belong to whom they are named after, and are kept nowhere.
+ *
+ * Invariant: an owner is on record before the first call of the run goes on, and never changes.
+ */
+export class RunOwners {
+  readonly #options: RunOwnersOptions;
+  readonly #known = new Map<string, Map<string, Owner>>();
+  #remembered = 0;
+
+  constructor(options: RunOwnersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether this principal may use the run; of a run that is nobody's yet it becomes the owner. Synchronous but for the
+   * first time a run is met.
+   *
+   * @throws what the store throws: then the run is nobody's still
+   */
+  claims({ principal, runId }: Authority): boolean | Promise<boolean> {
+    const owner = this.#known.get(principal.tenant)?.get(runId);
+    return owner === undefined ? this.#meet(principal, runId, true) : isSame(owner, principal);
+  }
+
+  /** The same question, which makes nobody an owner. */
+  mayUse({ principal, runId }: Authority): boolean | Promise<boolean> {
+    const owner = this.#known.get(principal.tenant)?.get(runId);
+    return owner === undefined ? this.#meet(principal, runId, false) : isSame(owner, principal);
+  }
+
+  async #meet(principal: Principal, runId: string, toOwn: boolean): Promise<boolean> {
+    if (isRunOfTheDay(runId)) {
+      if (!runOfTheDayIsOf(runId, principal)) return false;
+      this.#remember(principal.tenant, runId, principal);
+      return true;
+    }
+    const owner = (await this.#kept(principal, runId)) ?? (toOwn ? await this.#own(principal, runId) : principal);
+    if (toOwn) this.#remember(principal.tenant, runId, owner);
+    return isSame(owner, principal);
+  }
+
+  async #kept({ tenant }: Principal, runId: string): Promise<Owner | undefined> {
+    const document = await this.#options.store.documents.get(kind, `${tenant}/${runId}`);
+    return document && ownerFrom(document.body);
+  }
+
+  /** Two may try at once: who comes second finds the first. */
+  async #own(principal: Principal, runId: string): Promise<Owner> {
+    const { store, clock, policyVersion } = this.#options;
+    const { tenant, agent, user } = principal;
+    const at = clock.now();
+    const { won } = await store.commit(
+      {
+        write: "document",
+        kind,
+        id: `${tenant}/${runId}`,
+        body: { agent, at, ...(user !== undefined && { user }) },
+        expectedVersion: 0,
+        event: {
+          moment: "noted",
+          at,
+          type: "run.opened",
+          summary: `Run ${runId} belongs to ${agent}.`,
+          traceId: newTraceId(),
+          tenant,
+          principal,
+          policyVersion,
+          outcome: "info",
+          data: { run: runId },
+        },
+      },
+      "committed",
+    );
+    return won ? principal : ((await this.#kept(principal, runId)) ?? nobody);
+  }
+
+  #remember(tenant: string, runId: string, { agent, user }: Owner): void {
+    if (this.#remembered >= mostRemembered) {
+      this.#known.clear();
+      this.#remembered = 0;
+    }
+    const runs = this.#known.get(tenant) ?? new Map<string, Owner>();
+    this.#known.set(tenant, runs.set(runId, { agent, ...(user !== undefined && { user }) }));
+    this.#remembered += 1;
+  }
+}
+
+/** Whoever owns a run whose record cannot be read, it is none of those who ask. */
+const nobody: Owner = { agent: "" };
+
+/** How a principal was authenticated may differ from call to call: it is the same one. */
+function isSame(owner: Owner, { agent, user }: Owner): boolean {
+  return owner.agent === agent && owner.user === user;
+}
+
+function ownerFrom(body: Json): Owner {
+  if (!isJsonObject(body)) return nobody;
+  const { agent, user } = body;
+  if (typeof agent !== "string") return nobody;
+  return { agent, ...(typeof user === "string" && { user }) };
+}

@@ -1,0 +1,127 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canonicalParts, pathMatcher, pathPatternProblem } from "./canonical-path.ts";
+
+const corpora = process.env["POSTERN_CORPORA"] ?? "../shared/corpora";
+
+describe("a path pattern", () => {
+  it.each([
+    ["/work/**", "/work/a/b.txt", "inside"],
+    ["/work/**", "/work", "inside"],
+    ["/work/**", "/work/", "inside"],
+    ["/work/**", "/work//a/./b", "inside"],
+    ["/work/**", "/workspace/a", "outside"],
+    ["/work/*", "/work/a", "inside"],
+    ["/work/*", "/work/a/b", "outside"],
+    ["/work/*", "/work", "outside"],
+    ["/work/*.md", "/work/a.md", "inside"],
+    ["/work/**/*.md", "/work/a.md", "inside"],
+    ["/work/**/*.md", "/work/a/b/c.md", "inside"],
+    ["/**/.ssh/**", "/home/ada/.ssh/id", "inside"],
+    ["/**/a/**/a", "/a/b/a", "inside"],
+    ["/**/a/**/a", "/a/b", "outside"],
+    ["notes/**", "notes/a", "inside"],
+    ["notes/**", "./notes/a", "inside"],
+    ["**", "a/b", "inside"],
+    ["/**", "/", "inside"],
+    ["acme/*", "acme/widgets", "inside"],
+  ])("%s says of %s: %s", (pattern, path, answer) => {
+    expect(pathMatcher([pattern])(path)).toBe(answer);
+  });
+
+  it.each([
+    "/work/../etc/passwd",
+    "/work/a/..",
+    "../work/a",
+    "/work\\..\\etc",
+    "/work/a\0.txt",
+    "/work/%2e%2e/etc",
+    "/work/%252e%252e/etc",
+    "~/work",
+    "file:///work/a",
+    "C:/work/a",
+    "",
+    "work/a",
+  ])("does not judge %j", (path) => {
+    expect(pathMatcher(["/work/**"])(path)).toBe("unclear");
+  });
+
+  it("judges a relative value where it is told what it is relative to", () => {
+    expect(pathMatcher(["/work/**"], "/work/run")("notes/a")).toBe("inside");
+    expect(pathMatcher(["/work/**"], "/home")("notes/a")).toBe("outside");
+    expect(pathMatcher(["/work/**"], "/work")("../etc")).toBe("unclear");
+    expect(pathMatcher(["/work/**"], "/home")("/work/a")).toBe("inside");
+  });
+
+  it.each(["/work/../a", "/a**", "/work\\a", "~/a", "", "file:///a", "/a\0"])("is not %j", (pattern) => {
+    expect(pathPatternProblem(pattern)).toMatch(/^not c/);
+  });
+
+  it("matches what the obvious regular expression matches", async () => {
+    const part = fc.constantFrom("a", "b", "ab", "*", "a*", "**");
+    const name = fc.constantFrom("a", "b", "ab", "ba");
+    await fc.assert(
+      fc.property(fc.array(part, { maxLength: 5 }), fc.array(name, { maxLength: 6 }), (parts, names) => {
+        const body = parts.map((one) => (one === "**" ? "(?:[^/]+/)*" : `${one.replaceAll("*", "[^/]*")}/`));
+        const expected = new RegExp(`^/${body.join("")}$`).test(`/${names.map((one) => `${one}/`).join("")}`);
+        expect(pathMatcher([`/${parts.join("/")}`])(`/${names.join("/")}`)).toBe(expected ? "inside" : "outside");
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it("takes no longer for a pattern made to stall", () => {
+    const started = performance.now();
+    expect(pathMatcher([`${"/**/a".repeat(500)}/b`])("/a".repeat(5_000))).toBe("outside");
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+describe("published attacks", () => {
+  const file = join(corpora, "path-traversal/payloads.dev.json");
+  const decoded = (text: string): string => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+
+  it.skipIf(!existsSync(file))("never lie inside, raw, decoded once or twice, or behind the root", () => {
+    const rows: readonly { readonly p: string }[] = JSON.parse(readFileSync(file, "utf8"));
+    const inside = pathMatcher(["/work/**"]);
+    const beneath = pathMatcher(["/work/**"], "/work");
+    for (const { p } of rows)
+      for (const once of [p, decoded(p), decoded(decoded(p))])
+        for (const path of [once, `/work/${once}`])
+          for (const answer of [inside(path), beneath(path)]) {
+            if (answer !== "inside") continue;
+            const real = posix.resolve("/work", path);
+            expect(real === "/work" || real.startsWith("/work/"), path).toBe(true);
+            expect(path, path).not.toMatch(/(^|\/)\.\.(\/|$)|\\|\0/);
+          }
+  });
+
+  const validation = join(corpora, "mcp-filesystem/path_validation.dev.json");
+  it.skipIf(!existsSync(validation))("of a file server are judged as its own tests judge them, or not at all", () => {
+    const rows: readonly { readonly path: unknown; readonly allowed: unknown; readonly expect: boolean }[] = JSON.parse(
+      readFileSync(validation, "utf8"),
+    );
+    let judged = 0;
+    for (const row of rows) {
+      const { path, allowed } = row;
+      if (typeof path !== "string" || !Array.isArray(allowed)) continue;
+      const patterns = allowed.filter((root): root is string => typeof root === "string" && root.startsWith("/"));
+      const usable = patterns
+        .map((root) => `${root.replace(/\/+$/, "")}/**`)
+        .filter((one) => pathPatternProblem(one) === undefined);
+      const answers = usable.map((pattern) => pathMatcher([pattern])(path));
+      if (answers.includes("inside")) expect(row.expect, path).toBe(true);
+      else if (row.expect && usable.length > 0) expect(canonicalParts(path), path).toBeUndefined();
+      judged += 1;
+    }
+    expect(judged).toBeGreaterThan(20);
+  });
+});

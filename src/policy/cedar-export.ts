@@ -1,0 +1,128 @@
+/**
+ * Our rules as Cedar policies: for review by other tools, and as the oracle of our own decisions (cedar-differential.test.ts).
+ *
+ * What it says is what rules, default, safe defaults and scopes say: permitted, permitted after a question, denied. Matrix,
+ * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
+ */
+import { RuntimeFault } from "../calls/fault.ts";
+import { parseRisk, rankOf } from "../calls/risk.ts";
+import { CedarConditions } from "./cedar-conditions.ts";
+import { type CedarArguments, cedarSchema } from "./cedar-facts.ts";
+import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
+import type { PolicyOptions } from "./decide.ts";
+import { isGlob } from "./glob.ts";
+import { readOptions } from "./policy-options.ts";
+import type { Rule } from "./rules.ts";
+
+/** @public */
+export interface CedarExport {
+  readonly policies: string;
+  readonly schema: string;
+  /** For `cedarLayer`: what the policies look at. */
+  readonly arguments: CedarArguments;
+}
+
+/**
+ * Writes a policy's rules as Cedar.
+ *
+ * @throws RuntimeFault `cedar_unsupported`, naming every rule that Cedar cannot say, and why
+ * @public
+ */
+export function cedarFrom(options: PolicyOptions): CedarExport {
+  readOptions(options);
+  const problems: string[] = [];
+  if (options.mode === "observe") problems.push("`mode: observe` enforces nothing");
+  if ((options.also ?? []).length > 0) problems.push("`also` holds code");
+  if ((options.sandbox ?? []).length > 0) problems.push("`sandbox` judges paths");
+  const conditions = new CedarConditions();
+  const written = (list: readonly Rule[] = [], origin: string): readonly Written[] =>
+    list.flatMap((rule, i) => {
+      const name = `${origin}${rule.effect} #${i + 1}${rule.id === undefined ? "" : ` (${rule.id})`}`;
+      try {
+        return [write(rule, name, conditions)];
+      } catch (error) {
+        if (!(error instanceof Unsupported)) throw error;
+        problems.push(`${name}${rule.where === undefined ? "" : ` (${rule.where})`}: ${error.message}`);
+        return [];
+      }
+    });
+  const runtime = written(options.runtime, "runtime ");
+  const rules = written(options.rules, "rule ");
+  if (problems.length > 0)
+    throw new RuntimeFault("cedar_unsupported", `Cedar cannot say this policy exactly: ${problems.join("; ")}.`);
+  const permits = rules.filter(({ rule }) => rule.effect !== "deny");
+  const policies = [
+    policy("base", "permit", []),
+    ...safeDefaults(permits),
+    ...(options.default === "deny"
+      ? [policy("default: deny", "forbid", [], [any(permits.map(({ permits: when }) => when))])]
+      : []),
+    policy("scopes", "forbid", [], ["context.granted.containsAll(resource.scopes)"]),
+    ...[...runtime, ...rules].flatMap(({ rule, name, strikes }) => {
+      if (rule.effect === "deny") return [policy(name, "forbid", [strikes])];
+      return rule.effect === "confirm" ? [policy(name, "permit", [strikes], [], "confirm")] : [];
+    }),
+  ];
+  return { policies: policies.join("\n"), schema: cedarSchema(conditions.arguments), arguments: conditions.arguments };
+}
+
+interface Written {
+  readonly rule: Rule;
+  readonly name: string;
+  /** Cedar expressions: when it permits, and when it denies or asks. */
+  readonly permits: string;
+  readonly strikes: string;
+}
+
+/** What is off until a rule names it (SPEC 5.3). The name is exact, so one forbid a name is enough. */
+function safeDefaults(permits: readonly Written[]): readonly string[] {
+  const naming = permits.filter(({ rule }) => rule.tool !== undefined && !isGlob(rule.tool));
+  const enabled = any(naming.map(({ permits: when }) => when));
+  return [
+    policy(
+      "default: own line",
+      "forbid",
+      ['(resource.effects == "destructive" || resource.permissions.contains("shell"))'],
+      [enabled],
+    ),
+  ];
+}
+
+function policy(
+  id: string,
+  effect: "permit" | "forbid",
+  when: readonly string[],
+  unless: readonly string[] = [],
+  gate?: string,
+): string {
+  const clauses = [...when.map((one) => `when { ${one} }`), ...unless.map((one) => `unless { ${one} }`)];
+  const head = `@id(${text(id)})\n${gate === undefined ? "" : `@gate(${text(gate)})\n`}`;
+  return `${head}${effect}(principal, action, resource)${clauses.length === 0 ? "" : `\n  ${clauses.join("\n  ")}`};\n`;
+}
+
+function write(rule: Rule, name: string, conditions: CedarConditions): Written {
+  if (rule.history !== undefined) throw new Unsupported("it looks at the past");
+  const { tool, action, server, scope, effects, principal = {}, risk } = rule;
+  const selected: string[] = [];
+  if (tool !== undefined) selected.push(globbed("resource.name", tool));
+  if (action !== undefined) selected.push(globbed("context.action", action));
+  if (server !== undefined) selected.push(`resource has server && ${globbed("resource.server", server)}`);
+  if (scope !== undefined) {
+    if (isGlob(scope)) throw new Unsupported("a pattern for scopes; Cedar looks for whole elements of a set");
+    selected.push(`resource.scopes.contains(${text(scope)})`);
+  }
+  if (effects !== undefined) selected.push(`[${[effects].flat().map(text).join(", ")}].contains(resource.effects)`);
+  if (principal.tenant !== undefined) selected.push(globbed("principal.tenant", principal.tenant));
+  if (principal.agent !== undefined) selected.push(globbed("principal.agent", principal.agent));
+  if (principal.user !== undefined) selected.push(`principal has user && ${globbed("principal.user", principal.user)}`);
+  const level = parseRisk(risk);
+  if (level !== undefined) selected.push(`resource.risk ${rule.effect === "allow" ? "<=" : ">="} ${rankOf(level)}`);
+  const held = conditions.compile(rule.arguments ?? {});
+  const strikes = rule.effect === "deny" ? held.denies : held.asks;
+  return {
+    rule,
+    name,
+    permits: all([...selected, held.permits]),
+    strikes: all([...selected, strikes]),
+  };
+}

@@ -1,0 +1,266 @@
+/**
+ * What a rule asks of the past: how many calls, what sum, which call before, which never.
+ *
+ * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
+ * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
+ */
+import type { Json, JsonObject } from "../calls/json.ts";
+import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
+import { fieldsOf, invalid } from "./checking.ts";
+import { globMatcher } from "./glob.ts";
+import type { Facts, History, HistoryScope, PastCall } from "./policy.ts";
+
+export type PastState = PastCall["state"];
+
+/** Which earlier calls are meant. */
+export interface PastSelector {
+  /** Name or pattern. Left out in a limit: what the rule itself speaks of. */
+  readonly tool?: string;
+  readonly action?: string;
+  /** Left out: every call that was begun, also one that failed; in `requires`, only `ok`. */
+  readonly state?: PastState | readonly PastState[];
+  /** Equal in both calls: a path, or paths of this call with the path of the earlier one. */
+  readonly same?: string | Readonly<Record<string, string>>;
+}
+
+export interface HistoryLimit extends PastSelector {
+  readonly within: HistoryScope;
+  /** No further back than this. Left out: as long as the scope lives. */
+  readonly windowSeconds?: number;
+  /** Calls, this one included. */
+  readonly atMost?: number;
+  /** Of the numbers at a path, this call's included. What is below zero counts as nothing. */
+  readonly sum?: { readonly path: string; readonly atMost: number };
+  readonly requires?: PastSelector;
+  readonly forbids?: PastSelector;
+}
+
+export type Kept = "kept" | "broken" | "unclear";
+
+export interface CompiledLimit {
+  readonly within: HistoryScope;
+  /** Milliseconds. */
+  readonly window: number;
+  /** For people: `at most 3 calls in 3600 s by the principal`. */
+  readonly text: string;
+  readonly judge: (facts: Facts) => Kept;
+}
+
+/** What a limit counts when it names no tool. */
+export interface RuleSelector {
+  readonly tool?: string;
+  readonly action?: string;
+  readonly server?: string;
+}
+
+const scopes: ReadonlyMap<unknown, string> = new Map([
+  ["run", "in the run"],
+  ["principal", "by the principal"],
+  ["tenant", "in the tenant"],
+]);
+const states: readonly unknown[] = ["attempted", "ok", "failed", "unknown"];
+const selectorFields: readonly string[] = ["tool", "action", "state", "same"];
+const limitFields: readonly string[] = [
+  ...selectorFields,
+  "within",
+  "windowSeconds",
+  "atMost",
+  "sum",
+  "requires",
+  "forbids",
+];
+
+/** @throws RuntimeFault `policy_invalid` */
+export function compileLimit(given: unknown, rule: RuleSelector, at: string): CompiledLimit {
+  checkFields(given, at, limitFields);
+  const { within, windowSeconds, atMost, sum, requires, forbids, ...own } = given as HistoryLimit; // each field is checked below
+  if (!scopes.has(within))
+    throw invalid(`\`within\` of ${at} is \`${String(within)}\`; it is run, principal or tenant.`);
+  if (windowSeconds !== undefined && !(Number.isFinite(windowSeconds) && windowSeconds > 0))
+    throw invalid(`\`windowSeconds\` of ${at} is \`${String(windowSeconds)}\`; it is a number of seconds above 0.`);
+  const window = windowSeconds === undefined ? Number.POSITIVE_INFINITY : windowSeconds * 1000;
+  const counted = compileSelector(own, at, undefined, rule);
+  const checks: Check[] = [];
+  if (atMost !== undefined) checks.push(countCheck(atMost, counted, at));
+  if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
+  if (requires !== undefined) checks.push(requiresCheck(requires, at));
+  if (forbids !== undefined) checks.push(forbidsCheck(forbids, at));
+  if (checks.length === 0) throw invalid(`The ${at} asks for nothing; it has atMost, sum, requires or forbids.`);
+  if (atMost === undefined && sum === undefined && fieldsOf(own, at).length > 0)
+    throw invalid(`The ${at} names calls and counts none; \`requires\` and \`forbids\` have a \`tool\` of their own.`);
+  const during = `${windowSeconds === undefined ? "" : ` in ${windowSeconds} s`} ${scopes.get(within)}`;
+  return {
+    within,
+    window,
+    text: checks.map(({ text }) => text + during).join(" and "),
+    judge: (facts) => {
+      const history = facts.history[within];
+      return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window), facts);
+    },
+  };
+}
+
+interface Check {
+  readonly text: string;
+  readonly judge: (past: readonly PastCall[], facts: Facts) => Kept;
+}
+
+function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: Facts): Kept {
+  let worst: Kept = "kept";
+  for (const { judge } of checks) {
+    const kept = judge(past, facts);
+    if (kept === "broken") return kept;
+    if (kept === "unclear") worst = kept;
+  }
+  return worst;
+}
+
+/** A call at the very edge of the window has left it. Each is looked at: a clock that was set back leaves them out of order. */
+function seen({ calls }: History, after: number): readonly PastCall[] {
+  return after === Number.NEGATIVE_INFINITY ? calls : calls.filter(({ at }) => at > after);
+}
+
+function countCheck(atMost: unknown, counted: Selector, at: string): Check {
+  const most = checkedMost(atMost, at);
+  if (!Number.isInteger(most)) throw invalid(`\`atMost\` of ${at} is \`${most}\`; it is a whole number of calls.`);
+  return {
+    text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
+    judge: (past, facts) => {
+      let calls = counted.isThis(facts) ? 1 : 0;
+      for (const one of past) if (counted.fits(one, facts)) calls += 1;
+      return calls > most ? "broken" : "kept";
+    },
+  };
+}
+
+function sumCheck(sum: unknown, counted: Selector, at: string): Check {
+  checkFields(sum, `\`sum\` of ${at}`, ["path", "atMost"]);
+  const { path: text, atMost } = sum as { readonly path?: unknown; readonly atMost?: unknown }; // both are checked here
+  const path = parsePath(text, `\`sum\` of ${at}`);
+  const most = checkedMost(atMost, `\`sum\` of ${at}`);
+  const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
+  return {
+    text: `a sum of ${path.text} of at most ${most} over calls of ${counted.text}`,
+    judge: (past, facts) => {
+      let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
+      for (const one of past) if (counted.fits(one, facts)) total += amountIn(one.arguments, path);
+      if (Number.isNaN(total)) return "unclear";
+      return total - most > slack ? "broken" : "kept";
+    },
+  };
+}
+
+/** NaN: there is no number to add. */
+function amountIn(args: JsonObject, path: ArgumentPath): number {
+  let total = 0;
+  const met = path.all(args);
+  for (const one of met) {
+    const value = one.found === "value" ? one.value : undefined;
+    if (typeof value !== "number") return Number.NaN;
+    total += Math.max(0, value);
+  }
+  return total;
+}
+
+function requiresCheck(given: unknown, at: string): Check {
+  const wanted = compileSelector(given, `\`requires\` of ${at}`, ["ok"]);
+  return {
+    text: `a call of ${wanted.text} before`,
+    judge: (past, facts) => {
+      if (!wanted.comparable(facts)) return "unclear";
+      return past.some((one) => wanted.fits(one, facts)) ? "kept" : "broken";
+    },
+  };
+}
+
+function forbidsCheck(given: unknown, at: string): Check {
+  const unwanted = compileSelector(given, `\`forbids\` of ${at}`, undefined);
+  return {
+    text: `no call of ${unwanted.text} before`,
+    judge: (past, facts) => {
+      if (!unwanted.comparable(facts)) return "unclear";
+      return past.some((one) => unwanted.fits(one, facts)) ? "broken" : "kept";
+    },
+  };
+}
+
+interface Selector {
+  readonly text: string;
+  readonly fits: (past: PastCall, facts: Facts) => boolean;
+  readonly isThis: (facts: Facts) => boolean;
+  /** What must be the same is there to be compared. */
+  readonly comparable: (facts: Facts) => boolean;
+}
+
+function compileSelector(
+  given: unknown,
+  at: string,
+  usual: readonly PastState[] | undefined,
+  rule?: RuleSelector,
+): Selector {
+  if (rule === undefined) checkFields(given, at, selectorFields);
+  const { tool, action, state, same } = given as PastSelector; // each field is checked here
+  if (rule === undefined && tool === undefined && action === undefined)
+    throw invalid(`The ${at} names no call; give it a \`tool\`.`);
+  const named =
+    rule === undefined || tool !== undefined ? { tool, action } : { ...rule, ...(action !== undefined && { action }) };
+  const fitsTool = checkedPattern(named.tool, `\`tool\` of ${at}`);
+  const fitsAction = checkedPattern(named.action, `\`action\` of ${at}`);
+  const fitsServer = checkedPattern("server" in named ? named.server : undefined, at);
+  const wantedStates = state === undefined ? usual : checkedStates(state, at);
+  const pairs = same === undefined ? [] : checkedPairs(same, at);
+  const isOf = (one: { readonly tool: string; readonly action: string; readonly server?: string }): boolean =>
+    fitsTool(one.tool) && fitsAction(one.action) && fitsServer(one.server);
+  return {
+    text: `\`${named.tool ?? "*"}\`${named.action === undefined ? "" : ` ${named.action}`}${pairs.length === 0 ? "" : ` with the same ${pairs.map(([here]) => here.text).join(", ")}`}`,
+    isThis: ({ tool: facts }) => isOf(facts),
+    comparable: (facts) => pairs.every(([here]) => scalarAt(here, facts.arguments) !== undefined),
+    fits: (past, facts) =>
+      isOf(past) &&
+      (wantedStates === undefined || wantedStates.includes(past.state)) &&
+      (pairs.length === 0 ||
+        pairs.every(([here, there]) => {
+          const value = scalarAt(here, facts.arguments);
+          return value !== undefined && value === scalarAt(there, past.arguments);
+        })),
+  };
+}
+
+/** Lists and objects are not compared: undefined, like what is missing. */
+function scalarAt(path: ArgumentPath, args: JsonObject): Json | undefined {
+  const value = path.one(args);
+  return value === wrong || (typeof value === "object" && value !== null) ? undefined : (value as Json | undefined); // `wrong` is excluded
+}
+
+function checkedPairs(same: unknown, at: string): readonly (readonly [ArgumentPath, ArgumentPath])[] {
+  const pairs = typeof same === "string" ? [[same, same] as const] : fieldsOf(same, `\`same\` of ${at}`);
+  return pairs.map(([here, there]) => {
+    const both = [parsePath(here, `\`same\` of ${at}`), parsePath(there, `\`same\` of ${at}`)] as const;
+    if (both.some(({ many }) => many)) throw invalid(`\`same\` of ${at} has a \`[*]\`; it compares single values.`);
+    return both;
+  });
+}
+
+function checkedStates(state: unknown, at: string): readonly PastState[] {
+  const list: readonly unknown[] = Array.isArray(state) ? state : [state];
+  if (list.length > 0 && list.every((one) => states.includes(one))) return list as readonly PastState[]; // just checked
+  throw invalid(`\`state\` of ${at} is \`${JSON.stringify(state)}\`; it is one or more of ${states.join(", ")}.`);
+}
+
+function checkedMost(value: unknown, at: string): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  throw invalid(`\`atMost\` of ${at} is \`${String(value)}\`; it is a number from 0 on.`);
+}
+
+function checkedPattern(pattern: string | undefined, at: string): (name: string | undefined) => boolean {
+  if (pattern === undefined) return () => true;
+  if (typeof pattern !== "string" || pattern === "" || !pattern.isWellFormed())
+    throw invalid(`${at} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`);
+  const fits = globMatcher(pattern);
+  return (name) => name !== undefined && fits(name);
+}
+
+function checkFields(value: unknown, at: string, known: readonly string[]): void {
+  for (const [name] of fieldsOf(value, at))
+    if (!known.includes(name)) throw invalid(`\`${name}\` of ${at} is not known; it has ${known.join(", ")}.`);
+}

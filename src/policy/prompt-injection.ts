@@ -1,0 +1,91 @@
+import type { ArgumentSays, GuardedCall, Guardrail, ResultSays } from "./guardrails.ts";
+import { checkLength, checkSays, toolTest } from "./pattern-guardrail.ts";
+
+export interface PromptInjectionOptions {
+  /** Default `result`. */
+  readonly on?: "arguments" | "result";
+  /** Default: `MARK` for results, `CONFIRM` for arguments. */
+  readonly says?: ArgumentSays | ResultSays;
+  /** Which tools; `*` stands for anything. Left out: all. */
+  readonly tools?: readonly string[];
+  readonly onFailure?: "open" | "closed";
+}
+
+/**
+ * Finds the common phrases that give orders to a model: "ignore all previous instructions", chat markup, "do not tell the
+ * user". It finds the lazy attacks and no others: whoever words an order as a polite request passes it. What bounds an
+ * attack is what its tools may do; this only tells that one is on its way.
+ *
+ * @example
+ * await createRuntime({ tools, guardrails: [promptInjection(), promptInjection({ on: "arguments" })] });
+ *
+ * @public
+ */
+export function promptInjection(options: PromptInjectionOptions = {}): Guardrail {
+  const { on = "result", onFailure } = options;
+  const { says = on === "arguments" ? "CONFIRM" : "MARK" } = options;
+  const name = "prompt-injection";
+  checkSays(name, on, says);
+  const speaksOf = toolTest(options.tools);
+  const check = (subject: GuardedCall & { readonly text: string }): readonly { says: typeof says; why: string }[] => {
+    if (!speaksOf(subject)) return [];
+    checkLength(subject.text);
+    const text = spelledPlainly(subject.text);
+    const met = signs.find(({ pattern }) => pattern.test(text));
+    return met === undefined ? [] : [{ says, why: met.why }];
+  };
+  return { name, on, check, ...(onFailure !== undefined && { onFailure }) } as Guardrail; // `says` fits `on`: checked above
+}
+
+/** Without what hides a phrase from a search and not from a model: odd letters, invisible characters, line breaks. */
+export function spelledPlainly(text: string): string {
+  return text
+    .normalize("NFKC")
+    .replaceAll(/[\p{Cf}\p{Mn}]/gu, "")
+    .replaceAll(/[\s_*"'`’“”]+/gu, " ")
+    .toLowerCase();
+}
+
+/** Every repetition has a bound, so that each costs a fixed number of steps for each character. */
+const signs: readonly { readonly pattern: RegExp; readonly why: string }[] = [
+  {
+    pattern:
+      /\b(?:ignore|disregard|forget|override|bypass|neglect)(?: (?:all|any|the|your|my|of|these|those|every|everything)){0,4} (?:previous|prior|earlier|preceding|above|foregoing|system|original|existing|initial|other)(?: [a-z]{1,20})? ?(?:instructions?|prompts?|directions?|directives?|rules?|guidelines?|messages?|context|commands?|text|tasks?)\b/,
+    why: "it says to ignore earlier instructions",
+  },
+  {
+    pattern:
+      /\b(?:here are |these are |follow )?(?:your |the |my )?new (?:system )?(?:instructions?|prompt|rules|directives?|task)(?: (?:is|are))? ?[:.]/,
+    why: "it announces new instructions",
+  },
+  {
+    pattern:
+      /\byou are (?:now|no longer) (?:in |an? |the |bound |restricted |limited )?(?:developer|dan|jailbr|unrestricted|debug|admin|root|god|by |free |evil|system)/,
+    why: "it gives the model another role",
+  },
+  {
+    pattern:
+      /<\|?(?:im start|im end|system|endoftext|im_start|im_end)\|?>|\[\/?(?:inst|system)\]|<<\/?sys>>|<\/?(?:system|important|instructions?)>|#{2,4} ?(?:system|new instructions?)\b/,
+    why: "it holds the markup of a chat",
+  },
+  {
+    pattern:
+      /\b(?:do not|don ?t|never|without)(?: ever)? (?:tell|inform|mention|notify|alert|telling|informing|mentioning|notifying|alerting|asking)(?: (?:this|it|of|to|about)){0,3} (?:the |any )?(?:users?|humans?|operators?|anyone|anybody|owner)\b/,
+    why: "it wants something hidden from the user",
+  },
+  {
+    pattern:
+      /\b(?:dear|attention|hey|hello|note to|message (?:to|for)|instructions? (?:to|for)|important (?:message |note )?(?:to|for)) ?,? ?(?:the |any |all |you )?(?:ai|llms?|language models?|chatbots?|gpt|chatgpt|claude|gemini|copilot|ai assistants?|ai agents?|ai models?)\b/,
+    why: "it speaks to a model",
+  },
+  {
+    pattern:
+      /\b(?:reveal|print|repeat|show|output|leak)(?: (?:me|us|all|of|the|your|back)){0,4} (?:system prompt|hidden prompt|initial prompt|hidden instructions|system instructions)\b/,
+    why: "it asks for the system prompt",
+  },
+  {
+    pattern:
+      /\b(?:send|post|forward|upload|exfiltrate|e-?mail|transmit|submit)(?: [^ ]{1,30}){0,8} (?:passwords?|credentials?|api ?keys?|secrets?|private keys?|ssh keys?|access tokens?|chat history|system prompt)(?: [^ ]{1,30}){0,8} to\b/,
+    why: "it asks to send secrets somewhere",
+  },
+];

@@ -1,0 +1,100 @@
+import type { Json } from "../calls/json.ts";
+import { cut, headOf } from "./cut.ts";
+import { describeJson, isTable, parsedJson } from "./describe-json.ts";
+import { describeTable, tableIn } from "./describe-table.ts";
+import { describeText } from "./describe-text.ts";
+
+/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else (SPEC 14.5). */
+export const describedBytes = 480;
+
+/**
+ * What a result is, in one line for people, logs and models: a table by its columns and rows, a text by its head and
+ * counts, JSON by its shape, bytes by type and size (SPEC 10.6).
+ *
+ * Contract: never throws, never more than `describedBytes`, no control characters, no half code points; the work is
+ * bounded too, so that a huge text costs milliseconds.
+ *
+ * @param mediaType of a text or of bytes. A text of a binary type (`image/png`) is taken for base64
+ *
+ * @example
+ * describeResult([{ id: 1, name: "Ann" }, { id: 2, name: "Bob" }]); // table, 2 columns (id, name), 2 rows
+ *
+ * @public
+ */
+export function describe(content: Json | Uint8Array, mediaType?: string): string {
+  return line(described(content, mediaType));
+}
+
+function described(content: Json | Uint8Array, mediaType: string | undefined): string {
+  if (content instanceof Uint8Array) return describedBytesOf(content, mediaType);
+  if (typeof content !== "string") return isTable(content) ? describeTable(content) : describeJson(content);
+  if (mediaType !== undefined && !isTextual(mediaType)) return describeMedia(mediaType, base64Bytes(content));
+  const essence = essenceOf(mediaType);
+  const table = tableIn(content, essence);
+  if (table !== undefined) return describeTable(table);
+  const value = essence === undefined || essence.endsWith("json") ? parsedJson(content) : undefined;
+  if (value !== undefined) return described(value, undefined);
+  return describeText(content, essence);
+}
+
+/** Bytes that are text are described as that; only so many are looked at. */
+function describedBytesOf(bytes: Uint8Array, mediaType: string | undefined): string {
+  if (mediaType === undefined || !isTextual(mediaType)) {
+    return describeMedia(mediaType ?? "application/octet-stream", bytes.byteLength);
+  }
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, mostDecoded)).toString("utf8");
+  return bytes.byteLength > mostDecoded
+    ? `${sizeOf(bytes.byteLength)}, beginning with ${described(text, mediaType)}`
+    : described(text, mediaType);
+}
+
+const mostDecoded = 4 * 1024 * 1024;
+
+/** `image/png, 1.2 kB` */
+export function describeMedia(mediaType: string, bytes: number | undefined, name?: string): string {
+  const size = bytes === undefined ? "" : `, ${sizeOf(bytes)}`;
+  return `${mediaType === "" ? "bytes" : mediaType}${size}${name === undefined ? "" : ` (${name})`}`;
+}
+
+/** How many bytes base64 text stands for. */
+export function base64Bytes(data: string): number {
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.max(0, Math.floor((data.length * 3) / 4) - padding);
+}
+
+export function sizeOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let size = bytes / 1000;
+  let unit = 0;
+  while (size >= 999.95 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${size.toFixed(1).replace(/\.0$/, "")} ${units[unit]}`;
+}
+
+/** One sound line within the limit, whatever was put into it. */
+export function line(text: string): string {
+  return cut(
+    headOf(text, 4 * describedBytes)
+      .toWellFormed()
+      .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+      .trim(),
+    describedBytes,
+  );
+}
+
+function essenceOf(mediaType: string | undefined): string | undefined {
+  return mediaType?.split(";", 1)[0]?.trim().toLowerCase();
+}
+
+function isTextual(mediaType: string): boolean {
+  const essence = essenceOf(mediaType) ?? "";
+  return (
+    essence === "" ||
+    essence.startsWith("text/") ||
+    /^application\/(?:.+\+)?(?:json|xml|yaml|javascript|x-ndjson|toml|sql)$/.test(essence) ||
+    essence === "image/svg+xml"
+  );
+}

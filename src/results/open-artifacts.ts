@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import type { Clock } from "../calls/clock.ts";
+import type { ArtifactShelf, Needed } from "./artifact-store.ts";
+import { openFolderArtifacts } from "./folder-artifacts.ts";
+import { memoryArtifacts } from "./memory-artifacts.ts";
+import { Sweeper } from "./sweeper.ts";
+
+export interface ArtifactsOptions {
+  /** None: they end with the process. */
+  readonly folder: string | undefined;
+  readonly retentionDays: number | undefined;
+  readonly needed: Needed;
+  readonly clock: Clock;
+  readonly log: (problem: string) => void;
+}
+
+const dayMs = 86_400_000;
+const defaultDays = 30;
+
+/** The artifacts of a runtime, and who sweeps them: closed before what answers `needed`. */
+export async function openArtifacts(
+  options: ArtifactsOptions,
+): Promise<{ readonly shelf: ArtifactShelf; readonly sweeper: Sweeper }> {
+  const { folder, retentionDays = defaultDays, needed, clock, log } = options;
+  const retentionMs = retentionDays * dayMs;
+  const shelf =
+    folder === undefined
+      ? memoryArtifacts({ clock, retentionMs })
+      : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock, retentionMs });
+  return { shelf, sweeper: new Sweeper({ shelf, needed, clock, log }) };
+}

@@ -1,0 +1,48 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { ArtifactShelf, Needed } from "./artifact-store.ts";
+
+export interface SweeperOptions {
+  readonly shelf: Pick<ArtifactShelf, "sweep">;
+  readonly needed: Needed;
+  readonly clock: Clock;
+  readonly log: (problem: string) => void;
+}
+
+const everyMs = 3_600_000;
+
+/** Sweeps artifacts when it begins and every hour after. Nobody waits for it; closing waits for a sweep under way. */
+export class Sweeper implements AsyncDisposable {
+  readonly #options: SweeperOptions;
+  #closed = false;
+  #cancel = (): void => {};
+  #sweeping: Promise<void>;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+    this.#sweeping = this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    const { shelf, needed, clock, log } = this.#options;
+    try {
+      await shelf.sweep(needed);
+    } catch (error) {
+      log(`Artifacts that nobody needs could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
+    }
+    if (this.#closed) return;
+    this.#cancel = clock.in(
+      everyMs,
+      () => {
+        this.#sweeping = this.#sweep();
+      },
+      false,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#cancel();
+    await this.#sweeping;
+  }
+}

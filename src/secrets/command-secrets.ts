@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { type Clock, SystemClock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { type Backend, storeOf } from "./backend.ts";
+import { maxValueBytes, secretValue } from "./secret-name.ts";
+import type { Redactor, SecretStore } from "./secret-store.ts";
+
+/** @public */
+export interface CommandSecretsOptions {
+  /** Program and arguments; `{connector}` and `{key}` in the arguments become the names. There is no shell. */
+  readonly command: readonly string[];
+  /** Default 10 s. */
+  readonly timeoutMs?: number | undefined;
+  readonly redactor?: Redactor | undefined;
+  /** What the program sees. Default: the process's own environment, without what begins with `POSTERN_`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+}
+
+/**
+ * Secrets as another program gives them: `op read op://Private/{connector}/{key}`, `vault kv get -field={key} kv/{connector}`.
+ * It runs for each call that asks; nothing is kept beyond the call.
+ *
+ * @throws RuntimeFault `secrets_command_invalid` for a command without program or without the names in it
+ * @public
+ */
+export function commandSecrets(options: CommandSecretsOptions): SecretStore {
+  return storeOf([commandBackend(options)], options.redactor);
+}
+
+export function commandBackend(options: CommandSecretsOptions): Backend {
+  const { command, timeoutMs = 10_000, environment = process.env, clock = new SystemClock() } = options;
+  const [program = "", ...template] = command;
+  const named = template.join(" ");
+  if (program === "" || program.includes("{") || !named.includes("{key}"))
+    throw new RuntimeFault(
+      "secrets_command_invalid",
+      `\`${JSON.stringify(command)}\` is no command for secrets: write a program and its arguments, with \`{key}\` (and \`{connector}\`) in them.`,
+    );
+  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("POSTERN_")));
+  return {
+    async find(connector, key) {
+      const words = template.map((word) =>
+        word.replace(/\{(connector|key)\}/g, (_, which: string) => (which === "key" ? key : connector)),
+      );
+      const name = `${connector}/${key}`;
+      return secretValue(await output({ program, words, env, name, timeoutMs, clock }), name);
+    },
+    remedy: () => `see what \`${program}\` has`, // it fails rather than have none
+  };
+}
+
+interface Order {
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** Its standard output. What it says on standard error may hold anything, and stays unsaid. */
+function output({ program, words, env, name, timeoutMs, clock }: Order): Promise<Uint8Array> {
+  const failed = (why: string, cause?: unknown): RuntimeFault =>
+    new RuntimeFault(
+      "secrets_command_failed",
+      `The command \`${program}\` for the secret \`${name}\` ${why}. Run it by hand to see why; its words are not shown here.`,
+      { cause },
+    );
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that its children end with it.
+    const child = spawn(program, words, {
+      env,
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true,
+      windowsHide: true,
+    });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const end = (problem: RuntimeFault): void => {
+      reject(problem);
+      child.stdout.destroy();
+      kill(child.pid);
+    };
+    const cancelTimeout = clock.in(timeoutMs, () => end(failed(`gave nothing within ${timeoutMs} ms`)));
+    child.stdout.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxValueBytes + 2) end(failed(`gave more than ${maxValueBytes} bytes`));
+    });
+    child.once("error", (cause) => {
+      cancelTimeout();
+      reject(failed("could not be started", cause));
+    });
+    child.once("close", (code, signal) => {
+      cancelTimeout();
+      if (code === 0) resolve(Buffer.concat(chunks));
+      else reject(failed(`ended with ${code ?? signal}`));
+    });
+  });
+}
+
+function kill(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself: then there is nothing to end.
+  }
+}

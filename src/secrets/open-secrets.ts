@@ -1,0 +1,50 @@
+import { type Backend, storeOf } from "./backend.ts";
+import { environmentBackend } from "./env-secrets.ts";
+import type { PatternMode, Redactor, SecretStore } from "./secret-store.ts";
+
+export type BackendName = "environment" | "sealed" | "command";
+export const backendNames: readonly BackendName[] = ["environment", "sealed", "command"];
+
+/** Where secrets come from, complete: as a configuration says it, with its defaults. */
+export interface SecretSettings {
+  /** Asked in this order. */
+  readonly backends: readonly BackendName[];
+  /** Of the sealed file and its key; absolute. */
+  readonly file: string;
+  readonly keyFile: string;
+  /** There when `command` is one of the backends. */
+  readonly command: readonly string[];
+  readonly timeoutMs: number | undefined;
+  readonly patterns: PatternMode;
+}
+
+/** @throws RuntimeFault when one of them cannot work: it is said at the start */
+export async function openSecrets(
+  settings: SecretSettings,
+  redactor: Redactor,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<SecretStore> {
+  const backends: Backend[] = [];
+  for (const name of settings.backends) backends.push(await backendOf(name, { ...settings, redactor, environment }));
+  return storeOf(backends, redactor);
+}
+
+/** What only some need is loaded when they need it. */
+async function backendOf(
+  name: BackendName,
+  options: SecretSettings & {
+    readonly redactor: Redactor;
+    readonly environment: Readonly<Record<string, string | undefined>>;
+  },
+): Promise<Backend> {
+  switch (name) {
+    case "environment":
+      return environmentBackend({ redactor: options.redactor, environment: options.environment });
+    case "sealed":
+      return (await import("./sealed-secrets.ts")).sealedBackend(options);
+    case "command":
+      return (await import("./command-secrets.ts")).commandBackend(options);
+    default:
+      return name satisfies never;
+  }
+}

@@ -1,0 +1,147 @@
+import { RuntimeFault } from "../calls/fault.ts";
+
+/** Something that a rule takes for a secret: what it calls it, and where it stands. */
+export interface Suspect {
+  /** In words: "github token". */
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One rule of secretlint, ready to look through texts. */
+export interface Rule {
+  /** None of them in a text, nothing for this rule in it. */
+  readonly keywords: readonly string[];
+  /** Must be there as well. */
+  readonly besides: string;
+  look(text: string): readonly Suspect[];
+}
+
+/** What a secretlint rule is, as far as it is used here. */
+interface RuleCreator {
+  readonly meta: { readonly id: string };
+  create(context: object, options: object): { file?(source: object): unknown };
+}
+
+interface Report {
+  readonly range: readonly [number, number];
+  readonly message: { readonly messageId: string; readonly data?: Readonly<Record<string, unknown>> };
+}
+
+/**
+ * Not run: one lets a text excuse itself (`secretlint-disable`), which here would be an attacker's word; the other reads
+ * files by their name.
+ */
+const left: ReadonlySet<string> = new Set(["filter-comments", "gcp"]);
+
+const combined = (one: readonly string[], other: readonly string[]): readonly string[] =>
+  one.flatMap((first) => other.map((second) => first + second));
+
+/** For each rule words of which every match holds one. */
+const keywords: ReadonlyMap<string, readonly string[]> = new Map([
+  ["1password", ["ops_ey"]],
+  ["anthropic", ["sk-ant-api0"]],
+  ["aws", combined(combined(["SECRET", "secret", "Secret"], ["", "_"]), ["ACCESS", "access", "Access"])],
+  ["basicauth", ["://"]],
+  ["cloudflare", ["cfk_", "cfut_", "cfat_"]],
+  ["database-connection-string", ["://"]],
+  ["databricks", ["dapi"]],
+  ["docker", ["dckr_pat_"]],
+  ["figma", ["figd_"]],
+  ["github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"]],
+  ["gitlab", ["glpat-"]],
+  ["grafana", ["glc_", "glsa_"]],
+  ["groq", ["gsk_"]],
+  ["hashicorp-vault", ["hvs.", "hvb.", "hvr."]],
+  ["huggingface", ["hf_"]],
+  ["linear", ["lin_api_"]],
+  ["notion", ["ntn_"]],
+  ["npm", ["npm_", ":x-oauth-basic@"]],
+  ["openai", ["T3BlbkFJ"]],
+  ["privatekey", ["PRIVATE KEY"]],
+  ["sendgrid", ["SG."]],
+  ["shopify", ["shppa_", "shpca_", "shpat_", "shpss_"]],
+  ["slack", ["xoxb-", "xoxp-", "xapp-", "xoxa-", "xoxo-", "xoxr-", "hooks.slack.com"]],
+  ["stripe", ["sk_live", "sk_test", "rk_live", "rk_test"]],
+  ["tailscale", ["tskey-"]],
+  ["vercel", ["vcp_", "vci_", "vca_", "vcr_", "vck_"]],
+]);
+
+/** Addresses are everywhere, addresses with a password are not. */
+const besides: ReadonlyMap<string, string> = new Map([
+  ["basicauth", "@"],
+  ["database-connection-string", "@"],
+]);
+
+/**
+ * secretlint's recommended rules; loaded when somebody wants them.
+ *
+ * @throws RuntimeFault `patterns_unusable` when they are not those this file was written for
+ */
+export async function loadRules(): Promise<readonly Rule[]> {
+  const { rules }: { readonly rules: readonly unknown[] } = await import(
+    "@secretlint/secretlint-rule-preset-recommend"
+  );
+  return rules.flatMap((creator) => {
+    const name = isCreator(creator) ? creator.meta.id.replace("@secretlint/secretlint-rule-", "") : "";
+    if (left.has(name)) return [];
+    const words = keywords.get(name);
+    if (words !== undefined && isCreator(creator))
+      return [{ keywords: words, besides: besides.get(name) ?? "", look: lookWith(creator) }];
+    throw new RuntimeFault(
+      "patterns_unusable",
+      `The rule \`${name}\` of secretlint is not one of those Postern knows; install the version Postern names.`,
+    );
+  });
+}
+
+function isCreator(rule: unknown): rule is RuleCreator {
+  return typeof rule === "object" && rule !== null && "create" in rule && "meta" in rule;
+}
+
+/** The rules are synchronous; each reports by its context while it looks. */
+function lookWith(creator: RuleCreator): Rule["look"] {
+  let reports: Report[] = [];
+  const context = {
+    sharedOptions: {},
+    createTranslator: () => (messageId: string, data?: object) => ({ messageId, data, message: messageId }),
+    report: (report: Report) => void reports.push(report),
+    ignore() {},
+  };
+  const rule = creator.create(context, {});
+  return (text) => {
+    reports = [];
+    // No name and no path: with one, a rule may believe the name or open the file.
+    rule.file?.({ content: text, contentType: "text", filePath: undefined, ext: "" });
+    return reports.map((report) => suspectOf(report, text));
+  };
+}
+
+/** What ends a credential in any text around it. A key in PEM form has breaks of its own, escaped or not. */
+const ending = /["'`\\<>\s]/;
+
+/**
+ * Where the value stands is taken from the value, when the rule gives it: the range of some rules begins too early and so
+ * ends before the secret does. It never reaches over a quote or a backslash, so that masking leaves JSON what it is.
+ */
+function suspectOf({ range, message: { messageId, data = {} } }: Report, text: string): Suspect {
+  const [from, to] = range;
+  const values = Object.entries(data).flatMap(([name, value]) =>
+    typeof value === "string" && value.length >= 8 && name !== "typeName" ? [value] : [],
+  );
+  const [value] = values.filter((one) => text.startsWith(one, text.indexOf(one, from)) && text.indexOf(one, from) >= 0);
+  const start = value === undefined ? from : text.indexOf(value, from);
+  const end = value === undefined ? to : start + value.length;
+  const kind = wordsOf(messageId);
+  if (kind.includes("private key")) return { kind, start, end };
+  const cut = text.slice(start, end).search(ending);
+  return { kind, start, end: cut < 1 ? end : start + cut };
+}
+
+/** `GITHUB_TOKEN`, `BasicAuth` → "github token", "basic auth". */
+function wordsOf(id: string): string {
+  return id
+    .replace(/([a-z])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4")
+    .replaceAll("_", " ")
+    .toLowerCase();
+}

@@ -1,0 +1,117 @@
+import { loadRules, type Rule, type Suspect } from "./pattern-rules.ts";
+import type { Redactor } from "./secret-store.ts";
+
+/**
+ * What looks like a secret, although nobody ever lent it: the second layer. A guess, and told as one; the promise is
+ * the redactor's.
+ */
+export interface SecretPatterns {
+  /** In order, and apart from each other. */
+  suspects(text: string): readonly Suspect[];
+  /** The text with each suspect replaced by `[possible secret: github token]`; the same string when there is none. */
+  mask(text: string): string;
+}
+
+/** The rules' longest match fits twice into what a piece shares with the next. */
+const pieceLength = 24_000;
+const shared = 12_000;
+/** What a text costs grows with the words that wake a rule. One that is made of them is looked through in part. */
+const mostKeywords = 2_000;
+
+/** Loads the rules of secretlint. */
+export async function loadPatterns(): Promise<SecretPatterns> {
+  return new RulePatterns(await loadRules());
+}
+
+/** Masks what is known and what looks like a secret; `finds` stays exact: a guess refuses no call. */
+export function guessingRedactor(exact: Redactor, patterns: SecretPatterns): Redactor {
+  return {
+    learn: (value) => exact.learn(value),
+    finds: (text) => exact.finds(text),
+    redact: (text) => patterns.mask(exact.redact(text)),
+  };
+}
+
+export function suspectMark(kind: string): string {
+  return `[possible secret: ${kind}]`;
+}
+
+class RulePatterns implements SecretPatterns {
+  readonly #rules: readonly Rule[];
+  /** Any keyword. */
+  readonly #keywords: RegExp;
+
+  constructor(rules: readonly Rule[]) {
+    this.#rules = rules;
+    // One alternation is what the engine searches fastest: 0.3 µs for 100 characters, 12 µs for 4 KB.
+    this.#keywords = new RegExp(rules.flatMap(({ keywords }) => keywords.map(escaped)).join("|"), "g");
+  }
+
+  mask(text: string): string {
+    const suspects = this.suspects(text);
+    if (suspects.length === 0) return text;
+    let clean = "";
+    let kept = 0;
+    for (const { kind, start, end } of suspects) {
+      clean += text.slice(kept, start) + suspectMark(kind);
+      kept = end;
+    }
+    return clean + text.slice(kept);
+  }
+
+  suspects(text: string): readonly Suspect[] {
+    if (text.search(this.#keywords) < 0) return none;
+    const found: Suspect[] = [];
+    let budget = mostKeywords;
+    for (let from = 0; budget > 0 && (from === 0 || from + shared < text.length); from += pieceLength - shared) {
+      const piece = text.length <= pieceLength ? text : text.slice(from, from + pieceLength);
+      const [looked, spent] = this.#look(piece, budget);
+      budget -= spent;
+      for (const { kind, start, end } of looked) found.push({ kind, start: from + start, end: from + end });
+    }
+    return apart(found);
+  }
+
+  /** @returns what was found in the piece, and how many keywords stand in it; of more than `most` only those before are seen */
+  #look(piece: string, most: number): readonly [readonly Suspect[], number] {
+    const keywords = this.#keywords;
+    keywords.lastIndex = 0;
+    const words = new Set<string>();
+    let count = 0;
+    let end = piece.length;
+    for (let found = keywords.exec(piece); found !== null; found = keywords.exec(piece)) {
+      const [word] = found;
+      words.add(word);
+      count += 1;
+      if (count === most) {
+        end = found.index + word.length;
+        break;
+      }
+      keywords.lastIndex = found.index + 1; // words may overlap
+    }
+    if (count === 0) return [none, 0];
+    const seen = piece.slice(0, end);
+    const awake = this.#rules.filter(
+      ({ keywords, besides }) => keywords.some((word) => words.has(word)) && seen.includes(besides),
+    );
+    return [awake.flatMap((rule) => rule.look(seen)), count];
+  }
+}
+
+function escaped(word: string): string {
+  return word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
+const none: readonly Suspect[] = [];
+
+/** One place, one suspect: overlapping ones become the first, as long as both. */
+function apart(suspects: readonly Suspect[]): readonly Suspect[] {
+  if (suspects.length < 2) return suspects;
+  const whole: Suspect[] = [];
+  for (const suspect of suspects.toSorted((one, other) => one.start - other.start || other.end - one.end)) {
+    const last = whole.at(-1);
+    if (last === undefined || suspect.start >= last.end) whole.push(suspect);
+    else if (suspect.end > last.end) whole[whole.length - 1] = { ...last, end: suspect.end };
+  }
+  return whole;
+}

@@ -1,0 +1,157 @@
+import { RuntimeFault } from "../calls/fault.ts";
+import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
+import { codeOf, openIfThere, replaceFile } from "./private-file.ts";
+import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
+import { checkSecretName } from "./secret-name.ts";
+import { withLock } from "./vault-lock.ts";
+
+/** Where secrets lie sealed: an age file (age-encryption.org/v1), which `age -d -i KEYFILE FILE` opens too. */
+export interface SealedPlace extends KeySource {
+  /** Absolute. */
+  readonly file: string;
+}
+
+/** Values by `connector/key`: no name has a `/` in it. */
+export type Entries = ReadonlyMap<string, string>;
+
+export interface Opened {
+  readonly entries: Entries;
+  readonly key: SealingKey;
+  /** Of the file these entries come from; another one means that it was replaced. */
+  readonly stamp: string;
+}
+
+/** Far more than a thousand secrets; a file beyond it is another one. */
+const largestFile = 64 * 1024 * 1024;
+
+/**
+ * Undefined: there is no file.
+ *
+ * @throws RuntimeFault `secrets_key_missing`, `secrets_key_wrong`, `secrets_file_damaged` and those of the key. Reading changes nothing.
+ */
+export async function openSealed(place: SealedPlace): Promise<Opened | undefined> {
+  const read = await readFileAt(place.file);
+  if (read === undefined) return undefined;
+  const key = await readSealingKey(place);
+  if (key === undefined) {
+    throw new RuntimeFault(
+      "secrets_key_missing",
+      `\`${place.file}\` is sealed and its key is not there; put it back as \`${place.keyFile}\`, or into \`${keyVariable}\`.`,
+    );
+  }
+  return { entries: entriesOf(await unsealed(read.bytes, key, place.file), place.file), key, stamp: read.stamp };
+}
+
+/** The file's mark, cheap enough for every loan. Undefined: there is no file. */
+export async function stampOf(file: string): Promise<string | undefined> {
+  const { stat } = await import("node:fs/promises");
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join(".");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw unreadable(file, error);
+  }
+}
+
+/**
+ * Replaces the entries by what `change` makes of them; the file and its key are made when there are none. Whoever changes
+ * it at the same moment waits. What cannot be read is never written over.
+ */
+export async function changeSealed(place: SealedPlace, change: (entries: Entries) => Entries): Promise<void> {
+  await withLock(`${place.file}.lock`, async () => {
+    const opened = await openSealed(place);
+    const changed = change(opened?.entries ?? new Map());
+    if (changed === opened?.entries) return;
+    const key = opened?.key ?? (await readOrMakeSealingKey(place));
+    await replaceFile(place.file, await sealed(changed, key));
+  });
+}
+
+async function readFileAt(path: string): Promise<{ readonly bytes: Uint8Array; readonly stamp: string } | undefined> {
+  const file = await openIfThere(path).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  if (file === undefined) return undefined;
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (size > largestFile) throw damaged(path, "it is far too large");
+    return { bytes: await file.readFile(), stamp: [ino, size, mtimeNs, ctimeNs].join(".") };
+  } catch (error) {
+    throw error instanceof RuntimeFault ? error : unreadable(path, error);
+  } finally {
+    await file.close();
+  }
+}
+
+async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promise<string> {
+  const { Decrypter } = await import("age-encryption");
+  const opener = new Decrypter();
+  try {
+    opener.addIdentity(key.kind === "identity" ? key.text : passphraseIdentity(key.text));
+  } catch (cause) {
+    throw new RuntimeFault("secrets_key_invalid", `The key of the sealed secrets, ${key.from}, is no age identity.`, {
+      cause,
+    });
+  }
+  try {
+    return await opener.decrypt(new Uint8Array(bytes), "text");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "";
+    // The library's words quote the file: somebody may have written values into it, plain.
+    if (!why.includes("no identity matched"))
+      throw damaged(file, "it was cut short or changed, or never was an age file");
+    throw new RuntimeFault(
+      "secrets_key_wrong",
+      `\`${file}\` was not sealed with the key in ${key.from}. Put back the key it was sealed with; nothing was changed.`,
+    );
+  }
+}
+
+async function sealed(entries: Entries, key: SealingKey): Promise<Uint8Array> {
+  const { Encrypter, Stanza, identityToRecipient } = await import("age-encryption");
+  const sealer = new Encrypter();
+  sealer.addRecipient(
+    key.kind === "identity"
+      ? await identityToRecipient(key.text)
+      : passphraseRecipient(key.text, (parts, body) => new Stanza(parts, body)),
+  );
+  const secrets = [...entries].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sealer.encrypt(JSON.stringify({ version: 1, secrets }));
+}
+
+/** What is inside was written by us or by somebody with the key; it is read as if it had not been. */
+function entriesOf(text: string, file: string): Entries {
+  const entries = new Map<string, string>();
+  try {
+    const { version, secrets }: { version?: unknown; secrets?: unknown } = JSON.parse(text);
+    if (version !== 1 || !Array.isArray(secrets)) throw new TypeError("not version 1");
+    for (const [name, value] of secrets as readonly (readonly unknown[])[]) {
+      if (typeof name !== "string" || typeof value !== "string") throw new TypeError("a name or a value is no text");
+      const [connector = "", key = "", ...more] = name.split("/");
+      checkSecretName(connector, key);
+      if (more.length > 0) throw new TypeError("a name has too many parts");
+      entries.set(name, value);
+    }
+    return entries;
+  } catch {
+    throw damaged(file, "what is sealed in it are no secrets of Postern"); // the parser's words would quote them
+  }
+}
+
+function damaged(file: string, why: string): RuntimeFault {
+  return new RuntimeFault(
+    "secrets_file_damaged",
+    `\`${file}\` cannot be opened: ${why}. Put a copy of it back, or move it away and set the secrets again.`,
+  );
+}
+
+function unreadable(file: string, cause: unknown): RuntimeFault {
+  return new RuntimeFault(
+    "secrets_file_damaged",
+    `\`${file}\` cannot be read (${codeOf(cause)}); make it a file of yours.`,
+    {
+      cause,
+    },
+  );
+}

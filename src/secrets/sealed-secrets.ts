@@ -1,0 +1,68 @@
+import { type Backend, storeOf } from "./backend.ts";
+import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
+import type { Redactor, SecretStore } from "./secret-store.ts";
+
+/** @public */
+export interface SealedSecretsOptions {
+  /** Absolute path of the sealed file. It need not be there yet. */
+  readonly file: string;
+  /** Absolute path of its key, used when `POSTERN_SECRETS_KEY` says none. */
+  readonly keyFile: string;
+  /** Told all values, and the key itself, when the file is read. */
+  readonly redactor?: Redactor | undefined;
+  /** Default: the process's own. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Secrets in a file of age's format, as `postern secrets set` writes it. Read now, and again when it was replaced.
+ *
+ * @throws RuntimeFault when the file is there and cannot be opened: a wrong key is said at the start, not at the first call
+ * @public
+ */
+export async function sealedSecrets(options: SealedSecretsOptions): Promise<SecretStore> {
+  return storeOf([await sealedBackend(options)], options.redactor);
+}
+
+export async function sealedBackend(options: SealedSecretsOptions): Promise<Backend> {
+  const vault = new Vault({ environment: process.env, ...options }, options.redactor);
+  await vault.current();
+  return {
+    find: async (connector, key) => (await vault.current()).get(`${connector}/${key}`),
+    remedy: (connector, key) => `run \`postern secrets set ${connector} ${key}\``,
+  };
+}
+
+class Vault {
+  readonly #place: SealedPlace;
+  readonly #redactor: Redactor | undefined;
+  #entries: Entries = new Map();
+  /** Of the file the entries are from. Undefined: there was none. */
+  #stamp: string | undefined;
+  #reading: Promise<Entries> | undefined;
+
+  constructor(place: SealedPlace, redactor: Redactor | undefined) {
+    this.#place = place;
+    this.#redactor = redactor;
+  }
+
+  /** The entries of the file as it is now; many that ask at once read it once. */
+  async current(): Promise<Entries> {
+    if ((await stampOf(this.#place.file)) === this.#stamp) return this.#entries;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<Entries> {
+    const opened = await openSealed(this.#place);
+    const entries = opened?.entries ?? new Map<string, string>();
+    for (const value of [...entries.values(), opened?.key.text ?? ""]) {
+      if (value.trim().length >= 6) this.#redactor?.learn(value); // shorter ones are refused when asked for
+    }
+    this.#entries = entries;
+    this.#stamp = opened?.stamp;
+    return entries;
+  }
+}

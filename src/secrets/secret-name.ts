@@ -1,0 +1,76 @@
+import { RuntimeFault } from "../calls/fault.ts";
+
+/** What connectors and keys are made of; not an option of a command (`-x`), and not a way up a tree (`..`). */
+const name = String.raw`(?!-)(?!\.+(?![\w.\-]))[\w.\-]{1,128}`;
+const wholeName = new RegExp(`^${name}$`);
+
+/** Of `connector/key`, to be put into larger patterns. */
+export const namePattern: string = `(${name})/(${name})`;
+
+/** A child process can hardly be given more in one variable. */
+export const maxValueBytes: number = 64 * 1024;
+const shortestValue = 6;
+
+/**
+ * The names stay unsaid: somebody may have put the value where its name belongs.
+ *
+ * @throws RuntimeFault `secret_name_invalid`
+ */
+export function checkSecretName(connector: string, key: string): void {
+  for (const [what, given] of [
+    ["connector", connector],
+    ["key", key],
+  ] as const) {
+    if (typeof given === "string" && wholeName.test(given)) continue;
+    throw new RuntimeFault(
+      "secret_name_invalid",
+      `The ${what} of a secret is not a name; use 1 to 128 letters, digits, \`.\`, \`_\` and \`-\`, not beginning with \`-\`.`,
+    );
+  }
+}
+
+/**
+ * The value as it was meant: bytes of a file or a pipe, without the one line break that ends a line.
+ *
+ * @throws RuntimeFault `secret_value_invalid`, `secret_too_short` or `secret_too_long`; none says anything of the value
+ */
+export function secretValue(bytes: Uint8Array, name: string): string {
+  if (bytes.length > maxValueBytes + 2) throw tooLong(name);
+  const text = utf8(bytes, name).replace(/\r?\n$/, "");
+  checkSecretValue(text, name);
+  return text;
+}
+
+/** @throws RuntimeFault as `secretValue` */
+export function checkSecretValue(text: string, name: string): void {
+  if (text.trim().length < shortestValue) throw tooShort(name);
+  if (Buffer.byteLength(text) > maxValueBytes) throw tooLong(name);
+  if (text.includes("\0")) throw invalid(name, "holds a NUL character, which no environment can carry");
+}
+
+export function tooShort(name: string, cause?: unknown): RuntimeFault {
+  return new RuntimeFault(
+    "secret_too_short",
+    `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least ${shortestValue} characters.`,
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+function tooLong(name: string): RuntimeFault {
+  return new RuntimeFault(
+    "secret_too_long",
+    `The secret \`${name}\` has more than ${maxValueBytes} bytes; keep such a thing in a file of its own, and its key here.`,
+  );
+}
+
+function utf8(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw invalid(name, "is not UTF-8 text; encode it (base64) and decode it where it is used"); // the decoder's own words say less
+  }
+}
+
+function invalid(name: string, why: string): RuntimeFault {
+  return new RuntimeFault("secret_value_invalid", `The secret \`${name}\` ${why}.`);
+}

@@ -1,0 +1,134 @@
+import type { Principal } from "../calls/call.ts";
+import type { CallEvent, DurableEvent } from "../calls/event.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { Suspect } from "./pattern-rules.ts";
+import { type SecretPatterns, suspectMark } from "./patterns.ts";
+
+/** Records what was seen; never what it was. */
+export type SecretNote = (
+  type: string,
+  summary: string,
+  more: {
+    readonly tenant: string;
+    readonly principal?: Principal;
+    readonly outcome: "failure" | "info";
+    readonly data: JsonObject;
+  },
+) => Promise<void>;
+
+type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
+
+const mostWaiting = 1_000;
+/** The same alarm is one alarm for so long. */
+const quietMs = 3_600_000;
+const mostRemembered = 1_000;
+const markStart = suspectMark("").slice(0, -1);
+const mark = /\[possible secret: ([a-z0-9 ]{1,60})\]/g;
+
+/**
+ * What was seen, recorded one after the other beside the calls. What comes faster than it can be looked through is let go,
+ * and the log is told: a watcher may not hold the store's memory for its own slowness.
+ */
+export class Suspicions {
+  readonly #patterns: SecretPatterns | undefined;
+  readonly #log: (problem: string) => void;
+  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #raised = new Map<string, number>();
+  #note: SecretNote | undefined;
+  #working: Promise<void> | undefined;
+  #missed = 0;
+
+  constructor(patterns: SecretPatterns | undefined, log: (problem: string) => void) {
+    this.#patterns = patterns;
+    this.#log = log;
+  }
+
+  tellBy(note: SecretNote): void {
+    this.#note = note;
+    this.#work();
+  }
+
+  /**
+   * A result goes back as the tool gave it, or masked; either way it is told. Of one that was kept the head is looked at,
+   * which is what went back: reading all of it again would cost what keeping it saved.
+   */
+  watch(event: CallEvent): void {
+    if (event.moment !== "ended" || this.#patterns === undefined) return;
+    if (event.as !== "succeeded" && event.as !== "failed") return;
+    const text = textOf(event.outcome);
+    const suspects = this.#patterns.suspects(text);
+    if (suspects.length > 0 || text.includes(markStart)) this.#later(() => this.#tellOf(event, suspects, text));
+  }
+
+  /** SPEC 14.9: critical, and one alarm for the same thing. */
+  inPayload(event: DurableEvent, kinds: ReadonlySet<string>): void {
+    const about = "call" in event ? event.call : undefined;
+    const tenant = about?.authority.principal.tenant ?? ("tenant" in event ? event.tenant : undefined) ?? "default";
+    const moment = event.moment === "noted" ? event.type : event.moment;
+    if (moment.startsWith("alarm.")) return;
+    const names = [...kinds].sort();
+    const key = `secret_in_payload:${tenant}:${moment}:${names.join(",")}`;
+    if (event.at - (this.#raised.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    if (this.#raised.size >= mostRemembered) this.#raised.clear();
+    this.#raised.set(key, event.at);
+    const summary = `A secret (${names.join(", ")}) was in the record of a \`${moment}\`; it was masked before it was written.`;
+    const data = { severity: "critical", dedupe_key: key, kinds: names, moment, ...(about && { call: about.id }) };
+    this.#later(() => this.#tell("alarm.secret_in_payload", summary, { tenant, outcome: "failure", data }));
+  }
+
+  /** What was seen is recorded before the store closes. */
+  async close(): Promise<void> {
+    await this.#working;
+    this.#note = undefined;
+  }
+
+  async #tellOf({ call }: Ended, suspects: readonly Suspect[], text: string): Promise<void> {
+    const kinds = new Map<string, number>();
+    const count = (kind: string): void => void kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    for (const { kind } of suspects) count(kind);
+    for (const [, kind = ""] of text.matchAll(mark)) count(kind);
+    const masked = suspects.length === 0;
+    const { principal } = call.authority;
+    const said = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");
+    const summary = `The result of \`${call.tool}\` may hold secrets (${said})${masked ? "; they were masked" : ""}.`;
+    const data = { call: call.id, tool: call.tool, kinds: Object.fromEntries(kinds), masked };
+    await this.#tell("secret.suspected", summary, { tenant: principal.tenant, principal, outcome: "info", data });
+  }
+
+  async #tell(...[type, summary, more]: Parameters<SecretNote>): Promise<void> {
+    await this.#note?.(type, summary, more).catch((error: unknown) => {
+      this.#log(`${summary} This could not be recorded: ${messageOf(error)}`);
+    });
+  }
+
+  #later(work: () => Promise<void>): void {
+    if (this.#waiting.length >= mostWaiting) {
+      if (this.#missed === 0)
+        this.#log("Results come faster than they can be looked through for secrets; some are not.");
+      this.#missed += 1;
+      return;
+    }
+    this.#waiting.push(work);
+    this.#work();
+  }
+
+  #work(): void {
+    if (this.#note === undefined || this.#waiting.length === 0) return;
+    this.#working ??= this.#drain().finally(() => {
+      this.#working = undefined;
+      this.#work();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve(); // never inside the write that is being spelled
+    for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
+    this.#missed = 0;
+  }
+}
+
+function textOf({ text, structured }: ToolOutcome): string {
+  return structured === undefined ? text : `${text}\n${JSON.stringify(structured)}`;
+}

@@ -1,0 +1,42 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { RuntimeFault } from "../calls/fault.ts";
+
+const waitMs = 10_000;
+/** Of this process: the lock of the file is the process's own, it would wait for itself. */
+const queues = new Map<string, Promise<unknown>>();
+
+/**
+ * One at a time, of all processes. The lock is SQLite's own lock of an empty database: the system lets go of it when its
+ * holder dies, so there is none that is left behind.
+ *
+ * @throws RuntimeFault `secrets_busy`
+ */
+export function withLock<T>(path: string, body: () => Promise<T>): Promise<T> {
+  const before = queues.get(path) ?? Promise.resolve();
+  const mine = before.then(() => locked(path, body));
+  const settled = mine
+    .catch(() => undefined)
+    .then(() => {
+      if (queues.get(path) === settled) queues.delete(path);
+    });
+  queues.set(path, settled);
+  return mine;
+}
+
+async function locked<T>(path: string, body: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(path, { timeout: waitMs });
+  try {
+    try {
+      lock.exec("BEGIN EXCLUSIVE");
+    } catch (cause) {
+      const message = `Another process has been changing the secrets for ${waitMs / 1000} s (\`${path}\`); try again when it has ended.`;
+      throw new RuntimeFault("secrets_busy", message, { cause });
+    }
+    return await body();
+  } finally {
+    lock.close();
+  }
+}

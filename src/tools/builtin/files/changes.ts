@@ -1,0 +1,153 @@
+import { hash } from "node:crypto";
+import { closeSync } from "node:fs";
+import type { JsonObject } from "../../../calls/json.ts";
+import type { ToolAnswer, ToolContext } from "../../tool.ts";
+import { type Edit, edited } from "./editing.ts";
+import { codeOf } from "./guard/folder.ts";
+import { Rejection } from "./guard/rejection.ts";
+import { announce, type FileKit, lockOf, reach } from "./kit.ts";
+import type { PathName } from "./path-name.ts";
+import { previewOf } from "./preview.ts";
+import { readWhole } from "./reading.ts";
+import type { FileCaller } from "./roots.ts";
+import { wholeText } from "./text.ts";
+import { appendTo, folderFor, plainAt, type Spot, writeWhole } from "./writing.ts";
+
+export interface WriteInput {
+  readonly path: string;
+  readonly content: string;
+  readonly encoding?: "utf8" | "base64";
+}
+
+export interface EditInput extends Edit {
+  readonly path: string;
+}
+
+/** What `write_file`, `edit_file` and `append_file` do, and what they show before. All of them throw Rejections. */
+export class FileChanges {
+  readonly #kit: FileKit;
+
+  constructor(kit: FileKit) {
+    this.#kit = kit;
+  }
+
+  async write(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
+    const bytes = this.#bytesOf(given);
+    return this.#change(given.path, context, async (spot, name) => {
+      const before = plainAt(spot);
+      await writeWhole(spot, { bytes }, this.#kit.disk);
+      return written(name, bytes, before === undefined, context);
+    });
+  }
+
+  async edit(given: EditInput, context: ToolContext): Promise<ToolAnswer> {
+    return this.#change(given.path, context, async (spot, name) => {
+      const before = plainAt(spot);
+      const bytes = this.#sized(Buffer.from(edited(textOf(await this.#bytesAt(spot)), given)));
+      await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
+      return written(name, bytes, false, context);
+    });
+  }
+
+  async append(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
+    const bytes = this.#bytesOf(given);
+    return this.#change(given.path, context, async (spot, name) => {
+      const before = plainAt(spot);
+      const isNew = before === undefined;
+      if (isNew) await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
+      const size = isNew ? bytes.length : await appendTo(spot, bytes, this.#kit.disk);
+      announce(context, "file.written", name.shown, { bytes: bytes.length, created: isNew });
+      return { structured: { path: name.shown, appended: bytes.length, bytes: size, created: isNew } };
+    });
+  }
+
+  async showWrite(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
+    const name = this.#fileName(given.path);
+    const after = this.#bytesOf(given);
+    return previewOf("write", { path: name.shown, before: await this.#bytesNow(name, caller), after });
+  }
+
+  async showEdit(given: EditInput, caller: FileCaller): Promise<JsonObject> {
+    const name = this.#fileName(given.path);
+    const before = await this.#bytesNow(name, caller);
+    if (before === undefined) throw new Rejection("not_found");
+    return previewOf("edit", { path: name.shown, before, after: Buffer.from(edited(textOf(before), given)) });
+  }
+
+  async showAppend(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
+    const name = this.#fileName(given.path);
+    const before = await this.#bytesNow(name, caller);
+    const after = Buffer.concat([before ?? Buffer.alloc(0), this.#bytesOf(given)]);
+    return previewOf("append to", { path: name.shown, before, after });
+  }
+
+  /** With the folder held and the name locked: nobody else of ours changes it meanwhile. */
+  async #change(
+    given: string,
+    context: ToolContext,
+    change: (spot: Spot, name: PathName) => Promise<ToolAnswer>,
+  ): Promise<ToolAnswer> {
+    const kit = this.#kit;
+    const name = this.#fileName(given);
+    return kit.locks.with([lockOf(kit, name, context)], async () => {
+      context.check(); // it may have waited for another change
+      using reached = await reach(kit, name, context);
+      using folder = await folderFor(reached.root, name.parts.slice(0, -1), kit.disk);
+      return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder is let go after it
+    });
+  }
+
+  #fileName(given: string): PathName {
+    const name = this.#kit.roots.parseForWriting(given);
+    if (name.mustBeFolder || name.parts.length === 0) throw new Rejection("is_a_folder");
+    return name;
+  }
+
+  async #bytesAt({ folder, name }: Spot): Promise<Buffer> {
+    const descriptor = folder.openFile([name]);
+    try {
+      return await readWhole(descriptor, this.#kit.limits.maxWriteBytes);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** What a preview is made from; undefined: nothing is there. */
+  async #bytesNow(name: PathName, caller: FileCaller): Promise<Buffer | undefined> {
+    try {
+      using reached = await reach(this.#kit, name, caller);
+      using folder = reached.root.descend(name.parts.slice(0, -1));
+      return await this.#bytesAt({ folder, name: name.parts.at(-1) ?? "" });
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  #bytesOf({ content, encoding = "utf8" }: WriteInput): Buffer {
+    const bytes = Buffer.from(content, encoding);
+    const isWhole = encoding === "utf8" || bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "");
+    if (!isWhole) throw new Rejection("content_invalid");
+    return this.#sized(bytes);
+  }
+
+  #sized(bytes: Buffer): Buffer {
+    const { maxWriteBytes } = this.#kit.limits;
+    if (bytes.length <= maxWriteBytes) return bytes;
+    throw new Rejection(
+      "too_large",
+      `was not written: ${bytes.length} bytes are more than the ${maxWriteBytes} that are allowed.`,
+    );
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  const text = wholeText(bytes);
+  if (text === undefined) throw new Rejection("not_text");
+  return text;
+}
+
+function written(name: PathName, bytes: Uint8Array, created: boolean, context: ToolContext): ToolAnswer {
+  announce(context, "file.written", name.shown, { bytes: bytes.length, created });
+  return { structured: { path: name.shown, bytes: bytes.length, created, sha256: hash("sha256", bytes, "hex") } };
+}

@@ -1,0 +1,55 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { checkPlain, type FileRules, type Folder, noFollow } from "./folder.ts";
+import { Rejection } from "./rejection.ts";
+
+/** macOS 11 and later: no link is followed anywhere in the path. Elsewhere the bit means nothing we use. */
+const noFollowAny = process.platform === "darwin" ? 0x20000000 : 0;
+
+/**
+ * The same checks by path, for systems without `/proc/self/fd`: right while nobody changes the tree, and not safe against
+ * a process that swaps folders for links meanwhile. It is used only where the operator said `notRaceSafe`.
+ */
+export class PlainFolder implements Folder {
+  readonly rules: FileRules;
+  readonly self: string;
+
+  constructor(path: string, rules: FileRules) {
+    this.self = path;
+    this.rules = rules;
+  }
+
+  at(name: string): string {
+    return join(this.self, name);
+  }
+
+  descend(parts: readonly string[]): Folder {
+    let path = this.self;
+    for (const part of parts) {
+      path = join(path, part);
+      const stats = lstatSync(path);
+      if (stats.isSymbolicLink()) throw new Rejection("link");
+      if (!stats.isDirectory()) throw new Rejection("not_a_folder");
+      if (stats.dev !== this.rules.device) throw new Rejection("other_device");
+    }
+    return new PlainFolder(path, this.rules);
+  }
+
+  openFile(parts: readonly string[]): number {
+    using parent = this.descend(parts.slice(0, -1));
+    const path = parent.at(parts.at(-1) ?? ".");
+    checkPlain(lstatSync(path), this.rules);
+    const descriptor = openSync(path, constants.O_RDONLY | noFollow | noFollowAny | (constants.O_NONBLOCK ?? 0));
+    try {
+      checkPlain(fstatSync(descriptor), this.rules);
+      return descriptor;
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    // It holds nothing but its path.
+  }
+}

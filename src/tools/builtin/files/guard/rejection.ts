@@ -1,0 +1,129 @@
+/** Why a file was not touched, in one word for programs. */
+export type RejectionReason = GuardReason | PlainReason;
+
+/** Somebody tried to leave the root, or to reach what no tool may: these are announced as `file.rejected`. */
+export type GuardReason =
+  | "path_invalid"
+  | "absolute"
+  | "parent"
+  | "root_unknown"
+  | "reserved"
+  | "read_only"
+  | "link"
+  | "hard_link"
+  | "special_file"
+  | "other_device"
+  | "root_replaced";
+
+/** Nothing is wrong with the path: the world is just not as the caller thought. */
+export type PlainReason =
+  | "not_found"
+  | "exists"
+  | "is_a_folder"
+  | "not_a_folder"
+  | "not_empty"
+  | "not_text"
+  | "no_match"
+  | "changed"
+  | "too_large"
+  | "range_invalid"
+  | "content_invalid"
+  | "pattern_invalid"
+  | "search_stopped"
+  | "busy"
+  | "no_permission"
+  | "disk_full"
+  | "across_devices"
+  | "run_unusable"
+  | "io_failed";
+
+const sentences: Readonly<Record<RejectionReason, string>> = {
+  path_invalid:
+    "is no path a tool can use: it holds a NUL, is longer than 4095 bytes, or a part of it is longer than 255.",
+  absolute: "is absolute. Name a path that begins with a root, as list_files shows them.",
+  parent: "holds `..`. Write the path from its root, without going up.",
+  root_unknown: "begins with no root that can be used here.",
+  reserved: "is the run's own record and not for tools. A folder of that name in the workspace is `workspace/…`.",
+  read_only: "is in a root that is read-only.",
+  link: "is a symbolic link, or leads through one; links are not followed.",
+  hard_link: "has more than one name (a hard link), so it may be a file from elsewhere.",
+  special_file: "is no plain file: a device, a pipe or a socket is never opened.",
+  other_device: "lies on another file system than its root.",
+  root_replaced:
+    "cannot be reached: the folder of its root is not the one it was when the tools were made. Restart to accept it.",
+  not_found: "does not exist.",
+  exists: "exists already.",
+  is_a_folder: "is a folder.",
+  not_a_folder: "is no folder, or leads through a file.",
+  not_empty: "is a folder that is not empty. Delete what is in it first.",
+  not_text: "is not UTF-8 text.",
+  no_match: "does not hold the text that was to be replaced.",
+  changed: "was changed by somebody else meanwhile; nothing was written. Read it again.",
+  too_large: "is too large for this.",
+  range_invalid: "cannot be read by that range.",
+  content_invalid: "was not written: the content is not what its encoding says.",
+  pattern_invalid: "was not searched: the pattern cannot be used.",
+  search_stopped: "was not searched to the end.",
+  busy: "cannot be worked on now: too much is going on. Try again.",
+  no_permission: "cannot be used: the operating system does not permit it.",
+  disk_full: "was not written: the disk is full. What was there before is untouched.",
+  across_devices: "cannot be moved there: the two roots are on different file systems. Write a copy, then delete.",
+  run_unusable: "cannot be reached: this run has no folder.",
+  io_failed: "cannot be used: the disk reports an error.",
+};
+
+const guarded: ReadonlySet<RejectionReason> = new Set<GuardReason>([
+  ...(["path_invalid", "absolute", "parent", "root_unknown", "reserved", "read_only"] as const),
+  ...(["link", "hard_link", "special_file", "other_device", "root_replaced"] as const),
+]);
+
+/**
+ * Thrown inside this folder only, so that every handle on the way out is closed; `answering` turns it into the tool's
+ * answer. Its words never hold a path of the machine: only what the caller wrote himself is added to them.
+ */
+export class Rejection extends Error {
+  override readonly name = "Rejection";
+  readonly reason: RejectionReason;
+
+  /** @param detail in the place of the reason's own sentence */
+  constructor(reason: RejectionReason, detail?: string) {
+    super(detail ?? sentences[reason]);
+    this.reason = reason;
+  }
+
+  get isGuard(): boolean {
+    return guarded.has(this.reason);
+  }
+}
+
+const byCode: ReadonlyMap<unknown, RejectionReason> = new Map<unknown, RejectionReason>([
+  ["ENOENT", "not_found"],
+  ["EEXIST", "exists"],
+  ["ELOOP", "link"],
+  ["EMLINK", "link"],
+  ["EXDEV", "other_device"],
+  ["EISDIR", "is_a_folder"],
+  ["ENOTDIR", "not_a_folder"],
+  ["ENOTEMPTY", "not_empty"],
+  ["ENAMETOOLONG", "path_invalid"],
+  ["EACCES", "no_permission"],
+  ["EPERM", "no_permission"],
+  ["EROFS", "no_permission"],
+  ["EBUSY", "no_permission"],
+  ["EMFILE", "busy"],
+  ["ENFILE", "busy"],
+  ["EAGAIN", "busy"],
+  ["ETXTBSY", "busy"],
+  ["ENOSPC", "disk_full"],
+  ["EDQUOT", "disk_full"],
+  ["EFBIG", "disk_full"],
+  ["EIO", "io_failed"],
+  ["ENXIO", "special_file"],
+]);
+
+/** What the operating system answered, as a rejection. Anything else is a bug, and stays what it is. */
+export function rejectionOf(error: unknown): Rejection | undefined {
+  if (error instanceof Rejection) return error;
+  if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;
+  return new Rejection(byCode.get(error.code) ?? "io_failed");
+}

@@ -1,0 +1,113 @@
+import type { JsonObject } from "../../../calls/json.ts";
+import { visible } from "../../names.ts";
+import type { ToolAnswer, ToolContext } from "../../tool.ts";
+import type { Disk } from "./disk.ts";
+import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
+import { loadOpenat2 } from "./guard/openat2.ts";
+import { type Rejection, rejectionOf } from "./guard/rejection.ts";
+import type { Locks } from "./locks.ts";
+import type { PathName } from "./path-name.ts";
+import type { FileCaller, Roots } from "./roots.ts";
+import type { Searches } from "./search/searches.ts";
+
+export interface FileLimits {
+  readonly maxFileBytes: number;
+  readonly maxMediaBytes: number;
+  readonly maxWriteBytes: number;
+  readonly maxResults: number;
+  readonly searchTimeMs: number;
+}
+
+/** What every file tool works with. */
+export interface FileKit {
+  readonly roots: Roots;
+  readonly limits: FileLimits;
+  /** Some tool may change files: then writable roots are called so. */
+  readonly mayWrite: boolean;
+  readonly searches: Searches;
+  readonly locks: Locks;
+  readonly disk: Disk;
+  readonly reach: () => Promise<Beneath>;
+}
+
+/** How folders are reached: by the kernel in one call where that can be had, else step by step. Found out once, at the first use. */
+export function reachBy(useOpenat2: boolean): () => Promise<Beneath> {
+  let found: Promise<Beneath> | undefined;
+  return () => {
+    found ??= useOpenat2 ? loadOpenat2().then((fast) => fast ?? walkBeneath) : Promise.resolve(walkBeneath);
+    return found;
+  };
+}
+
+/** A path that was parsed, with its root held. */
+export interface Reached extends Disposable {
+  readonly name: PathName;
+  readonly root: Folder;
+}
+
+export async function reach(kit: FileKit, name: PathName, caller: FileCaller): Promise<Reached> {
+  const root = kit.roots.open(name.root, caller, await kit.reach());
+  return { name, root, [Symbol.dispose]: () => root[Symbol.dispose]() };
+}
+
+/** The names a change of a path is locked by. */
+export function lockOf(kit: FileKit, { root, parts }: PathName, caller: FileCaller): string {
+  return `${kit.roots.keyOf(root, caller)}/${parts.join("/")}`;
+}
+
+export type Body<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
+
+/**
+ * A tool's body whose rejections are answers (`isError`, in words and as `{ rejected, path }`) and, where somebody tried
+ * what no tool may, announced as `file.rejected`.
+ *
+ * @param pathsOf the paths as they were given, the first is the one that is spoken of
+ */
+export function answering<Input>(pathOf: (input: Input) => string, body: Body<Input>): Body<Input> {
+  return async (input, context) => {
+    try {
+      return await body(input, context);
+    } catch (error) {
+      const rejection = rejectionOf(error);
+      if (rejection === undefined) throw error;
+      return rejectedAnswer(rejection, pathOf(input), context);
+    }
+  };
+}
+
+function rejectedAnswer(rejection: Rejection, given: string, context: ToolContext): ToolAnswer {
+  const { reason, isGuard } = rejection;
+  const path = given.slice(0, 300).toWellFormed();
+  const text = sentenceOf(rejection, given);
+  if (isGuard) context.emit("file.rejected", text, { path, reason });
+  return { isError: true, content: [{ type: "text", text }], structured: { rejected: reason, path } };
+}
+
+export function sentenceOf(rejection: Rejection, path: string): string {
+  return `${path === "" ? "The path" : visible(path)} ${rejection.message}`;
+}
+
+/** A preview that cannot be made says why; the call is asked about all the same, and refused for the same reason when it runs. */
+export function previewing<Input>(
+  pathOf: (input: Input) => string,
+  body: (input: Input) => Promise<JsonObject>,
+): (input: Input) => Promise<JsonObject> {
+  return async (input) => {
+    try {
+      return await body(input);
+    } catch (error) {
+      const rejection = rejectionOf(error);
+      if (rejection === undefined) throw error;
+      return { supported: false, problem: sentenceOf(rejection, pathOf(input)) };
+    }
+  };
+}
+
+export function announce(
+  context: ToolContext,
+  type: "file.read" | "file.written",
+  path: string,
+  data: JsonObject,
+): void {
+  context.emit(type, path, { path, ...data });
+}

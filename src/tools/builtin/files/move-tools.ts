@@ -1,0 +1,56 @@
+import { defineTool } from "../../define.ts";
+import type { LocalTool } from "../../kinds.ts";
+import { answering, type FileKit, previewing } from "./kit.ts";
+import { type DeleteInput, FileMoves, type MoveInput } from "./moves.ts";
+import { flag, input, path, text } from "./schemas.ts";
+import { changesFiles } from "./write-tools.ts";
+
+/** `move_file`: files and folders, also from one root to another of the same file system. */
+export function moveTool(kit: FileKit): LocalTool {
+  const moves = new FileMoves(kit);
+  const move = answering<MoveInput>(fromOf, (given, context) => moves.move(given, context));
+  return defineTool({
+    ...changesFiles,
+    name: "move_file",
+    idempotent: false,
+    description: `Gives a file or folder another name or place; what is there already is replaced only with \`overwrite\`. ${kit.roots.describe(true)}`,
+    input: input(
+      {
+        from: text("What is moved."),
+        to: text("Its new path, its name included."),
+        overwrite: flag("Replace a file that is there."),
+      },
+      ["from", "to"],
+    ),
+    execute: (given, context) => move(given as unknown as MoveInput, context), // the schema says so
+    preview: (given, caller) =>
+      previewing<MoveInput>(fromOf, (wanted) => moves.showMove(wanted, caller))(given as unknown as MoveInput),
+  });
+}
+
+/** `delete_file`: one file or one empty folder. Destructive, so a policy must name it and a person is asked (D27, C5). */
+export function deleteTool(kit: FileKit): LocalTool {
+  const moves = new FileMoves(kit);
+  const remove = answering<DeleteInput>(pathOf, (given, context) => moves.remove(given, context));
+  return defineTool({
+    name: "delete_file",
+    risk: "critical",
+    effects: "destructive",
+    permissions: ["filesystem.delete"],
+    previewBinds: true,
+    idempotent: false,
+    description: `Deletes a file or an empty folder, for good. ${kit.roots.describe(true)}`,
+    input: input({ path }, ["path"]),
+    execute: (given, context) => remove(given as unknown as DeleteInput, context), // the schema says so
+    preview: (given, caller) =>
+      previewing<DeleteInput>(pathOf, (wanted) => moves.showRemove(wanted, caller))(given as unknown as DeleteInput),
+  });
+}
+
+function fromOf({ from }: MoveInput): string {
+  return from;
+}
+
+function pathOf(given: { readonly path: string }): string {
+  return given.path;
+}

@@ -1,0 +1,47 @@
+import { Rejection } from "./guard/rejection.ts";
+
+/** A path as a tool was given it, taken apart: which root, and the names beneath it. No name is empty, `.` or `..`. */
+export interface PathName {
+  readonly root: string;
+  readonly parts: readonly string[];
+  /** In the one spelling that names it from its root. */
+  readonly shown: string;
+  /** It ends as folders do, with a slash. */
+  readonly mustBeFolder: boolean;
+}
+
+/** The run's own record lies beside the workspace (SPEC 15.4). */
+const reserved: ReadonlySet<string> = new Set(["logs", "archive", "events.jsonl"]);
+const maxPathBytes = 4_095;
+const maxPartBytes = 255;
+
+/**
+ * @param roots by name
+ * @param home what paths are in that begin with no root's name; none: each must name its root
+ * @throws Rejection
+ */
+export function parsePath(given: string, roots: ReadonlyMap<string, unknown>, home: string | undefined): PathName {
+  if (typeof given !== "string" || given.includes("\0") || Buffer.byteLength(given) > maxPathBytes)
+    throw new Rejection("path_invalid");
+  if (given.startsWith("/") || (process.platform === "win32" && /[\\:]/.test(given))) throw new Rejection("absolute");
+  const names = given.split("/").filter((name) => name !== "" && name !== ".");
+  for (const name of names) {
+    if (name === "..") throw new Rejection("parent");
+    if (Buffer.byteLength(name) > maxPartBytes) throw new Rejection("path_invalid");
+  }
+  const [first, ...rest] = names;
+  const mustBeFolder = /(^|\/)\.?$/.test(given);
+  if (first !== undefined && roots.has(first)) return named(first, rest, mustBeFolder);
+  if (home === undefined)
+    throw new Rejection("root_unknown", `begins with no root that can be used here; the roots are ${listed(roots)}.`);
+  if (first !== undefined && reserved.has(first)) throw new Rejection("reserved");
+  return named(home, names, mustBeFolder);
+}
+
+function named(root: string, parts: readonly string[], mustBeFolder: boolean): PathName {
+  return { root, parts, shown: [root, ...parts].join("/"), mustBeFolder };
+}
+
+function listed(roots: ReadonlyMap<string, unknown>): string {
+  return roots.size === 0 ? "none" : [...roots.keys()].map((name) => `\`${name}/\``).join(", ");
+}

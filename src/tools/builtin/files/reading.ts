@@ -1,0 +1,135 @@
+import { fstatSync } from "node:fs";
+import { readFrom } from "./disk.ts";
+import { Rejection } from "./guard/rejection.ts";
+import { mediaTypeOf } from "./media-type.ts";
+import { afterLines, countLines, textIn } from "./text.ts";
+
+/** Lines are counted from 1, bytes from 0. By lines or by bytes, not both. */
+export interface ReadRange {
+  readonly first_line?: number | undefined;
+  readonly lines?: number | undefined;
+  readonly first_byte?: number | undefined;
+  readonly bytes?: number | undefined;
+}
+
+export interface ReadLimits {
+  readonly maxFileBytes: number;
+  readonly maxMediaBytes: number;
+  /** Throws when the call is over. */
+  readonly check: () => void;
+}
+
+export type Reading =
+  | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly note: string | undefined }
+  | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
+
+const chunkBytes = 65_536;
+/** How far a range by lines is looked for. */
+const maxScanBytes = 64 * 1024 * 1024;
+
+/** A part of a plain file, never more than the limit. What is left out is said in the note, with how to go on. */
+export async function readRange(descriptor: number, range: ReadRange, limits: ReadLimits): Promise<Reading> {
+  const byLines = range.first_line !== undefined || range.lines !== undefined;
+  const byBytes = range.first_byte !== undefined || range.bytes !== undefined;
+  if (byLines && byBytes)
+    throw new Rejection(
+      "range_invalid",
+      "cannot be read by lines and by bytes at once; give `first_line` and `lines`, or `first_byte` and `bytes`.",
+    );
+  const { size } = fstatSync(descriptor);
+  if (!byLines && !byBytes) {
+    const media = await wholeMedia(descriptor, size, limits);
+    if (media !== undefined) return media;
+  }
+  return byBytes ? partByBytes(descriptor, range, size, limits) : partByLines(descriptor, range, size, limits);
+}
+
+/** A file that is no text, whole: half a picture is of no use to anybody. */
+async function wholeMedia(descriptor: number, size: number, limits: ReadLimits): Promise<Reading | undefined> {
+  const head = await readFrom(descriptor, 0, Math.min(chunkBytes, limits.maxFileBytes));
+  if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
+  if (size > limits.maxMediaBytes)
+    throw new Rejection(
+      "too_large",
+      `is no text and has ${size} bytes; at most ${limits.maxMediaBytes} are given back. Read a part by \`first_byte\` and \`bytes\`.`,
+    );
+  const data = size > head.length ? await readFrom(descriptor, 0, limits.maxMediaBytes) : head;
+  return { kind: "media", data, mediaType: mediaTypeOf(data), bytes: data.length };
+}
+
+async function partByBytes(descriptor: number, range: ReadRange, size: number, limits: ReadLimits): Promise<Reading> {
+  const first = range.first_byte ?? 0;
+  const wanted = Math.min(range.bytes ?? limits.maxFileBytes, limits.maxFileBytes);
+  const data = await readFrom(descriptor, first, wanted);
+  const found = textIn(data, { before: first > 0, after: first + data.length < size });
+  if (found === undefined) return { kind: "media", data, mediaType: "application/octet-stream", bytes: data.length };
+  const end = first + (found.end || data.length); // a range inside one character goes on behind it
+  const shown = data.length === 0 ? "nothing: the file ends before" : `bytes ${first} to ${end - 1}`;
+  const note = first > 0 || end < size ? noteOf(shown, size, end, `first_byte ${end}`) : undefined;
+  return { kind: "text", text: found.text, bytes: data.length, note };
+}
+
+async function partByLines(descriptor: number, range: ReadRange, size: number, limits: ReadLimits): Promise<Reading> {
+  const first = range.first_line ?? 1;
+  const begin = await findLine(descriptor, first, limits);
+  if (begin === undefined)
+    return {
+      kind: "text",
+      text: "",
+      bytes: 0,
+      note: noteOf(`nothing: the file has fewer than ${first} lines`, size, size, ""),
+    };
+  const data = await readFrom(descriptor, begin, limits.maxFileBytes);
+  const lineEnd = endOfLines(data, range.lines, begin + data.length >= size);
+  const part = data.subarray(0, lineEnd > 0 ? lineEnd : data.length); // one line longer than the limit is cut inside
+  const found = textIn(part, { before: false, after: begin + part.length < size });
+  if (found === undefined) throw new Rejection("not_text", "is not UTF-8 text; read it by `first_byte` and `bytes`.");
+  const { text, end } = found;
+  if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined };
+  const next = lineEnd > 0 ? `first_line ${first + countLines(part)}` : `first_byte ${begin + end}`;
+  return { kind: "text", text, bytes: end, note: noteOf(linesShown(first, part), size, begin + end, next) };
+}
+
+/** Where so many whole lines end, as far as they were read. 0: not even one did. */
+function endOfLines(data: Buffer, lines: number | undefined, isWholeRest: boolean): number {
+  const wanted = lines === undefined ? -1 : afterLines(data, lines);
+  if (wanted >= 0) return wanted;
+  return isWholeRest ? data.length : data.lastIndexOf(0x0a) + 1;
+}
+
+function linesShown(first: number, part: Uint8Array): string {
+  const last = first + countLines(part) - (part.at(-1) === 0x0a ? 1 : 0);
+  return part.length === 0 ? "nothing" : first === last ? `line ${first}` : `lines ${first} to ${last}`;
+}
+
+function noteOf(shown: string, size: number, end: number, next: string): string {
+  return `[${shown}; the file has ${size} bytes${end < size ? `; go on with ${next}` : ""}]`;
+}
+
+/** Where a line begins. Undefined: there are fewer. */
+async function findLine(descriptor: number, line: number, { check }: ReadLimits): Promise<number | undefined> {
+  let missing = line - 1;
+  for (let position = 0; missing > 0; position += chunkBytes) {
+    check();
+    if (position >= maxScanBytes)
+      throw new Rejection(
+        "range_invalid",
+        `has more than ${maxScanBytes} bytes before line ${line}; read it by \`first_byte\`.`,
+      );
+    const chunk = await readFrom(descriptor, position, chunkBytes);
+    const lines = countLines(chunk);
+    if (lines >= missing) return position + afterLines(chunk, missing);
+    if (chunk.length < chunkBytes) return undefined;
+    missing -= lines;
+  }
+  return 0;
+}
+
+/** All of a file, for a change that needs all of it. */
+export async function readWhole(descriptor: number, maxBytes: number): Promise<Buffer> {
+  const { size } = fstatSync(descriptor);
+  const data = size > maxBytes ? undefined : await readFrom(descriptor, 0, maxBytes + 1);
+  if (data === undefined || data.length > maxBytes)
+    throw new Rejection("too_large", `has ${size} bytes; at most ${maxBytes} can be changed this way.`);
+  return data;
+}

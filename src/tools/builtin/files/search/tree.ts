@@ -1,0 +1,122 @@
+import { type Dirent, readdirSync } from "node:fs";
+import type { Folder } from "../guard/folder.ts";
+import { rejectionOf } from "../guard/rejection.ts";
+import { draftName } from "../writing.ts";
+import { IgnoreRules } from "./ignored.ts";
+import type { ListedEntry, Truncated } from "./job.ts";
+
+/** One name that was met. `folder` is held while it is looked at. */
+export interface Met {
+  readonly folder: Folder;
+  readonly name: string;
+  readonly type: ListedEntry["type"];
+  /** Names from the root, the last one included. */
+  readonly names: readonly string[];
+  /** 1: in the folder the search began in. */
+  readonly depth: number;
+}
+
+export interface TreeOptions {
+  readonly includeIgnored: boolean;
+  readonly maxDepth: number;
+  /** `performance.now()` at which it stops. */
+  readonly until: number;
+  /** False: enough. */
+  readonly meet: (met: Met) => boolean;
+}
+
+/** Deeper trees are cut: each level holds a descriptor. */
+export const mostLevels = 64;
+
+/**
+ * Walks a tree by held folders, names in order, links never followed. What disappears or cannot be entered meanwhile is
+ * counted, not an error: the tree is somebody's who goes on working.
+ */
+export class TreeWalk {
+  readonly skipped: Map<string, number> = new Map();
+  truncated: Truncated | undefined;
+  readonly #options: TreeOptions;
+
+  constructor(options: TreeOptions) {
+    this.#options = options;
+  }
+
+  /** @param start names from the root to where it begins */
+  run(root: Folder, start: readonly string[]): void {
+    const { includeIgnored } = this.#options;
+    using folder = root.descend(start);
+    const above = includeIgnored ? IgnoreRules.none : rulesAbove(root, start);
+    this.#enter(folder, start, 1, above);
+  }
+
+  skip(why: string): void {
+    this.skipped.set(why, (this.skipped.get(why) ?? 0) + 1);
+  }
+
+  /** False: stop altogether. */
+  #enter(folder: Folder, names: readonly string[], depth: number, above: IgnoreRules): boolean {
+    const entries = readdirSync(folder.self, { withFileTypes: true }).sort(byName);
+    const hasRules = !this.#options.includeIgnored && entries.some(({ name }) => name === ".gitignore");
+    const rules = hasRules ? above.within(folder, names.length) : above;
+    for (const entry of entries) {
+      if (performance.now() > this.#options.until) {
+        this.truncated = "time";
+        return false;
+      }
+      const met = { folder, name: entry.name, type: typeOf(entry), names: [...names, entry.name], depth };
+      if (this.#leavesOut(met, rules)) continue;
+      if (!this.#options.meet(met)) {
+        this.truncated ??= "results";
+        return false;
+      }
+      if (met.type === "folder" && !this.#descend(met, rules)) return false;
+    }
+    return true;
+  }
+
+  #leavesOut({ name, names, type }: Met, rules: IgnoreRules): boolean {
+    if (draftName.test(name)) return true;
+    if (this.#options.includeIgnored) return false;
+    const leaves = name === ".git" || rules.ignores(names, type === "folder");
+    if (leaves) this.skip("ignored");
+    return leaves;
+  }
+
+  #descend({ folder, name, names, depth }: Met, rules: IgnoreRules): boolean {
+    if (depth >= this.#options.maxDepth) return true;
+    if (depth >= mostLevels) {
+      this.truncated ??= "depth";
+      return true;
+    }
+    try {
+      using inner = folder.descend([name]);
+      return this.#enter(inner, names, depth + 1, rules);
+    } catch (error) {
+      const rejection = rejectionOf(error);
+      if (rejection === undefined) throw error;
+      this.skip(rejection.reason);
+      return true;
+    }
+  }
+}
+
+/** The rules of the folders above where a search begins. A folder that was named outright is searched, ignored or not. */
+function rulesAbove(root: Folder, start: readonly string[]): IgnoreRules {
+  let rules = IgnoreRules.none;
+  for (let depth = 0; depth < start.length; depth += 1) {
+    using folder = root.descend(start.slice(0, depth));
+    rules = rules.within(folder, depth);
+    if (rules.ignores(start.slice(0, depth + 1), true)) return IgnoreRules.none;
+  }
+  return rules;
+}
+
+function byName(one: Dirent, other: Dirent): number {
+  return one.name < other.name ? -1 : 1;
+}
+
+function typeOf(entry: Dirent): ListedEntry["type"] {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "folder";
+  return entry.isSymbolicLink() ? "link" : "other";
+}

@@ -1,0 +1,24 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { textIn, wholeText } from "./text.ts";
+
+it("a text that is cut anywhere is a text still, and its parts make the whole", async () => {
+  await fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.nat(), (raw, at) => {
+      const text = raw.replaceAll("\0", "");
+      const bytes = Buffer.from(text);
+      const cut = bytes.length === 0 ? 0 : at % bytes.length;
+      const head = textIn(bytes.subarray(0, cut), { before: false, after: true });
+      const rest = textIn(bytes.subarray(head?.end), { before: false, after: false });
+      expect([head?.text, rest?.text].join("")).toBe(text);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it("what is no UTF-8, or holds a NUL, is no text", () => {
+  expect(wholeText(Buffer.from([0x66, 0xfc, 0x72]))).toBeUndefined();
+  expect(wholeText(Buffer.from("a\0b"))).toBeUndefined();
+  expect(wholeText(Buffer.from([0xc3]))).toBeUndefined();
+  expect(wholeText(Buffer.from("é"))).toBe("é");
+});

@@ -1,0 +1,71 @@
+import type { JsonObject } from "../../../calls/json.ts";
+import { defineTool } from "../../define.ts";
+import type { LocalTool } from "../../kinds.ts";
+import { type EditInput, FileChanges, type WriteInput } from "./changes.ts";
+import { answering, type FileKit, previewing } from "./kit.ts";
+import { input, path, text, wholeNumber } from "./schemas.ts";
+
+/** What all tools that change files have in common. What a person was shown is what is written: a file that changed meanwhile voids the approval. */
+export const changesFiles = {
+  risk: "medium",
+  effects: "write",
+  permissions: ["filesystem.write"],
+  previewBinds: true,
+} as const;
+
+const encoding: JsonObject = { enum: ["utf8", "base64"], description: "How the content is given; utf8 when left out." };
+const wholeInput = input({ path, content: text("The content."), encoding }, ["path", "content"]);
+const editInput = input(
+  {
+    path,
+    old_text: { type: "string", minLength: 1, description: "What is there now, with its line breaks." },
+    new_text: text("What stands there afterwards."),
+    count: wholeNumber(1, 10_000, "How often it is there; all of them are replaced. Once when left out."),
+  },
+  ["path", "old_text", "new_text"],
+);
+
+/** `write_file` (SPEC 15.1), `edit_file` and `append_file`: one change of a file at a time. */
+export function writeTools(kit: FileKit): readonly LocalTool[] {
+  const changes = new FileChanges(kit);
+  const where = kit.roots.describe(kit.mayWrite);
+  const write = answering<WriteInput>(pathOf, (given, context) => changes.write(given, context));
+  const edit = answering<EditInput>(pathOf, (given, context) => changes.edit(given, context));
+  const append = answering<WriteInput>(pathOf, (given, context) => changes.append(given, context));
+  return [
+    defineTool({
+      ...changesFiles,
+      name: "write_file",
+      idempotent: true,
+      description: `Writes a whole file, in the place of one that is there; missing folders are made. ${where}`,
+      input: wholeInput,
+      execute: (given, context) => write(given as unknown as WriteInput, context), // the schema says so
+      preview: (given, caller) =>
+        previewing<WriteInput>(pathOf, (wanted) => changes.showWrite(wanted, caller))(given as unknown as WriteInput),
+    }),
+    defineTool({
+      ...changesFiles,
+      name: "edit_file",
+      idempotent: false,
+      description: `Replaces a text in a file by another, exactly; it must be there once, or \`count\` times. ${where}`,
+      input: editInput,
+      execute: (given, context) => edit(given as unknown as EditInput, context), // the schema says so
+      preview: (given, caller) =>
+        previewing<EditInput>(pathOf, (wanted) => changes.showEdit(wanted, caller))(given as unknown as EditInput),
+    }),
+    defineTool({
+      ...changesFiles,
+      name: "append_file",
+      idempotent: false,
+      description: `Adds to the end of a file; one that is not there is made. ${where}`,
+      input: wholeInput,
+      execute: (given, context) => append(given as unknown as WriteInput, context), // the schema says so
+      preview: (given, caller) =>
+        previewing<WriteInput>(pathOf, (wanted) => changes.showAppend(wanted, caller))(given as unknown as WriteInput),
+    }),
+  ];
+}
+
+function pathOf(given: { readonly path: string }): string {
+  return given.path;
+}

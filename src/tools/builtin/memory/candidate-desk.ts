@@ -1,0 +1,258 @@
+import type { Principal } from "../../../calls/call.ts";
+import type { Clock } from "../../../calls/clock.ts";
+import { messageOf } from "../../../calls/fault.ts";
+import type { ToolOutcome } from "../../../calls/outcome.ts";
+import type { RunFolders } from "../../../calls/run-folders.ts";
+import { cut } from "../../../results/cut.ts";
+import type { Redactor } from "../../../secrets/secret-store.ts";
+import { isSuspended } from "../../define.ts";
+import { failureOf } from "../../failure.ts";
+import type { Suspended } from "../../tool.ts";
+import { type Candidate, readCandidates } from "./candidates.ts";
+import { type DecisionLine, readDecisions, type Step, writeDecision } from "./decisions.ts";
+import { inTurn } from "./line-file.ts";
+import { type MemoryCall, type MemoryFor, type MemoryProvider, providerFor, type Written } from "./memory.ts";
+import { checkedScopes, scopeProblem } from "./scopes.ts";
+
+/** `unknown`: an acceptance began and nobody knows whether the memory was written. `waiting`: for an approval. */
+export type CandidateState = "open" | "accepted" | "rejected" | "waiting" | "unknown";
+
+export interface CandidateRecord extends Candidate {
+  readonly state: CandidateState;
+  /** The last line about it. */
+  readonly decision?: Omit<DecisionLine, "candidateId">;
+}
+
+const errorBytes = 2_000;
+
+/** Which candidate, of whose run. */
+export interface CandidateName {
+  readonly tenant: string;
+  readonly runId: string;
+  readonly id: string;
+}
+
+export interface CandidateRuling {
+  readonly by: { readonly user: string; readonly via?: string };
+  readonly reason?: string;
+  /** An acceptance whose end is unknown is begun again: the person has looked whether the memory is there. */
+  readonly again?: boolean;
+  readonly signal?: AbortSignal;
+  /** How the provider may call tools: on the person's behalf, each call under the key it is given. */
+  readonly call: (request: Parameters<MemoryCall["call"]>[0], key: string) => Promise<ToolOutcome>;
+}
+
+export type CandidateDecided =
+  | { readonly decided: true; readonly candidate: CandidateRecord }
+  | {
+      readonly decided: false;
+      readonly code: CandidateProblem;
+      readonly message: string;
+      readonly candidate?: CandidateRecord;
+    };
+
+export type CandidateProblem =
+  | "candidate_unknown"
+  | "candidate_decided"
+  | "candidate_unclear"
+  | "candidate_waiting"
+  | "candidate_refused"
+  | "memory_failed";
+
+export interface DeskOptions {
+  readonly provider?: MemoryProvider | MemoryFor;
+  readonly scopes?: readonly string[];
+  readonly runs: RunFolders;
+  readonly clock: Clock;
+  readonly redactor?: Pick<Redactor, "redact">;
+}
+
+/**
+ * A person's word on what agents proposed to remember. The file of candidates is never changed; every word is a line
+ * beside it, `archive/memory-decisions.jsonl`.
+ *
+ * Invariant: the provider is asked only after a line says that it will be, and once a candidate: a second acceptance
+ * meets the first one's line.
+ */
+export class CandidateDesk {
+  readonly #options: DeskOptions;
+  readonly #scopes: readonly string[];
+
+  /** @throws RuntimeFault `memory_invalid` */
+  constructor(options: DeskOptions) {
+    this.#options = options;
+    this.#scopes = checkedScopes(options.scopes);
+  }
+
+  /** One run's, in the order they were written. */
+  async list(tenant: string, runId: string): Promise<readonly CandidateRecord[]> {
+    const folder = this.#options.runs.open(tenant, runId);
+    const candidates = await readCandidates(folder, tenant, runId);
+    if (candidates.length === 0) return [];
+    const decisions = await readDecisions(folder);
+    return candidates.map((candidate) => recordOf(candidate, decisions.get(candidate.id)));
+  }
+
+  reject(name: CandidateName, ruling: Pick<CandidateRuling, "by" | "reason">): Promise<CandidateDecided> {
+    return this.#decide(name, async (record) => {
+      if (record.state === "accepted" || record.state === "rejected") return decidedAlready(record);
+      return { decided: true, candidate: await this.#write(name, record, { step: "rejected", ...spoken(ruling) }) };
+    });
+  }
+
+  /** Writes it to the provider. What fails leaves it open, and says so. */
+  accept(name: CandidateName, ruling: CandidateRuling): Promise<CandidateDecided> {
+    return this.#decide(name, async (record) => {
+      const problem = this.#obstacle(record, name.tenant, ruling.again === true);
+      if (problem !== undefined) return { decided: false, ...problem, candidate: record };
+      const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
+      const begun = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
+      try {
+        return await this.#wrote(name, begun, await this.#provide(name.tenant, begun, ruling), ruling);
+      } catch (error) {
+        return await this.#failed(name, begun, error, ruling);
+      }
+    });
+  }
+
+  #decide(
+    name: CandidateName,
+    rule: (record: CandidateRecord) => Promise<CandidateDecided>,
+  ): Promise<CandidateDecided> {
+    return inTurn(`desk ${name.tenant} ${name.runId}`, async () => {
+      const record = (await this.list(name.tenant, name.runId)).find(({ id }) => id === name.id);
+      if (record !== undefined) return rule(record);
+      const message = `There is no memory candidate \`${name.id.slice(0, 100)}\` in the run \`${name.runId}\`.`;
+      return { decided: false, code: "candidate_unknown", message };
+    });
+  }
+
+  #obstacle(
+    record: CandidateRecord,
+    tenant: string,
+    again: boolean,
+  ): { readonly code: CandidateProblem; readonly message: string } | undefined {
+    const { id, state, scope } = record;
+    if (state === "accepted" || state === "rejected") return decidedAlready(record);
+    if (state === "unknown" && !again) {
+      const message = `An acceptance of \`${id}\` began and its end is not known. Look whether the memory is there; then reject it, or accept it with \`again\`.`;
+      return { code: "candidate_unclear", message };
+    }
+    if (this.#options.provider === undefined)
+      return { code: "candidate_refused", message: "No memory provider is configured; set `memory.provider`." };
+    const problem = scopeProblem(ownerOf(record, tenant), scope, this.#scopes);
+    return problem === undefined ? undefined : { code: "candidate_refused", message: `\`${id}\`: ${problem}.` };
+  }
+
+  /** The memory becomes its agent's, not the person's who accepted it. */
+  async #provide(
+    tenant: string,
+    record: CandidateRecord,
+    { call, signal }: CandidateRuling,
+  ): Promise<Written | Suspended> {
+    const { provider } = this.#options;
+    if (provider === undefined) return {};
+    let position = 0;
+    const forWhom: MemoryCall = {
+      principal: ownerOf(record, tenant),
+      signal: signal ?? new AbortController().signal,
+      call: (request) => {
+        position += 1;
+        return call(request, `memory/${record.id}/${record.decision?.attempt ?? 1}/${position}`);
+      },
+    };
+    return providerFor(provider, forWhom).write(record.content, record.scope, record.tags);
+  }
+
+  async #wrote(
+    name: CandidateName,
+    record: CandidateRecord,
+    written: Written | Suspended,
+    ruling: CandidateRuling,
+  ): Promise<CandidateDecided> {
+    if (isSuspended(written)) {
+      const { approvalId } = written;
+      const candidate = await this.#write(name, record, {
+        step: "waiting",
+        ...tried(record),
+        approvalId,
+        ...spoken(ruling),
+      });
+      const message = `The memory's own call waits for an approval (${approvalId}). Decide it, then accept \`${record.id}\` again.`;
+      return { decided: false, code: "candidate_waiting", message, candidate };
+    }
+    const kept = written?.id === undefined ? {} : { memoryId: written.id };
+    return {
+      decided: true,
+      candidate: await this.#write(name, record, { step: "accepted", ...tried(record), ...kept, ...spoken(ruling) }),
+    };
+  }
+
+  async #failed(
+    name: CandidateName,
+    record: CandidateRecord,
+    error: unknown,
+    ruling: CandidateRuling,
+  ): Promise<CandidateDecided> {
+    const message = cut(messageOf(error), errorBytes);
+    const said = this.#options.redactor?.redact(message) ?? message;
+    if (failureOf(error).unknown) {
+      const told = `The memory provider was lost while it wrote \`${record.id}\`: ${said}. Look whether the memory is there.`;
+      return { decided: false, code: "candidate_unclear", message: told, candidate: record };
+    }
+    const candidate = await this.#write(name, record, {
+      step: "failed",
+      ...tried(record),
+      error: said,
+      ...spoken(ruling),
+    });
+    const told = `The memory provider did not take \`${record.id}\`: ${said}`;
+    return { decided: false, code: "memory_failed", message: told, candidate };
+  }
+
+  async #write(
+    { tenant, runId, id }: CandidateName,
+    record: CandidateRecord,
+    line: Omit<DecisionLine, "candidateId" | "at">,
+  ): Promise<CandidateRecord> {
+    const { runs, clock, redactor } = this.#options;
+    const { reason } = line;
+    const clean = reason === undefined || redactor === undefined ? {} : { reason: redactor.redact(reason) };
+    const decision = { candidateId: id, at: clock.now(), ...line, ...clean };
+    await writeDecision(runs.open(tenant, runId), decision);
+    return recordOf(record, decision);
+  }
+}
+
+const states: Readonly<Record<Step, CandidateState>> = {
+  accepting: "unknown",
+  accepted: "accepted",
+  rejected: "rejected",
+  waiting: "waiting",
+  failed: "open",
+};
+
+function recordOf(candidate: Candidate, last: DecisionLine | undefined): CandidateRecord {
+  if (last === undefined) return { ...candidate, state: "open" };
+  const { candidateId: _, ...decision } = last;
+  return { ...candidate, state: states[last.step], decision };
+}
+
+function ownerOf({ agent, user }: Candidate, tenant: string): Principal {
+  return { tenant, agent, ...(user !== undefined && { user }) };
+}
+
+function spoken({ by, reason }: Pick<CandidateRuling, "by" | "reason">): Pick<DecisionLine, "by" | "via" | "reason"> {
+  return { by: by.user, ...(by.via !== undefined && { via: by.via }), ...(reason !== undefined && { reason }) };
+}
+
+function tried({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {
+  return decision?.attempt === undefined ? {} : { attempt: decision.attempt };
+}
+
+function decidedAlready(
+  candidate: CandidateRecord,
+): Extract<CandidateDecided, { decided: false }> & { readonly code: CandidateProblem } {
+  const message = `\`${candidate.id}\` is ${candidate.state} already.`;
+  return { decided: false, code: "candidate_decided", message, candidate };
+}

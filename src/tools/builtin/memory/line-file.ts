@@ -1,0 +1,94 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { RuntimeFault } from "../../../calls/fault.ts";
+
+/** What writes to one file of this process, one after another. */
+const queues = new Map<string, Promise<unknown>>();
+
+/** Runs `work` after everything that was given for this name before, whatever became of that. */
+export function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(name) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  queues.set(name, mine);
+  const leave = (): void => {
+    if (queues.get(name) === mine) queues.delete(name);
+  };
+  mine.then(leave, leave);
+  return mine;
+}
+
+/**
+ * Adds a line that is on the disk when this resolves, or not there at all. A line that a crash cut off is taken away
+ * first: nobody was told that it is kept. One process writes a file.
+ *
+ * @throws RuntimeFault `line_file_unusable` for what is no file of one name; or what the disk says
+ */
+export function appendLine(path: string, line: string): Promise<void> {
+  return inTurn(path, async () => {
+    const file = await opened(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+    try {
+      const size = await completeLength(file);
+      await file.truncate(size);
+      try {
+        await file.appendFile(`${line}\n`);
+        await file.datasync();
+      } catch (error) {
+        await file.truncate(size).catch(() => undefined); // the next append cuts it off
+        throw error;
+      }
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** Every complete line, in order; none when there is no file. */
+export async function* linesOf(path: string): AsyncGenerator<string> {
+  let file: FileHandle;
+  try {
+    file = await opened(path, constants.O_RDONLY);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    throw error;
+  }
+  try {
+    const length = await completeLength(file);
+    if (length > 0) yield* createInterface({ input: file.createReadStream({ end: length - 1, autoClose: false }) });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Never through a link, never a pipe or a device, and no second name by which somebody else could write it. */
+async function opened(path: string, flags: number): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ELOOP") throw unusable(path, "is a link", error);
+    throw error;
+  }
+  const stat = await file.stat();
+  if (stat.isFile() && stat.nlink <= 1) return file;
+  await file.close();
+  throw unusable(path, stat.isFile() ? "has more than one name" : "is not a file");
+}
+
+/** The size of its complete lines: what follows the last line break was never kept. */
+async function completeLength(file: FileHandle): Promise<number> {
+  const { size } = await file.stat();
+  const piece = Buffer.alloc(64 * 1024);
+  for (let end = size; end > 0; ) {
+    const from = Math.max(0, end - piece.length);
+    const { bytesRead } = await file.read(piece, 0, end - from, from);
+    const at = piece.subarray(0, bytesRead).lastIndexOf(0x0a);
+    if (at >= 0) return from + at + 1;
+    end = from;
+  }
+  return 0;
+}
+
+function unusable(path: string, why: string, cause?: unknown): RuntimeFault {
+  return new RuntimeFault("line_file_unusable", `\`${path}\` ${why}; move it away.`, { cause });
+}

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import type { Clock } from "../../../calls/clock.ts";
+import type { RunFolders } from "../../../calls/run-folders.ts";
+import type { Redactor } from "../../../secrets/secret-store.ts";
+import type { LocalTool } from "../../kinds.ts";
+import type { Action } from "../../tool.ts";
+import { CandidateDesk } from "./candidate-desk.ts";
+import { openEmbeddedMemory } from "./embedded-memory.ts";
+import type { MemorySettings } from "./memory-config.ts";
+import { memoryTools } from "./memory-tools.ts";
+import { type ServerMemoryOptions, serverMemory } from "./server-memory.ts";
+
+export interface MemoryHouse {
+  /** The data folder: the embedded provider keeps its file there. */
+  readonly folder: string;
+  readonly runs: RunFolders;
+  readonly clock: Clock;
+  readonly redactor?: Pick<Redactor, "redact"> | undefined;
+  readonly openArtifact: NonNullable<ServerMemoryOptions["open"]>;
+}
+
+type Offered = Pick<Action, "tool" | "facts">;
+
+/** A configured memory: its tools, and the desk at which people decide on candidates. */
+export interface OpenMemory {
+  readonly tools: readonly LocalTool[];
+  readonly desk: CandidateDesk;
+  /** What an operator should know, of what agents are offered beside these tools. */
+  wayAround(offered: readonly Offered[]): string | undefined;
+  close(): void;
+}
+
+/**
+ * A memory server's own tools are tools like any other: where agents may call them, they write without asking at the desk.
+ * The sentence that says so; undefined: they may not, or they need not ask.
+ */
+function wayAround({ provider, writeMode }: MemorySettings, offered: readonly Offered[]): string | undefined {
+  if (provider === "embedded" || writeMode === "external") return undefined;
+  const writing = offered.filter(({ facts }) => facts.server === provider.server && facts.effects !== "read");
+  if (writing.length === 0) return undefined;
+  const names = writing.map(({ tool }) => `\`${tool}\``).join(", ");
+  return `\`memory.write_mode\` is \`${writeMode}\`, but agents may call ${names} themselves. Deny them to agents: docs/reference/memory.md says how.`;
+}
+
+/** @throws RuntimeFault `memory_unopenable`, `memory_invalid` */
+export async function openMemory(settings: MemorySettings, house: MemoryHouse): Promise<OpenMemory> {
+  const { provider: kind, writeMode, scopes } = settings;
+  const { runs, clock, redactor } = house;
+  const embedded =
+    kind === "embedded" ? await openEmbeddedMemory(join(house.folder, "memory.db"), { clock }) : undefined;
+  const provider =
+    kind === "embedded" ? embedded?.provider : serverMemory({ server: kind.server, open: house.openArtifact });
+  const options = {
+    ...(provider !== undefined && { provider }),
+    ...(scopes !== undefined && { scopes }),
+    ...(redactor !== undefined && { redactor }),
+    runs,
+    clock,
+  };
+  return {
+    tools: memoryTools({ ...options, writeMode }),
+    desk: new CandidateDesk(options),
+    wayAround: (offered) => wayAround(settings, offered),
+    close: () => embedded?.close(),
+  };
+}

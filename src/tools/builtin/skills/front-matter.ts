@@ -1,0 +1,182 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap } from "yaml";
+
+/** The head of a SKILL.md as it was written: every scalar is its text, so that version 1.0 stays `1.0`. */
+export type HeadValue = string | readonly string[] | ReadonlyMap<string, string> | undefined;
+
+export interface SkillText {
+  /** The front matter's own text: what a later reading is held against. */
+  readonly head: string;
+  readonly fields: ReadonlyMap<string, HeadValue>;
+  readonly body: string;
+  readonly warnings: readonly string[];
+}
+
+export interface Refused {
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** What is read of it (SPEC 11.3). Whatever else is there can be as it likes. */
+export const knownKeys: ReadonlySet<string> = new Set([
+  ...["name", "description", "version", "license", "compatibility", "category"],
+  ...["allowed_tools", "allowed-tools", "tags", "aliases", "metadata"],
+]);
+
+/** Front matter is a few lines; a description has at most 1,024 characters. */
+export const maxHeadBytes: number = 64 * 1024;
+
+/** Splits and reads a SKILL.md. Never throws: whatever is in the file, the answer is fields or a reason. */
+export function readSkillText(text: string): SkillText | Refused {
+  const split = splitFence(text);
+  if ("problem" in split) return split;
+  const { head, body } = split;
+  const size = Buffer.byteLength(head);
+  if (size > maxHeadBytes) {
+    return refused(
+      `its front matter has ${size} bytes; at most ${maxHeadBytes} are read`,
+      "Keep `description` under 1,024 characters and move the rest below the second `---`.",
+    );
+  }
+  const read = readHead(head);
+  if ("fields" in read) return { head, body, ...read };
+  const plainer = read.isSyntax === true ? quoted(head) : undefined;
+  const again = plainer === undefined ? read : readHead(plainer);
+  if (!("fields" in again)) return refused(read.problem, read.fix); // said of the text as it was written
+  const odd = `front matter is not YAML (${read.problem.replace(/^its front matter is not YAML: /, "")}) and was read line by line; put the value in quotes`;
+  return { head, body, fields: again.fields, warnings: [odd, ...again.warnings] };
+}
+
+/** Our own: a YAML parser would take the body for a second document. */
+function splitFence(text: string): { readonly head: string; readonly body: string } | Refused {
+  const lines = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+  const opening = /^---[ \t]*\n/.exec(lines);
+  if (opening === null) {
+    return refused(
+      "it does not begin with `---`",
+      "Begin the file with `---`, `name:`, `description:` and `---`, a line each.",
+    );
+  }
+  const rest = lines.slice(opening[0].length);
+  const closing = /^---[ \t]*(?:\n|$)/m.exec(rest);
+  if (closing === null) return refused("its front matter does not end", "Write a line `---` after the last key.");
+  const head = Buffer.from(rest.slice(0, closing.index)).toString(); // a copy: a slice would keep the whole file in memory
+  return { head, body: rest.slice(closing.index + closing[0].length).trim() };
+}
+
+type Head = Pick<SkillText, "fields" | "warnings">;
+
+/** With the line of the opening fence before it, so that line numbers are the file's. */
+function readHead(head: string): Head | (Refused & { readonly isSyntax?: true }) {
+  try {
+    const document = parseDocument(`\n${head}`, { schema: "failsafe", uniqueKeys: true, logLevel: "silent" });
+    const [error] = [...document.errors, ...document.warnings];
+    if (error !== undefined) {
+      const [line = ""] = error.message.split("\n");
+      const problem = `its front matter is not YAML: ${line.replace(/:$/, "")}`;
+      return { problem, fix: fixes.get(error.code) ?? usualFix, isSyntax: true };
+    }
+    if (!isMap(document.contents))
+      return refused("its front matter holds no keys", "Write `name:` and `description:` between the `---`.");
+    if (usesAliases(document))
+      return refused("its front matter uses aliases (`*name`), which are not read", "Write the values out.");
+    return fieldsOf(document.contents);
+  } catch (error) {
+    // A parser that recurses runs out of stack before it runs out of brackets.
+    const name = error instanceof Error ? error.name : "unknown error";
+    return refused(`its front matter cannot be read (${name})`, "Write plain keys and values without nesting.");
+  }
+}
+
+const usualFix = "Correct the line; put text with `: ` or `#` in quotes.";
+const fixes: ReadonlyMap<string, string> = new Map([
+  ["DUPLICATE_KEY", "Keep one of the two; which one should win is not guessed."],
+  ["TAB_AS_INDENT", "Indent with spaces."],
+  ["MULTIPLE_DOCS", "Keep one document in the front matter."],
+  ["TAG_RESOLVE_FAILED", "Write plain text; tags (`!…`) are not read."],
+]);
+
+/** A star that names no anchor is what somebody forgot to quote (`*.ts`). */
+function usesAliases(document: Document.Parsed): boolean {
+  const anchors = new Set<string>();
+  const aliases: string[] = [];
+  visit(document, {
+    Node: (_, node) => {
+      if (isAlias(node)) aliases.push(node.source);
+      else if ("anchor" in node && typeof node.anchor === "string") anchors.add(node.anchor);
+    },
+  });
+  return aliases.some((name) => anchors.has(name));
+}
+
+/** Nodes are read one by one: nothing is expanded, and no key can reach a prototype. */
+function fieldsOf(map: YAMLMap): Head | Refused {
+  const fields = new Map<string, HeadValue>();
+  const warnings: string[] = [];
+  for (const { key, value } of map.items) {
+    const name = textOf(key);
+    if (name === undefined) return refused("its front matter has a key that is no text", "Use plain names as keys.");
+    if (!knownKeys.has(name)) {
+      fields.set(name, undefined);
+      continue;
+    }
+    const { field, isWhole } = fieldOf(value);
+    if (isAlias(value) || (!isWhole && name.startsWith("allowed")))
+      return refused(
+        `\`${name}\` is not a text or a list of texts`,
+        "Write the texts out; quote those that begin with `*`.",
+      );
+    if (!isWhole) warnings.push(`\`${name}\` holds more than texts; the rest was left out`);
+    fields.set(name, field);
+  }
+  return { fields, warnings };
+}
+
+/** `isWhole`: nothing in it was left out. */
+function fieldOf(node: unknown): { readonly field: HeadValue; readonly isWhole: boolean } {
+  if (isScalar(node)) return { field: String(node.value ?? ""), isWhole: true };
+  if (isSeq(node)) {
+    const texts = node.items.flatMap((item) => textOf(item) ?? []);
+    return { field: texts, isWhole: texts.length === node.items.length };
+  }
+  if (!isMap(node)) return { field: undefined, isWhole: true };
+  const texts = new Map<string, string>();
+  for (const { key, value } of node.items) {
+    const name = textOf(key);
+    const text = value === null ? "" : textOf(value);
+    if (name !== undefined && text !== undefined && name !== "__proto__") texts.set(name, text);
+  }
+  return { field: texts, isWhole: texts.size === node.items.length };
+}
+
+function textOf(node: unknown): string | undefined {
+  return isScalar(node) ? String(node.value ?? "") : undefined;
+}
+
+const keyLine = /^([A-Za-z_][\w-]*):(?:[ \t]+(.*))?$/;
+/** Begins as a list, a mapping, a block or the like: that is for the parser to read. */
+const special = /^(?:[[{|>&*!]|"(?:[^"\\]|\\.)*"\s*(?:#.*)?$|'(?:[^']|'')*'\s*(?:#.*)?$)/;
+
+/**
+ * What many published skills get wrong is a `: ` in an unquoted description, or a hint in brackets nobody here reads. So
+ * plain values of the keys that are read are quoted, and all other keys emptied. Undefined when there is a line of any
+ * other form, since nothing would be certain then.
+ */
+function quoted(head: string): string | undefined {
+  const lines: string[] = [];
+  let isRead = true;
+  for (const line of head.split("\n")) {
+    const [, key, value = ""] = keyLine.exec(line) ?? [];
+    if (key !== undefined) {
+      isRead = knownKeys.has(key);
+      const isPlain = value.trim() !== "" && !special.test(value);
+      lines.push(isRead ? (isPlain ? `${key}: ${JSON.stringify(value.trim())}` : line) : `${key}:`);
+    } else if (/^(?:\s|#|- |-?$)/.test(line)) {
+      if (isRead) lines.push(line);
+    } else return undefined;
+  }
+  return lines.join("\n");
+}
+
+function refused(problem: string, fix: string): Refused {
+  return { problem, fix };
+}

@@ -1,0 +1,222 @@
+import { RuntimeFault } from "../../../calls/fault.ts";
+import { sha256 } from "../../../calls/json.ts";
+import { globMatcher, isGlob } from "../../../policy/glob.ts";
+import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
+import type { LocalTool } from "../../kinds.ts";
+import { visible } from "../../names.ts";
+import { Rejection } from "../files/guard/rejection.ts";
+import { mediaTypeOf } from "../files/media-type.ts";
+import { ActiveRuns, type ActiveSkill, type SkillKeeping } from "./active.ts";
+import type { GivenSkill } from "./define-skill.ts";
+import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
+import { rosterOf } from "./roster.ts";
+import { partsOf } from "./skill-folder.ts";
+import { skillTools } from "./skill-tools.ts";
+import {
+  type LoadedSkill,
+  maxFileBytes,
+  type Skill,
+  type SkillActor,
+  type SkillFile,
+  type SkillProblem,
+  type SkillRun,
+  type Skills,
+} from "./skills.ts";
+
+/** @public */
+export interface SkillsOptions {
+  /** Each holds one folder a skill. Of two skills with one name the first found wins. */
+  readonly folders: readonly string[];
+  /** Made by `defineSkill`; found before those of the folders. */
+  readonly skills?: readonly GivenSkill[];
+}
+
+/**
+ * What a runtime adds; without it activations end with the process and nobody knows which tools there are.
+ *
+ * @public
+ */
+export interface SkillsHouse {
+  readonly keep?: SkillKeeping | undefined;
+  /** Names of the registered tools. */
+  readonly tools?: (() => readonly string[]) | undefined;
+  readonly log?: ((message: string) => void) | undefined;
+}
+
+/** @throws RuntimeFault `skills_unreadable` when the store does not say what was active */
+export async function openLibrary({ folders, skills }: SkillsOptions, house: SkillsHouse): Promise<Skills> {
+  const runs = new ActiveRuns(house.keep);
+  await runs.restore();
+  return new SkillLibrary(discover(folders, skills), runs, house);
+}
+
+class SkillLibrary implements Skills {
+  readonly refused: readonly SkillProblem[];
+  readonly notes: readonly SkillProblem[];
+  readonly tools: readonly LocalTool[];
+  readonly #found: ReadonlyMap<string, FoundSkill>;
+  readonly #aliases = new Map<string, FoundSkill>();
+  readonly #runs: ActiveRuns;
+  readonly #house: SkillsHouse;
+  readonly #list: readonly Skill[];
+  readonly #roster: string;
+  /** Instructions by the digest they were activated with: what a run was told does not change under it. */
+  readonly #told = new Map<string, string>();
+
+  constructor({ found, refused, notes }: Discovered, runs: ActiveRuns, house: SkillsHouse) {
+    this.#found = found;
+    this.refused = refused;
+    this.notes = notes;
+    this.#runs = runs;
+    this.#house = house;
+    this.#list = Object.freeze([...found.values()].map(({ skill }) => skill));
+    this.#roster = rosterOf(this.#list);
+    for (const one of found.values())
+      for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
+    this.tools = skillTools(this);
+  }
+
+  list(): readonly Skill[] {
+    return this.#list;
+  }
+
+  roster(): string {
+    return this.#roster;
+  }
+
+  find(id: string): Skill | undefined {
+    return this.#named(id)?.skill;
+  }
+
+  load(id: string): LoadedSkill {
+    const found = this.#known(id);
+    if (found.entry === undefined) return loaded(found.skill, found.skill.instructions, []);
+    const { skill, folder, entry, file, head } = found;
+    const read = readText(folder, entry, file);
+    if (read === undefined || "problem" in read) {
+      const problem = read?.problem ?? `its ${file} is gone`;
+      throw new RuntimeFault("skill_unreadable", `Skill \`${skill.name}\` cannot be loaded: ${problem}.`);
+    }
+    if (sha256(read.text.head) !== head) {
+      throw new RuntimeFault(
+        "skill_changed",
+        `Skill \`${skill.name}\` was changed since Postern started, so what it restricts is not certain. Restart to take it as it is.`,
+      );
+    }
+    return loaded(skill, read.text.body, filesOf(folder, entry));
+  }
+
+  read(id: string, path: string): SkillFile {
+    const found = this.#known(id);
+    if (found.entry === undefined)
+      throw new RuntimeFault("skill_file_refused", `Skill \`${found.skill.name}\` brings no files along.`);
+    const { skill, folder, entry } = found;
+    try {
+      const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
+      return textIn(bytes) ?? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) };
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async activate(run: SkillRun, id: string, by?: SkillActor): Promise<LoadedSkill> {
+    const given = this.load(id);
+    const { skill, digest, instructions } = given;
+    const { name, version, allowedTools } = skill;
+    if (await this.#runs.add(run, { name, version, allowedTools, digest }, by)) {
+      this.#told.set(digest, instructions);
+      const unknown = this.unknownTools(skill);
+      if (unknown.length > 0)
+        this.#house.log?.(
+          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, which nobody registered; ignored.`,
+        );
+    }
+    return given;
+  }
+
+  async deactivate(run: SkillRun, id: string, by?: SkillActor): Promise<boolean> {
+    const name = this.find(id)?.name ?? id; // one whose file is gone can still be active
+    return this.#runs.remove(run, name, by);
+  }
+
+  active(run: SkillRun): readonly string[] {
+    return this.#runs.skillsOf(run).map(({ name }) => name);
+  }
+
+  instructions(run: SkillRun): string {
+    const parts = this.#runs.skillsOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
+    return parts.flatMap(({ name, text }) => (text === "" ? [] : [`# Skill: ${name}\n\n${text}`])).join("\n\n");
+  }
+
+  activeFor(tenant: string, runId: string): ActiveSkills | undefined {
+    return this.#runs.factsFor(tenant, runId);
+  }
+
+  requests(run: SkillRun): readonly SkillRequest[] {
+    return this.#runs.skillsOf(run).map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
+  }
+
+  unknownTools({ allowedTools }: Skill): readonly string[] {
+    const registered = this.#house.tools?.();
+    if (registered === undefined) return [];
+    return allowedTools.filter((wanted) => {
+      const matches = isGlob(wanted) ? globMatcher(wanted) : (tool: string) => tool === wanted;
+      return !registered.some(matches);
+    });
+  }
+
+  /** After a restart it is read anew. Empty: it cannot be; what it restricts holds all the same. */
+  #toldTo({ runId }: SkillRun, { name, digest }: ActiveSkill): string {
+    const told = this.#told.get(digest);
+    if (told !== undefined) return told;
+    let instructions = "";
+    try {
+      const loaded = this.load(name);
+      instructions = loaded.instructions;
+      if (loaded.digest !== digest)
+        this.#house.log?.(
+          `Skill \`${name}\` is active in run \`${runId}\` with other instructions than it was activated with.`,
+        );
+    } catch (error) {
+      if (!(error instanceof RuntimeFault)) throw error;
+      this.#house.log?.(`Run \`${runId}\` goes on without the instructions of an active skill: ${error.message}`);
+    }
+    this.#told.set(digest, instructions);
+    return instructions;
+  }
+
+  #named(id: string): FoundSkill | undefined {
+    return this.#found.get(id) ?? this.#aliases.get(id);
+  }
+
+  #known(id: string): FoundSkill {
+    const found = this.#named(id);
+    if (found !== undefined) return found;
+    throw new RuntimeFault("skill_unknown", `There is no skill ${visible(id)}; \`list_skills\` says which there are.`);
+  }
+}
+
+function loaded(skill: Skill, instructions: string, files: readonly string[]): LoadedSkill {
+  return Object.freeze({ skill, instructions, digest: sha256(instructions), files });
+}
+
+function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[] {
+  try {
+    return Object.freeze(folder.files(entry));
+  } catch (error) {
+    if (error instanceof Rejection) return []; // a list is a help; the instructions are worth having without it
+    throw error;
+  }
+}
+
+function textIn(bytes: Uint8Array): SkillFile | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return text.includes("\0") ? undefined : { kind: "text", text };
+  } catch {
+    return undefined; // no UTF-8: bytes
+  }
+}

@@ -1,0 +1,16 @@
+/** The `skills` section of a configuration file. Only src/config imports this: skills themselves know no zod. */
+import { z } from "zod";
+
+export interface SkillsFile {
+  readonly folders?: readonly string[] | undefined;
+}
+
+export const skillsSchema: z.ZodType<SkillsFile> = z.strictObject({
+  folders: z
+    .array(z.string().min(1))
+    .max(100)
+    .optional()
+    .describe(
+      "Folders of skills (`FOLDER/NAME/SKILL.md`), relative to this file; of two with one name the first found wins.",
+    ),
+});

@@ -1,0 +1,17 @@
+import { globMatcher } from "../../policy/glob.ts";
+import type { ActiveSkills } from "../../policy/policy.ts";
+import { alwaysOffered } from "../builtin/skills/skills.ts";
+import { filtered } from "./filtered.ts";
+import type { Toolset } from "./toolset.ts";
+
+/** What the skills of a run leave of a set, asked each time: offering less than the gate would let through, never more. */
+export function skilled(set: Toolset, active: () => ActiveSkills | undefined): Toolset {
+  return {
+    tools: () => {
+      const allowed = active()?.allowedTools;
+      if (allowed === undefined) return set.tools();
+      const matchers = [...allowed, ...alwaysOffered].map(globMatcher);
+      return filtered(set, ({ name }) => matchers.some((matches) => matches(name))).tools();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Clock } from "../../calls/clock.ts";
+import { digestOf, isJsonObject } from "../../calls/json.ts";
+import type { Store } from "../../stores/store.ts";
+import type { ServerConfig } from "./server-config.ts";
+
+/** After so long a server is asked again whether it has learned the new protocol. */
+const lifeMs = 86_400_000;
+const kind = "mcp_revision";
+
+/**
+ * Which servers over pipes speak only the old protocol, over restarts of Postern. To ask one takes a process of its own,
+ * which is most of the time that such a server needs to start.
+ */
+export class Revisions {
+  readonly #store: Pick<Store, "commit" | "documents">;
+  readonly #clock: Clock;
+
+  constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  async isOld(server: string, config: ServerConfig): Promise<boolean> {
+    const { body } = (await this.#store.documents.get(kind, server)) ?? {};
+    if (body === undefined || !isJsonObject(body)) return false;
+    const { program, old, at } = body;
+    const isFresh = typeof at === "number" && at <= this.#clock.now() && this.#clock.now() - at < lifeMs;
+    return old === true && isFresh && program === programOf(config);
+  }
+
+  /** @param old whether the server speaks only the old protocol; false also when nobody knows any more */
+  async keep(server: string, config: ServerConfig, old: boolean): Promise<void> {
+    if (config.command === undefined) return;
+    try {
+      if ((await this.isOld(server, config)) === old) return;
+      const { version = 0 } = (await this.#store.documents.get(kind, server)) ?? {};
+      const body = { at: this.#clock.now(), old, program: programOf(config) };
+      await this.#store.commit({ write: "document", kind, id: server, body, expectedVersion: version }, "committed");
+    } catch {
+      // The store is closed or broken, which is told elsewhere; the server is asked again, which costs time and nothing else.
+    }
+  }
+}
+
+/** Another program, or the same one called otherwise, may speak something else. */
+function programOf({ command = "", args = [], cwd = "" }: ServerConfig): string {
+  return digestOf([command, [...args], cwd]);
+}

@@ -1,0 +1,180 @@
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AuditLog } from "../../audit/log.ts";
+import type { Principal } from "../../calls/call.ts";
+import type { Archive } from "./archive.ts";
+import type { Redact } from "./bounded.ts";
+import { folderName } from "./folders.ts";
+import { eventIn, recordIn, summaryIn } from "./kept.ts";
+import { checkDeliverables, writeAbout } from "./papers.ts";
+import { linesAfter } from "./reader.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunAbout, RunEvent, RunName, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
+import { tarOf } from "./tar.ts";
+import { sizesIn, verifyRun } from "./verify.ts";
+import { readWholeFile } from "./whole-file.ts";
+
+const defaultLimit = 200;
+
+export interface RunsOptions {
+  readonly archive: Archive;
+  readonly audit: Pick<AuditLog, "query" | "size">;
+  readonly redact: Redact;
+}
+
+/** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
+export class RunsFace implements Runs {
+  readonly #archive: Archive;
+  readonly #options: RunsOptions;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+    this.#archive = options.archive;
+  }
+
+  begin(name: RunName, about: RunAbout & { readonly principal?: Principal } = {}): Promise<RunSummary> {
+    return this.#change(name, about.principal, async (run) => {
+      run.start();
+      await writeAbout(run, about, this.#options.redact);
+    });
+  }
+
+  describe(name: RunName, about: RunAbout): Promise<RunSummary> {
+    return this.#change(name, undefined, (run) => writeAbout(run, about, this.#options.redact));
+  }
+
+  finish(
+    name: RunName,
+    { state = "completed", reason }: { readonly state?: "completed" | "failed"; readonly reason?: string } = {},
+  ): Promise<RunSummary> {
+    return this.#change(name, undefined, async (run) => {
+      await checkDeliverables(run);
+      const said = reason === undefined ? undefined : this.#options.redact(reason).slice(0, 300).toWellFormed();
+      run.say(`run.${state}`, `The run has ${state}`, {
+        severity: state === "failed" ? "error" : "info",
+        ...(said !== undefined && { data: { reason: said } }),
+      });
+      await this.#archive.runs.seal(run);
+    });
+  }
+
+  async list({
+    tenant,
+    agent,
+    limit = defaultLimit,
+  }: {
+    readonly tenant?: string;
+    readonly agent?: string;
+    readonly limit?: number;
+  } = {}): Promise<readonly RunSummary[]> {
+    await this.#archive.with(() => this.#archive.runs.save());
+    const found: RunSummary[] = [];
+    for (const name of await this.#latest()) {
+      if (found.length >= limit) break;
+      const summary = await this.#kept(name);
+      if (summary === undefined || folderName(summary.tenant, summary.run_id) !== name) continue;
+      if ((tenant ?? summary.tenant) === summary.tenant && (agent === undefined || agent === summary.principal?.agent))
+        found.push(summary);
+    }
+    return found;
+  }
+
+  async get({ tenant = "default", runId }: RunName): Promise<RunSummary | undefined> {
+    const name = folderName(tenant, runId);
+    await this.#archive.flush();
+    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#kept(name));
+    return summary?.tenant === tenant && summary.run_id === runId ? summary : undefined;
+  }
+
+  async events(
+    name: RunName,
+    {
+      after = 0,
+      limit = defaultLimit,
+      type,
+    }: { readonly after?: number; readonly limit?: number; readonly type?: string } = {},
+  ): Promise<readonly RunEvent[] | undefined> {
+    if ((await this.get(name)) === undefined) return undefined;
+    const isWanted = (event: RunEvent): boolean =>
+      event.sequence > after &&
+      (type === undefined || event.type === type || (type.endsWith(".") && event.type.startsWith(type)));
+    return linesAfter(join(this.#folder(name), "events.jsonl"), limit, eventIn, isWanted);
+  }
+
+  async calls(name: RunName, limit: number = defaultLimit): Promise<readonly ToolRecord[] | undefined> {
+    if ((await this.get(name)) === undefined) return undefined;
+    const all = await linesAfter(join(this.#folder(name), "logs", "tools.jsonl"), Number.POSITIVE_INFINITY, recordIn);
+    return all.slice(-limit);
+  }
+
+  async verify(name: RunName): Promise<RunVerification | undefined> {
+    const { tenant = "default", runId } = name;
+    if ((await this.get(name)) === undefined) return undefined;
+    const now = await this.#archive.with(async () => {
+      const run = this.#archive.runs.get(tenant, runId);
+      const { position } = this.#archive;
+      const sizes = await sizesIn(this.#folder(name)); // nobody writes now, so these belong together
+      return { sizes, isLive: run !== undefined, isUnsealed: run?.isUnsealed ?? false, upTo: position.upTo };
+    });
+    return verifyRun({
+      ...{ folder: this.#folder(name), tenant, runId, audit: this.#options.audit },
+      covers: (seq) => seq < now.upTo && this.#archive.position.covers(seq),
+      leftOut: this.#archive.position.leftOut,
+      sizes: now.sizes,
+      isLive: now.isLive,
+      isUnsealed: now.isUnsealed,
+    });
+  }
+
+  async export(name: RunName): Promise<AsyncIterable<Uint8Array> | undefined> {
+    await this.#archive.with(() => this.#archive.runs.save());
+    return (await this.get(name)) === undefined ? undefined : tarOf(this.#folder(name), name.runId);
+  }
+
+  flush(): Promise<void> {
+    return this.#archive.flush();
+  }
+
+  #change(
+    { tenant = "default", runId }: RunName,
+    principal: Principal | undefined,
+    change: (run: RunLog) => Promise<void>,
+  ): Promise<RunSummary> {
+    return this.#archive.with(async () => {
+      const run = await this.#archive.runs.open(tenant, runId, principal);
+      await change(run);
+      await run.flush();
+      await run.save(true);
+      return run.summary(true);
+    });
+  }
+
+  #folder({ tenant = "default", runId }: RunName): string {
+    return join(this.#archive.folder, folderName(tenant, runId));
+  }
+
+  /** As its folder says; a run that nobody here writes to has stopped, whatever its process last said. */
+  async #kept(name: string): Promise<RunSummary | undefined> {
+    const text = await readWholeFile(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // unreadable: it is none
+    const summary = text === undefined ? undefined : summaryIn(text);
+    if (summary === undefined || this.#archive.runs.get(summary.tenant, summary.run_id) !== undefined) return summary;
+    return summary.state === "started" || summary.state === "running" ? { ...summary, state: "stopped" } : summary;
+  }
+
+  /** Names of folders, the one that was written last first. */
+  async #latest(): Promise<readonly string[]> {
+    const entries = await readdir(this.#archive.folder, { withFileTypes: true });
+    const dated = await Promise.all(
+      entries
+        .filter((entry) => entry.isDirectory())
+        .map(async ({ name }) => {
+          const found = await lstat(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // no run
+          return found === undefined ? [] : [{ name, at: found.mtimeMs }];
+        }),
+    );
+    return dated
+      .flat()
+      .sort((one, other) => other.at - one.at)
+      .map(({ name }) => name);
+  }
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { LineFile } from "./line-file.ts";
+
+function aPath(): string {
+  return join(mkdtempSync(join(tmpdir(), "postern-lines-")), "lines.jsonl");
+}
+
+async function openedFile(path: string): Promise<{ readonly file: LineFile; readonly changed: string[] }> {
+  const changed: string[] = [];
+  const file = new LineFile(path, (what) => void changed.push(what));
+  await file.open();
+  return { file, changed };
+}
+
+function digestOf(path: string): { bytes: number; sha256: string } {
+  const bytes = readFileSync(path);
+  return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+it("adds lines, in order, in one append, and knows what is in the file", async () => {
+  const path = aPath();
+  const { file } = await openedFile(path);
+  file.add("one");
+  file.add("two");
+  await file.flush();
+  file.add("three");
+  await file.flush();
+  await file.flush();
+
+  expect(readFileSync(path, "utf8")).toBe("one\ntwo\nthree\n");
+  expect(file.lines).toBe(3);
+  expect(file.extent()).toEqual(digestOf(path));
+});
+
+it("cuts a torn end, wherever the process died, and goes on behind the last whole line", async () => {
+  const whole = '{"a":1}\n{"b":"ü€😀"}\n';
+  const bytes = Buffer.from(whole);
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: bytes.length }), async (length) => {
+      const path = aPath();
+      writeFileSync(path, bytes.subarray(0, length));
+      const { file } = await openedFile(path);
+      file.add("next");
+      await file.flush();
+      const kept = bytes.subarray(0, length).lastIndexOf(10) + 1;
+      expect(readFileSync(path)).toEqual(Buffer.concat([bytes.subarray(0, kept), Buffer.from("next\n")]));
+      expect(file.extent()).toEqual(digestOf(path));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("tells each line that is there already, also across its reads", async () => {
+  const path = aPath();
+  const lines = Array.from({ length: 5_000 }, (_, i) => `${i} ${"x".repeat(i % 97)}`);
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  const told: string[] = [];
+  const file = new LineFile(path, () => {});
+  await file.open((line) => void told.push(line));
+  expect(told).toEqual(lines);
+});
+
+it("keeps its lines while nothing can be written, and writes them all when it can again", async () => {
+  const path = aPath();
+  const { file } = await openedFile(path);
+  file.add("one");
+  rmSync(path);
+  mkdirSync(path);
+  await expect(file.flush()).rejects.toThrow();
+  file.add("two");
+  await expect(file.flush()).rejects.toThrow();
+  expect(file.isWaiting).toBe(true);
+  rmSync(path, { recursive: true });
+  await file.flush();
+  expect(readFileSync(path, "utf8")).toBe("one\ntwo\n");
+  expect(file.isWaiting).toBe(false);
+});
+
+it("says that somebody else has written there, and does not mix its lines with a torn one", async () => {
+  const path = aPath();
+  const { file, changed } = await openedFile(path);
+  file.add("one");
+  await file.flush();
+  appendFileSync(path, "strange");
+  file.add("two");
+  await file.flush();
+  expect(changed).toEqual([path]);
+  expect(readFileSync(path, "utf8")).toBe("one\ntwo\n");
+  expect(file.extent()).toEqual(digestOf(path));
+});
+
+it.each([
+  ["a link", (path: string, other: string) => symlinkSync(other, path)],
+  ["a second name of another file", (path: string, other: string) => linkSync(other, path)],
+])("does not write through %s", async (_, put) => {
+  const path = aPath();
+  const other = `${path}.other`;
+  writeFileSync(other, "mine\n");
+  put(path, other);
+  const file = new LineFile(path, () => {});
+  await expect(file.open()).rejects.toThrow();
+  file.add("two");
+  await expect(file.flush()).rejects.toThrow();
+  expect(readFileSync(other, "utf8")).toBe("mine\n");
+});
+
+it("refuses a file with a line longer than any of ours, and leaves it as it is", async () => {
+  const path = aPath();
+  writeFileSync(path, "x".repeat(2_000_000));
+  await expect(new LineFile(path, () => {}).open()).rejects.toThrow("longer than 1 MiB");
+  expect(readFileSync(path).length).toBe(2_000_000);
+});

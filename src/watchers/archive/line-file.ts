@@ -1,0 +1,146 @@
+import { createHash, type Hash } from "node:crypto";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { RuntimeFault } from "../../calls/fault.ts";
+import { noLink } from "./folders.ts";
+
+/** What a seal vouches for: the first so many bytes have this digest. */
+export interface Extent {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const newline = 0x0a;
+const chunkBytes = 65_536;
+const longestLineBytes = 1_048_576;
+/** More is not kept in memory while nothing can be written. */
+const mostWaitingCharacters = 2_000_000;
+
+/**
+ * A file of lines that only grows. Whatever happens, it ends with a whole line: what a dead process left torn is cut when
+ * the file is opened, and what a full disk left torn is cut before the next line is added.
+ */
+export class LineFile {
+  readonly path: string;
+  readonly #changed: (path: string) => void;
+  #bytes = 0;
+  #lines = 0;
+  #hash: Hash = createHash("sha256");
+  #torn = false;
+  #waiting = "";
+  #waitingLines = 0;
+
+  /** @param changed told when somebody else has written to the file meanwhile */
+  constructor(path: string, changed: (path: string) => void) {
+    this.path = path;
+    this.#changed = changed;
+  }
+
+  get lines(): number {
+    return this.#lines;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting !== "";
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.length > mostWaitingCharacters;
+  }
+
+  /** Reads what is there, cuts a torn end, and goes on behind it. */
+  async open(each: (line: string, number: number) => void = () => {}): Promise<void> {
+    await using file = await opened(this.path, constants.O_RDWR | constants.O_CREAT);
+    this.#bytes = 0;
+    this.#lines = 0;
+    this.#hash = createHash("sha256");
+    for await (const line of wholeLines(file)) {
+      this.#lines += 1;
+      this.#bytes += line.length;
+      this.#hash.update(line);
+      each(line.toString("utf8", 0, line.length - 1), this.#lines);
+    }
+    if ((await file.stat()).size > this.#bytes) await file.truncate(this.#bytes);
+    this.#torn = false;
+  }
+
+  /** @param line without its break */
+  add(line: string): void {
+    this.#waiting += `${line}\n`;
+    this.#waitingLines += 1;
+  }
+
+  /** One append for everything that was added. When it throws, all of it is still waiting and the file is as it was. */
+  async flush(): Promise<void> {
+    if (this.#waiting === "") return;
+    const bytes = Buffer.from(this.#waiting);
+    const taken = this.#waiting.length;
+    const lines = this.#waitingLines;
+    await using file = await opened(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+    await this.#mend(file);
+    this.#torn = true;
+    try {
+      await writeAll(file, bytes);
+    } catch (error) {
+      await file.truncate(this.#bytes).then(
+        () => {
+          this.#torn = false;
+        },
+        () => {}, // the next flush cuts it
+      );
+      throw error;
+    }
+    this.#torn = false;
+    this.#waiting = this.#waiting.slice(taken);
+    this.#bytes += bytes.length;
+    this.#hash.update(bytes);
+    this.#waitingLines -= lines;
+    this.#lines += lines;
+  }
+
+  /** Of what is in the file. */
+  extent(): Extent {
+    return { bytes: this.#bytes, sha256: this.#hash.copy().digest("hex") };
+  }
+
+  async #mend(file: FileHandle): Promise<void> {
+    const { size } = await file.stat();
+    if (size === this.#bytes) return;
+    if (this.#torn && size > this.#bytes) return await file.truncate(this.#bytes);
+    this.#changed(this.path);
+    await this.open();
+  }
+}
+
+/** @throws RuntimeFault `run_invalid` when something else stands there */
+async function opened(path: string, flags: number): Promise<FileHandle> {
+  const file = await open(path, flags | noLink | constants.O_NONBLOCK, 0o600);
+  const found = await file.stat();
+  if (found.isFile() && found.nlink <= 1) return file;
+  await file.close();
+  throw new RuntimeFault("run_invalid", `\`${path}\` is not a plain file of its own. Move it away.`);
+}
+
+/** Each with its break. What comes after the last break is no line. */
+async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  for (let position = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    const { bytesRead } = await file.read(chunk, 0, chunkBytes, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    let text = rest.length === 0 ? chunk.subarray(0, bytesRead) : Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+    for (let end = text.indexOf(newline); end !== -1; end = text.indexOf(newline)) {
+      yield text.subarray(0, end + 1);
+      text = text.subarray(end + 1);
+    }
+    if (text.length > longestLineBytes)
+      throw new RuntimeFault("run_invalid", "A line of the run's files is longer than 1 MiB; we wrote none such.");
+    rest = text;
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    written += (await file.write(bytes, written)).bytesWritten;
+  }
+}

@@ -1,0 +1,142 @@
+/** What stands beside a run's lines: what it was asked to do, where it may write, what it leaves behind. */
+import { createHash } from "node:crypto";
+import { constants, open } from "node:fs/promises";
+import { join } from "node:path";
+import { RuntimeFault } from "../../calls/fault.ts";
+import type { Json } from "../../calls/json.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { Redact } from "./bounded.ts";
+import { noLink } from "./folders.ts";
+import { pretty } from "./kept.ts";
+import type { Extent } from "./line-file.ts";
+import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunAbout } from "./runs.ts";
+import { readWholeFile } from "./whole-file.ts";
+
+/** Sealed as a whole, when they are there. */
+export const sealedPapers = [
+  "artifact-manifest.json",
+  "config.yaml",
+  "effective-system-prompt.md",
+  "prompt.md",
+  "sandbox-manifest.json",
+  "task.yaml",
+  "transcript.md",
+] as const;
+
+const mostDeliverables = 1_000;
+
+/** Of a run that is new. `config`: the effective configuration as YAML. */
+export async function writeFirstPapers(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
+  const sandbox = {
+    run_id: run.runId,
+    roots: [
+      { name: "workspace", writable: true },
+      { name: "deliverables", writable: true },
+      { name: "archive", writable: false },
+      { name: "logs", writable: false },
+    ],
+    process: { node: process.version, platform: process.platform, arch: process.arch },
+  };
+  await run.write("sandbox-manifest.json", pretty(sandbox));
+  if (config === undefined) return;
+  const text = redact(config);
+  await run.write("config.yaml", text);
+  run.say("config.loaded", "The effective configuration is in `config.yaml`", {
+    data: { file: "config.yaml", ...extentOf(text) },
+  });
+}
+
+/** @throws RuntimeFault `run_invalid` for a deliverable that is no path inside the folder; nothing is changed then */
+export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
+  const { task, taskId, prompt, systemPrompt, transcript, deliverables } = about;
+  if (deliverables !== undefined) for (const path of deliverables) checkDeliverable(path);
+  if ((deliverables?.length ?? 0) > mostDeliverables)
+    throw new RuntimeFault("run_invalid", `A run can have ${mostDeliverables} deliverables, not more.`);
+  if (taskId !== undefined) run.nameTask(taskId);
+  if (deliverables !== undefined) run.expect(deliverables);
+  if (task !== undefined) {
+    // JSON is YAML too.
+    await run.write("task.yaml", ended(redact(typeof task === "string" ? task : JSON.stringify(task, undefined, 2))));
+  }
+  if (systemPrompt !== undefined) await writePrompt(run, "effective-system-prompt.md", redact(systemPrompt));
+  if (prompt !== undefined) await writePrompt(run, "prompt.md", redact(prompt));
+  if (transcript !== undefined) await append(join(run.folder, "transcript.md"), ended(redact(transcript)));
+  run.isUnsealed = true;
+}
+
+async function writePrompt(run: RunLog, file: string, text: string): Promise<void> {
+  await run.write(file, text);
+  run.say("prompt.rendered", `\`${file}\` was written`, { data: { file, ...extentOf(text) } });
+}
+
+async function append(path: string, text: string): Promise<void> {
+  await using file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | noLink, 0o600);
+  await file.writeFile(text);
+}
+
+/** `deliverable.check.*` (SPEC 14.3): which of the expected ones are not there. */
+export async function checkDeliverables(run: RunLog): Promise<readonly string[]> {
+  const { expected } = run;
+  run.say("deliverable.check.started", `${expected.length} deliverables are expected`, {
+    data: { expected: expected.length },
+  });
+  const { deliverables } = await deliverablesIn(run.folder);
+  const there = new Set(deliverables.map(({ path }) => path));
+  const missing = expected.filter((path) =>
+    path.endsWith("/") ? !deliverables.some((file) => file.path.startsWith(path)) : !there.has(path),
+  );
+  for (const path of missing)
+    run.say("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
+  run.miss(missing);
+  run.say("deliverable.check.completed", `${missing.length} of ${expected.length} deliverables are missing`, {
+    severity: missing.length === 0 ? "info" : "warning",
+    data: { expected: expected.length, missing: missing.length, found: deliverables.length },
+  });
+  return missing;
+}
+
+/** `artifact-manifest.json`, and the digests a seal vouches for. */
+export async function writeManifest(
+  run: RunLog,
+  artifacts: Pick<ArtifactStore, "open"> | undefined,
+  madeAt: number,
+): Promise<void> {
+  const manifest: ArtifactManifest = {
+    run_id: run.runId,
+    made_at: new Date(madeAt).toISOString(),
+    ...(await deliverablesIn(run.folder)),
+    artifacts: await artifactEntries(run.tenant, run.tally.artifacts, artifacts),
+  };
+  await run.write("artifact-manifest.json", pretty(manifest));
+}
+
+/** Of everything in the folder that a seal vouches for; the lines must be written out. */
+export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Json }> {
+  const files: Record<string, Json> = {};
+  for (const [name, { bytes, sha256 }] of Object.entries(run.extents())) files[name] = { bytes, sha256 };
+  for (const name of sealedPapers) {
+    const text = await readWholeFile(join(run.folder, name));
+    if (text !== undefined) files[name] = { ...extentOf(text) };
+  }
+  return files;
+}
+
+export function extentOf(text: string): Extent {
+  return { bytes: Buffer.byteLength(text), sha256: createHash("sha256").update(text).digest("hex") };
+}
+
+function checkDeliverable(path: unknown): void {
+  const parts = typeof path === "string" ? path.replace(/\/$/, "").split("/") : [];
+  const isInside = parts.length > 0 && parts.every((part) => part !== "" && part !== "." && part !== "..");
+  if (typeof path === "string" && path.length <= 500 && isInside && !/[\p{Cc}\p{Cs}\\]/u.test(path)) return;
+  throw new RuntimeFault(
+    "run_invalid",
+    `\`${JSON.stringify(path)?.slice(0, 200)}\` is no deliverable; name a file beneath \`deliverables/\`, as \`report.md\` or \`charts/\`.`,
+  );
+}
+
+function ended(text: string): string {
+  return text.endsWith("\n") ? text : `${text}\n`;
+}

@@ -1,0 +1,170 @@
+/**
+ * The run archive: what an agent did, as a folder that a person can read (SPEC 14.6).
+ *
+ * Invariant: it looks on. A call never waits for it, and what cannot be written is told to the log and made up from the
+ * audit log later; lines are only ever added, each run's events numbered without gaps.
+ * Next: archive.ts (from moments to batches), run-log.ts (one run), line-file.ts (one file), recover.ts (what was missed),
+ * verify.ts (the folder held against the audit log), folders.ts (where it lies).
+ */
+import type { Principal } from "../../calls/call.ts";
+import type { JsonObject } from "../../calls/json.ts";
+
+/** One line of `events.jsonl` (SPEC 14.4), as kept and as sent. */
+export interface RunEvent {
+  readonly event_id: string;
+  /** From 1, without gaps: the order's truth. */
+  readonly sequence: number;
+  readonly run_id: string;
+  /** The session's trace: a session has one, and so has a call made alone. */
+  readonly session_id: string | null;
+  readonly task_id: string | null;
+  readonly type: string;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly actor: string;
+  readonly severity: "debug" | "info" | "warning" | "error";
+  readonly summary: string;
+  readonly data: JsonObject;
+  /** The call. */
+  readonly correlation_id?: string;
+  readonly parent_event_id?: string;
+}
+
+/** One line of `logs/tools.jsonl` (SPEC 14.5): how one arrival ended. Summaries and artifact ids, never content. */
+export interface ToolRecord {
+  readonly call_id: string;
+  readonly tool_name: string;
+  readonly action: string;
+  /** Only of what was started. */
+  readonly started_at?: string;
+  readonly completed_at: string;
+  readonly duration_ms: number;
+  readonly status: "started" | "completed" | "failed" | "blocked";
+  readonly args_summary: string;
+  /** First 16 hex digits of SHA-256 over the canonical arguments (SPEC 3.7). */
+  readonly args_digest: string;
+  readonly result_summary?: string;
+  readonly artifacts: readonly string[];
+  readonly error?: { readonly code: string; readonly message: string };
+  /** The same call's outcome from before. */
+  readonly replayed?: true;
+  /** The line was made from the audit log, because the process died before it was written. */
+  readonly recovered?: true;
+}
+
+export type RunState = "started" | "running" | "completed" | "failed" | "stopped";
+
+/** What the run may be called after its end (SPEC 15.5), worst reason first. */
+export interface Governance {
+  readonly result: "passed" | "failed" | "incomplete" | "blocked";
+  readonly reasons: readonly GovernanceReason[];
+}
+
+export interface GovernanceReason {
+  readonly result: "failed" | "incomplete" | "blocked";
+  readonly code: string;
+  readonly message: string;
+}
+
+/** `run.json`, as kept and as sent. */
+export interface RunSummary {
+  readonly run_id: string;
+  readonly tenant: string;
+  /** Who began it, by name or by its first call; nobody yet: it is missing. */
+  readonly principal?: { readonly agent: string; readonly user?: string };
+  /** `stopped`: nothing writes to it any more, and nobody said how it ended. */
+  readonly state: RunState;
+  readonly task_id?: string;
+  readonly reason?: string;
+  readonly created_at: string;
+  readonly last_event_at: string;
+  readonly finished_at?: string;
+  readonly counts: RunCounts;
+  readonly deliverables: { readonly expected: readonly string[]; readonly missing?: readonly string[] };
+  readonly governance: Governance;
+}
+
+export interface RunCounts {
+  readonly events: number;
+  /** Calls that were started, and how arrivals ended. */
+  readonly started: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly blocked: number;
+  /** Approvals that nobody has decided yet. */
+  readonly waiting: number;
+  readonly errors: number;
+  readonly artifacts: number;
+}
+
+/** Which run. The tenant is `default` unless it is named. */
+export interface RunName {
+  readonly runId: string;
+  readonly tenant?: string;
+}
+
+/** What an embedder knows of a run and Postern does not. Texts are redacted and kept as files of the run. */
+export interface RunAbout {
+  /** `task.yaml`. */
+  readonly task?: string | JsonObject;
+  readonly taskId?: string;
+  /** `prompt.md`. */
+  readonly prompt?: string;
+  /** `effective-system-prompt.md`. */
+  readonly systemPrompt?: string;
+  /** Added to `transcript.md`. */
+  readonly transcript?: string;
+  /** Files that must lie in `deliverables/` when the run is finished; with a `/` at the end: a folder with something in it. */
+  readonly deliverables?: readonly string[];
+}
+
+export interface RunVerification {
+  readonly intact: boolean;
+  readonly run_id: string;
+  readonly events: number;
+  readonly calls: number;
+  /** Lines that the last seal in the audit log vouches for, of `events.jsonl`; 0: it was never sealed. */
+  readonly sealed: number;
+  readonly problems: readonly RunProblem[];
+  /** What could not be compared, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface RunProblem {
+  readonly file: string;
+  readonly line?: number;
+  readonly why: string;
+}
+
+/** @public */
+export interface Runs {
+  /** Says what a run is for, before its first call or later. Begins it when nothing has. */
+  begin(run: RunName, about?: RunAbout & { readonly principal?: Principal }): Promise<RunSummary>;
+  /** Adds to what is known of it; the transcript grows, the rest is replaced. */
+  describe(run: RunName, about: RunAbout): Promise<RunSummary>;
+  /** Looks for the deliverables, seals the folder in the audit log, and says what the run may be called. */
+  finish(
+    run: RunName,
+    ended?: { readonly state?: "completed" | "failed"; readonly reason?: string },
+  ): Promise<RunSummary>;
+  /** The latest first. */
+  list(where?: {
+    readonly tenant?: string;
+    readonly agent?: string;
+    readonly limit?: number;
+  }): Promise<readonly RunSummary[]>;
+  get(run: RunName): Promise<RunSummary | undefined>;
+  /** Events with a sequence above `after`, in order, 200 at most unless `limit` says otherwise. */
+  events(
+    run: RunName,
+    where?: { readonly after?: number; readonly limit?: number; readonly type?: string },
+  ): Promise<readonly RunEvent[] | undefined>;
+  /** Lines of `logs/tools.jsonl`, the latest last, 200 at most unless `limit` says otherwise. */
+  calls(run: RunName, limit?: number): Promise<readonly ToolRecord[] | undefined>;
+  /** Holds the folder against the audit log. */
+  verify(run: RunName): Promise<RunVerification | undefined>;
+  /** The folder as a tar archive. Links and special files are left out. */
+  export(run: RunName): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Everything announced so far is in the files when this resolves, as far as they can be written. */
+  flush(): Promise<void>;
+}

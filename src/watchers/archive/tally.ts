@@ -1,0 +1,149 @@
+import { isJsonObject, type JsonObject } from "../../calls/json.ts";
+import type { RunCounts, RunEvent, RunState } from "./runs.ts";
+
+/** Beyond so many of a kind only their number is known. */
+const mostKept = 10_000;
+
+/**
+ * What a run's events add up to. It is fed with each event once: when it is written, or when the file is read again, so a
+ * run that was reopened knows what it knew before.
+ */
+export class Tally {
+  sequence = 0;
+  firstAt = "";
+  lastAt = "";
+  state: Exclude<RunState, "stopped"> = "started";
+  finishedAt: string | undefined;
+  reason: string | undefined;
+  /** Events after the one that ended the run. */
+  late = 0;
+  errors = 0;
+  readonly #ends = { completed: 0, failed: 0, blocked: 0 };
+  #started = 0;
+  /** Calls that were started and have not ended: their event and when. */
+  readonly open: Map<string, { readonly eventId: string; readonly at: string }> = new Map();
+  /** Approvals that nobody has decided. */
+  readonly waiting: Set<string> = new Set();
+  /** Calls that may have happened. */
+  readonly unknown: Set<string> = new Set();
+  /** Why something unsafe was refused: how often, and the first. */
+  readonly unsafe: Map<string, { readonly first: string; readonly times: number }> = new Map();
+  /** Digests, and whose they are. */
+  readonly artifacts: Map<string, { readonly agent: string; readonly user?: string }> = new Map();
+  readonly sessions: Map<string, { calls: number; readonly firstAt: string; lastAt: string }> = new Map();
+  sessionsForgotten = 0;
+
+  get counts(): RunCounts {
+    return {
+      events: this.sequence,
+      started: this.#started,
+      ...this.#ends,
+      waiting: this.waiting.size,
+      errors: this.errors,
+      artifacts: this.artifacts.size,
+    };
+  }
+
+  add(event: RunEvent): void {
+    this.sequence = event.sequence;
+    if (this.firstAt === "") this.firstAt = event.timestamp;
+    this.lastAt = event.timestamp;
+    if (event.severity === "error") this.errors += 1;
+    const { data } = event;
+    // What a stranger tried in somebody else's run is told, and counts for nothing.
+    const isStranger = data["code"] === "run_foreign";
+    if (this.finishedAt !== undefined && !event.type.startsWith("run.") && !isStranger) this.late += 1;
+    if (event.type.startsWith("run.")) this.#addRun(event, data);
+    else if (event.type.startsWith("tool.")) this.#addTool(event, data);
+    else if (event.type.startsWith("approval.")) this.waiting.delete(textIn(data, "approval_id"));
+    else if (event.type === "file.rejected") this.#addUnsafe("path_rejected", event.summary);
+  }
+
+  #addRun({ type, timestamp }: RunEvent, data: JsonObject): void {
+    if (type !== "run.completed" && type !== "run.failed") return;
+    this.state = type === "run.completed" ? "completed" : "failed";
+    this.finishedAt = timestamp;
+    this.late = 0;
+    const reason = data["reason"];
+    this.reason = typeof reason === "string" ? reason : undefined;
+  }
+
+  #addTool(event: RunEvent, data: JsonObject): void {
+    const { type, timestamp: at, event_id: eventId, correlation_id: callId = "" } = event;
+    if (this.state === "started") this.state = "running";
+    this.#addSession(event);
+    switch (type) {
+      case "tool.started":
+        this.#started += 1;
+        // One that was made up later may have ended lines ago.
+        if (data["recovered"] !== true && this.open.size < mostKept) this.open.set(callId, { eventId, at });
+        return;
+      case "tool.waiting":
+        this.open.delete(callId);
+        if (this.waiting.size < mostKept) this.waiting.add(textIn(data, "approval_id"));
+        return;
+      case "tool.completed":
+      case "tool.failed":
+      case "tool.blocked":
+        this.open.delete(callId);
+        this.#addEnd(event, data, callId);
+    }
+  }
+
+  #addEnd({ type, summary }: RunEvent, data: JsonObject, callId: string): void {
+    this.#ends[type === "tool.completed" ? "completed" : type === "tool.failed" ? "failed" : "blocked"] += 1;
+    const audit = textIn(data, "audit");
+    const code = textIn(data, "code");
+    if (audit === "tool_call.unknown" && this.unknown.size < mostKept) this.unknown.add(callId);
+    if (audit === "operator.call_settled") this.unknown.delete(callId);
+    if (unsafeCodes.has(code)) this.#addUnsafe(code, summary);
+    const { artifacts, artifacts_of: of } = data;
+    if (!Array.isArray(artifacts)) return;
+    const user = of !== undefined && isJsonObject(of) ? textIn(of, "user") : "";
+    const agent = of !== undefined && isJsonObject(of) ? textIn(of, "agent") : "";
+    for (const digest of artifacts) {
+      if (typeof digest === "string" && this.artifacts.size < mostKept)
+        this.artifacts.set(digest, { agent, ...(user !== "" && { user }) });
+    }
+  }
+
+  #addUnsafe(code: string, summary: string): void {
+    const known = this.unsafe.get(code);
+    this.unsafe.set(code, { first: known?.first ?? summary, times: (known?.times ?? 0) + 1 });
+  }
+
+  #addSession({ session_id: id, type, timestamp }: RunEvent): void {
+    if (id === null) return;
+    const known = this.sessions.get(id);
+    const calls = type === "tool.started" ? 1 : 0;
+    if (known !== undefined) {
+      known.calls += calls;
+      known.lastAt = timestamp;
+      return;
+    }
+    if (this.sessions.size >= mostSessions) {
+      for (const oldest of this.sessions.keys()) {
+        this.sessions.delete(oldest);
+        this.sessionsForgotten += 1;
+        break;
+      }
+    }
+    this.sessions.set(id, { calls, firstAt: timestamp, lastAt: timestamp });
+  }
+}
+
+const mostSessions = 200;
+
+/** SPEC 15.5: a permission that was not there, or a secret where none may be. A person's no is none of them. */
+const unsafeCodes: ReadonlySet<string> = new Set([
+  "permission_denied",
+  "scope_missing",
+  "blocked",
+  "secret_in_arguments",
+  "artifact_unavailable",
+]);
+
+function textIn(data: JsonObject, name: string): string {
+  const value = data[name];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import {
+  createRuntime,
+  type FileToolOptions,
+  fileTools,
+  type JsonObject,
+  type LocalTool,
+  openRunFolders,
+  type Runtime,
+  type RuntimeOptions,
+  type RuntimeSession,
+  type ToolContext,
+  type ToolOutcome,
+} from "../../../src/index.ts";
+
+export interface Emitted {
+  readonly type: string;
+  readonly summary: string;
+  readonly data: JsonObject | undefined;
+}
+
+export interface FileHouse extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly session: RuntimeSession;
+  /** A temporary folder: `runs/` with the run's own, and whatever else a test puts beside it. */
+  readonly base: string;
+  /** The run's `workspace/`. */
+  readonly workspace: string;
+  readonly run: string;
+  readonly emitted: readonly Emitted[];
+  call(tool: string, given: JsonObject): Promise<ToolOutcome>;
+}
+
+export interface FileHouseOptions {
+  readonly files?: FileToolOptions | ((base: string) => FileToolOptions);
+  readonly runtime?: RuntimeOptions;
+  readonly tools?: (options: FileToolOptions) => readonly LocalTool[];
+}
+
+const caller = { principal: { tenant: "default", agent: "a", via: "test" }, runId: "run_1" } as const;
+/** No test ends because it asked too often. */
+const limits = { maxToolCalls: 10_000_000, totalTimeoutMs: 7 * 86_400_000, maxInlineResultBytes: 4_000_000 } as const;
+const deletesAllowed = { rules: [{ effect: "allow", tool: "delete_file" }] } as const;
+
+/** The real tools on a real runtime over a temporary folder; every call may do everything unasked but what is critical. */
+export async function fileHouse(options: FileHouseOptions = {}): Promise<FileHouse> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-files-")));
+  const runs = openRunFolders(join(base, "runs"));
+  const run = runs.open("default", "run_1");
+  const more = typeof options.files === "function" ? options.files(base) : (options.files ?? {});
+  const emitted: Emitted[] = [];
+  const tools = (options.tools ?? fileTools)({ runs, write: true, delete: true, ...more }).map((tool) =>
+    spied(tool, emitted),
+  );
+  const runtime = await createRuntime({ tools, autonomy: "A4", policy: deletesAllowed, limits, ...options.runtime });
+  const session = runtime.openSession({}, caller);
+  return {
+    runtime,
+    session,
+    base,
+    run,
+    workspace: join(run, "workspace"),
+    emitted,
+    call: async (tool, given) => {
+      const outcome = await session.invoke({ tool, arguments: given });
+      if (outcome.refusal?.code === "budget_exhausted") throw new Error(outcome.text); // then nothing was tested
+      return outcome;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await runtime.close();
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a tool tells those who look on, also where nobody keeps it. */
+function spied(tool: LocalTool, emitted: Emitted[]): LocalTool {
+  const execute = (input: unknown, context: ToolContext, action: string): unknown => {
+    const emit = context.emit.bind(context);
+    Object.defineProperty(context, "emit", {
+      value: (type: string, summary: string, data?: JsonObject) => {
+        emitted.push({ type, summary, data });
+        emit(type, summary, data);
+      },
+    });
+    return tool.execute?.(input, context, action);
+  };
+  return { ...tool, execute };
+}
+
+/** Descriptors of this process right now. */
+export function descriptors(): number {
+  return readdirSync("/proc/self/fd").length;
+}
+
+export function put(path: string, content: string | Uint8Array = "content"): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+}

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type CallEvent, createRuntime, type JsonObject, type Redactor, type Runtime } from "../../src/index.ts";
+import { createRedactor } from "../../src/secrets/redactor.ts";
+import { httpHouse } from "../fakes/http-house.ts";
+import { canaries, encodings } from "./canaries.ts";
+import { leakyTools, ways } from "./leaky-tools.ts";
+import { type SinkReport, Sinks } from "./sinks.ts";
+
+export interface CanaryReport {
+  readonly canaries: number;
+  readonly encodings: readonly string[];
+  readonly calls: number;
+  readonly sinks: readonly SinkReport[];
+  readonly hits: number;
+  readonly seconds: number;
+  readonly examples: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Nothing is known and nothing is masked: with it every sink must sing, or the canary is deaf. */
+const blind: Redactor = { learn() {}, redact: (text) => text, finds: () => false };
+const boss = { user: "boss", via: "token:operator" } as const;
+
+/** Lends canaries to leaky tools and a leaky server, says them wherever a caller can say something, and reads every sink. */
+export async function runCanary(count: number, options: { readonly blind?: boolean } = {}): Promise<CanaryReport> {
+  const began = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
+  const sinks = new Sinks();
+  try {
+    const values = canaries(count);
+    const redactor = options.blind === true ? blind : createRedactor();
+    for (const value of values) redactor.learn(value);
+    const runtime = await open(folder, values, redactor, sinks);
+    const calls = await sing(runtime, values, sinks);
+    await listen(runtime, sinks);
+    sinks.addFiles(folder, sinkOf); // the write-ahead log is gone when the store has closed
+    await runtime.close();
+    sinks.addFiles(folder, sinkOf);
+    const report = sinks.report(count);
+    return {
+      canaries: count,
+      encodings: Object.keys(encodings),
+      calls,
+      sinks: report,
+      hits: report.reduce((sum, { hits }) => sum + hits, 0),
+      seconds: Math.round((performance.now() - began) / 100) / 10,
+      examples: Object.fromEntries(
+        report.filter(({ hits }) => hits > 0).map(({ sink }) => [sink, sinks.examples(count, sink)]),
+      ),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function open(folder: string, values: readonly string[], redactor: Redactor, sinks: Sinks): Promise<Runtime> {
+  const server = join(import.meta.dirname, "leaky-server.ts");
+  const runtime = await createRuntime({
+    tools: leakyTools(),
+    servers: {
+      leaky: { command: process.execPath, args: [server], env: { CANARY: "secret://c0/token" }, risk: "safe" },
+      dying: {
+        command: process.execPath,
+        args: ["-e", "console.error('cannot log in with ' + process.env.CANARY); process.exit(1)"],
+        env: { CANARY: "secret://c1/token" },
+      },
+    },
+    secrets: {
+      get: async (connector) => {
+        const value = values[Number(connector.slice(1))] ?? "";
+        return { reveal: () => value };
+      },
+    },
+    redactor,
+    secretPatterns: "off",
+    store: `sqlite:${join(folder, "postern.db")}`,
+    folder,
+    archive: { folder: join(folder, "runs") },
+    approvals: { patience: "suspend" },
+    policy: { default: "allow" },
+    hooks: {
+      toolStart: (event) => sinks.add("hooks", event),
+      toolEnd: (event) => sinks.add("hooks", event),
+    },
+    log: (problem) => sinks.add("log", problem),
+  });
+  runtime.watch((event) => {
+    sinks.add(`stream: ${event.moment}`, streamed(event));
+    // A watcher that fails with it: what it throws goes to the log.
+    if (event.moment === "emitted") throw new Error(`watcher: ${JSON.stringify(event.data)}`);
+  });
+  return runtime;
+}
+
+/** A refused call's own arguments are the caller's words to itself; what is kept of them is looked at where it is kept. */
+function streamed(event: CallEvent): unknown {
+  if (!("call" in event)) return event;
+  const { arguments: _, text: __, ...call } = event.call as typeof event.call & { readonly text?: string };
+  return { ...event, call };
+}
+
+async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): Promise<number> {
+  let calls = 0;
+  const say = async (tool: string, given: JsonObject, context: object = {}, action?: string): Promise<void> => {
+    calls += 1;
+    const request = { tool, arguments: given, ...(action !== undefined && { action }) };
+    const onProgress = (content: string): void => sinks.add("progress", content);
+    try {
+      sinks.add("results", await runtime.invoke(request, { onProgress, ...context }));
+    } catch (error) {
+      sinks.add("errors", error);
+    }
+  };
+  for (const [i, value] of values.entries()) {
+    for (const [at, [encoding, encode]] of Object.entries(encodings).entries()) {
+      const shift = (i + at) % 3;
+      const said = encode(value, shift);
+      for (const by of at < 2 ? ways : [ways[(i + at) % ways.length] ?? "text"])
+        await say("leak", { connector: `c${i}`, encoding, shift, by });
+      await say("leak", { [said]: [said] });
+      await say(said, { i }, {}, said);
+      if (at % 3 === i % 3) await ask(runtime, say, said, sinks, `${i}-${at}`);
+    }
+    await say("leaky__echo", { i });
+    await say("leaky__fail", { i });
+  }
+  return calls;
+}
+
+/** Everything a caller, an operator or an approver may say about a call. */
+async function ask(
+  runtime: Runtime,
+  say: (tool: string, given: JsonObject, context?: object) => Promise<void>,
+  said: string,
+  sinks: Sinks,
+  name: string,
+): Promise<void> {
+  const principal = { tenant: "default", agent: `agent ${said}`, user: said, via: said };
+  await say("held", { name }, { taskId: said, stepId: said, idempotencyKey: said, principal });
+  await say("held", { name: `${name} again` });
+  for (const [i, approval] of (await runtime.approvals.list({ state: "pending" })).entries()) {
+    sinks.add("approvals", approval);
+    const decision = i % 2 === 0 ? "approved" : "denied";
+    sinks.add("approvals", await runtime.approvals.decide(approval.id, { decision, by: boss, reason: said }));
+    sinks.add("results", (await runtime.resume(approval.id)) ?? "");
+  }
+  await say("shaky", { name });
+  for (const { key } of await runtime.calls.list({ state: "unknown" })) {
+    sinks.add("ledger", await runtime.ledger.reconcile(key));
+    sinks.add("ledger", await runtime.ledger.settle(key, "failed", said));
+  }
+  await runtime.note("operator.said", said, { by: said, data: { [said]: [said] } });
+  sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [said]: said } }));
+}
+
+/** What is answered to people and programs. */
+async function listen(runtime: Runtime, sinks: Sinks): Promise<void> {
+  sinks.add("health", runtime.health());
+  sinks.add("tools", runtime.offered());
+  sinks.add("rows", await runtime.calls.list({ limit: 100_000 }), await runtime.approvals.list());
+  sinks.add("audit", await runtime.audit.query({ limit: 100_000 }));
+  for await (const line of runtime.audit.export()) sinks.add("audit export", line);
+  await using house = await httpHouse(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
+  const paths = ["/v1/calls?limit=500", "/v1/approvals?state=all", "/v1/tools", "/v1/audit?limit=1000", "/v1/health"];
+  const more = ["/v1/controls", "/v1/runs", "/v1/audit/export", "/v1/tools/leaky__echo", "/openapi.json", "/v1/skills"];
+  for (const path of [...paths, ...more]) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+  const calls = (await runtime.calls.list({ limit: 300 })).map(
+    ({ call }) => `/v1/calls/${encodeURIComponent(call.id)}`,
+  );
+  for (const path of calls) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+}
+
+function sinkOf(path: string): string {
+  if (path.startsWith("artifacts")) return "artifacts";
+  if (path.startsWith("runs")) return "run archive";
+  if (path.endsWith("-wal")) return "write-ahead log";
+  return path.includes(".db") ? "database" : "other files";
+}

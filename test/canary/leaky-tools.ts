@@ -1,0 +1,99 @@
+import { defineTool, type LocalTool, type ToolContext } from "../../src/index.ts";
+import { encodings } from "./canaries.ts";
+
+/** What one call of a leaky tool does with what it borrowed. */
+export interface Leak {
+  readonly connector: string;
+  readonly encoding: string;
+  readonly shift: number;
+  readonly by: (typeof ways)[number];
+}
+
+export const ways = ["text", "structured", "large", "blocks", "failed", "throw", "progress", "child"] as const;
+
+const inputSchema = { type: "object" };
+
+/** Tools that borrow properly and then say it everywhere. `kept`: what one of them never gave back. */
+export function leakyTools(): readonly LocalTool[] {
+  const kept: string[] = [];
+  const borrow = async ({ connector, encoding, shift }: Leak, context: ToolContext): Promise<string> => {
+    const value = (await context.secrets.get(connector, "token")).reveal();
+    kept.splice(0, kept.length, (encodings[encoding] ?? String)(value, shift));
+    return kept.join();
+  };
+  const leak = defineTool({
+    name: "leak",
+    description: "Says what it borrows.",
+    risk: "safe",
+    effects: "write",
+    idempotent: false,
+    inputSchema,
+    execute: async (given, context) => {
+      const order = given as unknown as Leak; // only the canary calls it
+      const said = await borrow(order, context);
+      context.progress(said);
+      context.emit(`leak.${said}`, said, { [said]: [said, { said }] });
+      return answerBy(order.by, said, context);
+    },
+  });
+  const held = defineTool({
+    name: "held",
+    description: "Waits for a person, and shows what it kept.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
+    inputSchema,
+    classifyRisk: () => ({ risk: "high", summary: kept.join(), target: kept.join() }),
+    preview: () => ({ summary: kept.join(), diff: kept.join(), details: { [kept.join()]: kept.join() } }),
+    execute: () => kept.join(),
+  });
+  const shaky = defineTool({
+    name: "shaky",
+    description: "Its end is not known, and it says why.",
+    risk: "safe",
+    effects: "write",
+    idempotent: false,
+    inputSchema,
+    execute: () => {
+      throw Object.assign(new Error(kept.join()), { unknown: true });
+    },
+    reconcile: () => {
+      throw new Error(kept.join());
+    },
+  });
+  return [leak, held, shaky];
+}
+
+async function answerBy(by: Leak["by"], said: string, context: ToolContext): Promise<unknown> {
+  switch (by) {
+    case "text":
+      return said;
+    case "structured":
+      return { structured: { [said]: [said, { deep: said }] } };
+    case "large":
+      return `${"a long answer. ".repeat(600)}\n${said}\n${"and so on. ".repeat(600)}`;
+    case "blocks":
+      return { content: blocks(said) };
+    case "failed":
+      return { isError: true, content: [{ type: "text", text: said }], structured: { said } };
+    case "throw":
+      throw new Error(said, { cause: new Error(said) });
+    case "progress":
+      for (let i = 0; i < 3; i += 1) context.progress(`${i} ${said}`);
+      return "done";
+    case "child":
+      return (await context.call({ tool: said, action: said, arguments: { said } })).text;
+    default:
+      return by satisfies never;
+  }
+}
+
+function blocks(said: string): readonly object[] {
+  const data = Buffer.from(said).toString("base64");
+  return [
+    { type: "resource", uri: `file:///${said}`, mediaType: "text/plain", text: said },
+    { type: "link", uri: `https://example.org/${said}`, name: said },
+    { type: "image", mediaType: "image/png", data, name: said },
+    { type: "file", mediaType: "text/plain", data: said.length % 4 === 0 ? said : data, name: said },
+  ];
+}

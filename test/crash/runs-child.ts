@@ -1,0 +1,40 @@
+/** Calls without end, into the run folders of `node runs-child.ts FOLDER`, until somebody kills it. */
+import { join } from "node:path";
+import { createRuntime, defineTool } from "../../src/index.ts";
+
+const [folder = "."] = process.argv.slice(2);
+const lookUp = defineTool({
+  name: "look_up",
+  description: "Looks up.",
+  risk: "safe",
+  effects: "read",
+  idempotent: true,
+  input: { type: "object" },
+  execute: (_, context) => {
+    context.emit("file.read", "read", { path: "a.txt" });
+    return "x".repeat(300);
+  },
+});
+const change = defineTool({
+  name: "change",
+  description: "Changes.",
+  risk: "safe",
+  effects: "write",
+  idempotent: false,
+  input: { type: "object" },
+  execute: () => new Promise((resolve) => setImmediate(resolve)),
+});
+
+const runtime = await createRuntime({
+  tools: [lookUp, change],
+  store: `sqlite:${join(folder, "postern.db")}`,
+  archive: { folder: join(folder, "runs") },
+  log: (problem) => process.stderr.write(`${problem}\n`),
+});
+process.stdout.write("ready\n");
+for (let i = 0; ; i += 1) {
+  const runId = `run_${i % 3}`;
+  await Promise.all(
+    ["look_up", "change", "nope", "look_up"].map((tool) => runtime.invoke({ tool, arguments: { i } }, { runId })),
+  );
+}

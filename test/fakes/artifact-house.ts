@@ -1,0 +1,93 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { FakeClock } from "./clock.ts";
+
+export const hourMs = 3_600_000;
+export const writer = { principal: { tenant: "default", agent: "writer", user: "anna", via: "token:agent" } } as const;
+
+const input = {
+  type: "object",
+  properties: { text: { type: "string" }, n: { type: "integer" } },
+} as const;
+
+/** Too big to go inline, and another for each number. */
+export const report = (n: number): string => `report ${n} `.repeat(1000);
+
+const execute = async (given: unknown): Promise<string> => {
+  const { n, text } = given as { n?: number; text?: string }; // the schema says so
+  return n === undefined ? `read ${String(text).length}` : report(n);
+};
+
+/** `read` may be called by anybody, `publish` asks a person; both answer `n` with a report, else with how much they read. */
+const tools = [
+  defineTool({ name: "read", description: "Reads.", risk: "safe", effects: "read", idempotent: true, input, execute }),
+  defineTool({
+    name: "publish",
+    description: "Publishes.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
+    input,
+    execute,
+  }),
+];
+
+/** A runtime over a file, closed and opened again as often as a test likes, and what lies in its artifact folder. */
+export class ArtifactHouse implements AsyncDisposable {
+  readonly clock: FakeClock = new FakeClock();
+  readonly folder: string = mkdtempSync(join(tmpdir(), "postern-kept-"));
+  readonly #options: RuntimeOptions;
+  #runtime: Runtime | undefined;
+
+  constructor(options: RuntimeOptions = {}) {
+    this.#options = options;
+  }
+
+  get runtime(): Runtime {
+    if (this.#runtime === undefined) throw new Error("the house is closed");
+    return this.#runtime;
+  }
+
+  async open(): Promise<Runtime> {
+    this.#runtime = await createRuntime({
+      tools,
+      clock: this.clock,
+      store: `sqlite:${join(this.folder, "postern.db")}`,
+      approvals: { patience: "suspend" },
+      results: { retentionDays: 1 },
+      ...this.#options,
+    });
+    return this.#runtime;
+  }
+
+  async close(): Promise<void> {
+    await this.#runtime?.close();
+    this.#runtime = undefined;
+  }
+
+  /** Opening sweeps, and closing waits for it. */
+  async swept(): Promise<readonly string[]> {
+    await this.close();
+    await this.open();
+    await this.close();
+    await this.open();
+    return this.kept();
+  }
+
+  /** Digests of everything that lies there. */
+  kept(): readonly string[] {
+    const folder = join(this.folder, "postern.db-files", "artifacts");
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(".json"))
+      .map((entry) => basename(entry.parentPath) + entry.name)
+      .sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ServerConfig } from "../../src/index.ts";
+
+/** A tool as `changing-server.ts` lists it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: object;
+  readonly outputSchema?: object;
+  readonly annotations?: object;
+}
+
+export const read: ListedTool = {
+  name: "read",
+  description: "Reads a file.",
+  inputSchema: { type: "object", properties: { path: { type: "string" } } },
+};
+
+/** A folder with a server whose definitions a test changes, while it runs and between its starts. */
+export class Changing implements Disposable {
+  readonly folder: string = mkdtempSync(join(tmpdir(), "postern-pins-"));
+  readonly #file: string = join(this.folder, "tools.json");
+
+  constructor(...tools: readonly ListedTool[]) {
+    this.define(...tools);
+  }
+
+  define(...tools: readonly ListedTool[]): void {
+    writeFileSync(this.#file, JSON.stringify(tools));
+  }
+
+  /** As a server of a configuration. */
+  config(more: Partial<ServerConfig> = {}): ServerConfig {
+    return { command: process.execPath, args: [join(import.meta.dirname, "changing-server.ts"), this.#file], ...more };
+  }
+
+  /** Tools that were run, in order. */
+  get ran(): readonly string[] {
+    return this.#lines("ran");
+  }
+
+  /** How many processes there were. */
+  get starts(): number {
+    return this.#lines("started").length;
+  }
+
+  #lines(name: string): readonly string[] {
+    const path = join(this.folder, name);
+    return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

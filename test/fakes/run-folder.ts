@@ -1,0 +1,63 @@
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RunEvent, ToolRecord } from "../../src/index.ts";
+
+/** A folder for runs that exists for one test. */
+export function runsFolder(): string {
+  return mkdtempSync(join(tmpdir(), "postern-runs-"));
+}
+
+/** A run's folder, read as a stranger would: strictly, with nothing of ours. */
+export class RunFolder {
+  readonly path: string;
+
+  constructor(base: string, name: string) {
+    this.path = join(base, name);
+  }
+
+  get events(): readonly RunEvent[] {
+    return this.#lines("events.jsonl").map((line) => JSON.parse(line));
+  }
+
+  get types(): readonly string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  get calls(): readonly ToolRecord[] {
+    return this.#lines("logs/tools.jsonl").map((line) => JSON.parse(line));
+  }
+
+  get errors(): readonly Readonly<Record<string, unknown>>[] {
+    return this.#lines("logs/errors.jsonl").map((line) => JSON.parse(line));
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  text(name: string): string {
+    return readFileSync(this.file(name), "utf8");
+  }
+
+  json(name: string): Readonly<Record<string, unknown>> {
+    return JSON.parse(this.text(name));
+  }
+
+  /** Bytes of the longest line of a file. */
+  longest(name: string): number {
+    return Math.max(...this.#lines(name).map((line) => Buffer.byteLength(line) + 1));
+  }
+
+  /** Sequences from 1 without gaps, and nothing after the last line break. */
+  get isGapless(): boolean {
+    return this.events.every(({ sequence }, i) => sequence === i + 1);
+  }
+
+  #lines(name: string): readonly string[] {
+    if (!existsSync(this.file(name))) return [];
+    const text = this.text(name);
+    if (text !== "" && !text.endsWith("\n")) throw new Error(`${name} ends with a torn line`);
+    return text.split("\n").slice(0, -1);
+  }
+}

@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/stores/sqlite/sqlite-store.ts";
+import { spellPlainly } from "../contracts/records.ts";
+import { FakeClock } from "./clock.ts";
+import { ownFolder } from "./own-folder.ts";
+
+/** SQLite stores in a folder of a test file's own, opened by name as often as a test likes. */
+export function sqliteFiles(): {
+  readonly at: (name: string) => string;
+  readonly openAt: (name: string, more?: Partial<SqliteStoreOptions>) => SqliteStore;
+} {
+  const folder = ownFolder();
+  const at = (name: string): string => (name === ":memory:" ? name : join(folder, name));
+  return {
+    at,
+    openAt: (name, more = {}) =>
+      openSqliteStore({ location: at(name), clock: new FakeClock(), spell: spellPlainly, ...more }),
+  };
+}

@@ -1,0 +1,40 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+export interface Attacker {
+  /** Ends it. How many swaps it made. */
+  stop(): Promise<number>;
+}
+
+/** A process of its own that swaps two names all the time: in C where a compiler is at hand, else in JavaScript. */
+export function startAttacker(folder: string, one: string, other: string): Attacker {
+  const program = compiled(folder);
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  const child: ChildProcess =
+    program === undefined
+      ? spawn(process.execPath, [join(import.meta.dirname, "swapper.mjs"), one, other], { stdio: [...stdio, "ipc"] })
+      : spawn(program, [one, other], { stdio: [...stdio] });
+  let said = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  return {
+    stop: async () => {
+      const closed = once(child, "close");
+      child.kill("SIGTERM");
+      await closed;
+      return Number(said.trim());
+    },
+  };
+}
+
+function compiled(folder: string): string | undefined {
+  const program = join(folder, "swapper");
+  try {
+    execFileSync("cc", ["-O2", "-o", program, join(import.meta.dirname, "swapper.c")], { stdio: "ignore" });
+    return program;
+  } catch {
+    return undefined; // no compiler: the slower attacker will do
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Our file tools beside a process that swaps a folder, or a file, inside the root for a link to the outside, tens of
+ * thousands of times a second. Whatever the tools answer, nothing of the outside may be in it or change.
+ */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRuntime, fileTools, type JsonObject, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
+import { type Attacker, startAttacker } from "./attacker.ts";
+
+export const operations = ["read", "write", "append", "list", "grep"] as const;
+export const swaps = ["folder", "file"] as const;
+export const guards = ["walk", "openat2"] as const;
+
+export interface RaceOrder {
+  readonly operation: (typeof operations)[number];
+  readonly swap: (typeof swaps)[number];
+  readonly guard: (typeof guards)[number];
+  readonly seconds: number;
+}
+
+export interface RaceResult extends RaceOrder {
+  readonly swapsPerSecond: number;
+  readonly tries: number;
+  /** Calls that ended well: those that found the inside. */
+  readonly served: number;
+  readonly escapes: number;
+  readonly leakedDescriptors: number;
+}
+
+interface Stage {
+  readonly base: string;
+  readonly root: string;
+  readonly outside: string;
+}
+
+const limits = { maxToolCalls: 1_000_000_000, totalTimeoutMs: 7 * 86_400_000 } as const;
+const inside = "INSIDE";
+const secret = "OUTSIDE";
+
+export async function race(order: RaceOrder): Promise<RaceResult> {
+  const stage = setStage();
+  const files = { root: { path: stage.root, writable: true } };
+  const tools = fileTools({ roots: files, write: true, openat2: order.guard === "openat2" });
+  const runtime = await createRuntime({ tools, autonomy: "A4", store: "memory", limits });
+  const session = runtime.openSession();
+  let attacker: Attacker | undefined;
+  try {
+    // Search threads, and whatever else is made once, have descriptors of their own.
+    await session.invoke({ tool: "grep_files", arguments: { path: "root", pattern: "x" } });
+    for (const operation of operations) for (const i of [0, 1]) await invoke(session, calls[operation](i));
+    await startAttacker(stage.base, join(stage.base, "no"), join(stage.base, "none")).stop();
+    const open = readdirSync("/proc/self/fd").length;
+    attacker = startAttacker(stage.base, ...swapped(stage, order.swap));
+    const began = performance.now();
+    const counted = await attempts(order, session, stage);
+    const secondsTaken = (performance.now() - began) / 1000;
+    const swapCount = await attacker.stop();
+    attacker = undefined;
+    const leaked = readdirSync("/proc/self/fd").length - open;
+    return { ...order, ...counted, swapsPerSecond: Math.round(swapCount / secondsTaken), leakedDescriptors: leaked };
+  } finally {
+    await attacker?.stop();
+    await runtime.close();
+    rmSync(stage.base, { recursive: true, force: true });
+  }
+}
+
+/** `dir` and `link` change places, or `dir/f` and `dir/l`; links lead to the same names outside. */
+function setStage(): Stage {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-race-")));
+  const [root, outside] = [join(base, "root"), join(base, "outside")];
+  for (const [folder, content] of [
+    [join(root, "dir"), inside],
+    [outside, secret],
+  ] as const) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "f"), content);
+  }
+  writeFileSync(join(outside, "only-outside"), secret);
+  symlinkSync(outside, join(root, "link"));
+  symlinkSync(join(outside, "f"), join(root, "dir/l"));
+  return { base, root, outside };
+}
+
+function swapped({ root }: Stage, swap: RaceOrder["swap"]): readonly [string, string] {
+  return swap === "folder" ? [join(root, "dir"), join(root, "link")] : [join(root, "dir/f"), join(root, "dir/l")];
+}
+
+const calls: Readonly<Record<RaceOrder["operation"], (i: number) => readonly [tool: string, given: JsonObject]>> = {
+  read: () => ["read_file", { path: "root/dir/f" }],
+  write: (i) => ["write_file", { path: "root/dir/f", content: `${inside} ${i}` }],
+  append: () => ["append_file", { path: "root/dir/f", content: "+" }],
+  list: () => ["list_files", { path: "root/dir", depth: 3 }],
+  grep: () => ["grep_files", { path: "root/dir", pattern: "SIDE" }],
+};
+
+function invoke(session: RuntimeSession, [tool, given]: readonly [string, JsonObject]): Promise<ToolOutcome> {
+  return session.invoke({ tool, arguments: given });
+}
+
+async function attempts(
+  { operation, seconds }: RaceOrder,
+  session: RuntimeSession,
+  { outside }: Stage,
+): Promise<Pick<RaceResult, "tries" | "served" | "escapes">> {
+  const until = performance.now() + seconds * 1000;
+  let [tries, served, escapes] = [0, 0, 0];
+  while (performance.now() < until) {
+    const outcome = await invoke(session, calls[operation](tries));
+    if (outcome.refusal !== undefined && outcome.refusal.code !== "tool_failed") throw new Error(outcome.text); // it never reached the tool
+    tries += 1;
+    if (outcome.status === "ok") served += 1;
+    if (JSON.stringify(outcome).includes(operation === "list" ? "only-outside" : secret)) escapes += 1;
+    if (operation === "write" || operation === "append") escapes += mend(outside);
+  }
+  return { tries, served, escapes: escapes + mend(outside) };
+}
+
+/** 1 when something outside is not as it was. It is put right again, so that each escape counts once. */
+function mend(outside: string): number {
+  const names = readdirSync(outside);
+  if (names.length === 2 && readFileSync(join(outside, "f"), "utf8") === secret) return 0;
+  for (const name of names) rmSync(join(outside, name), { recursive: true });
+  for (const name of ["f", "only-outside"]) writeFileSync(join(outside, name), secret);
+  return 1;
+}

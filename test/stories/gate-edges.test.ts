@@ -1,0 +1,246 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import { RuntimeFault, suspend, type ToolOutcome } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { PointStore } from "../crash/points.ts";
+import { FakeClock, settled } from "../fakes/clock.ts";
+import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
+import { asker, boss, type House, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
+import { type ProbeTool, probe } from "../fakes/probe.ts";
+
+const mail = { tool: "mail", arguments: { to: "x" } } as const;
+const folder = ownFolder();
+const call = { tool: "probe" } as const;
+const keyed = { ...asker, idempotencyKey: "k1" } as const;
+
+/** A probe that asks a person and counts its executions. */
+function risky(ran: unknown[], more: Partial<ProbeTool> = {}): readonly [ProbeTool] {
+  const execute = (): string => {
+    ran.push("ran");
+    return "done";
+  };
+  return probe({ risk: "high", effects: "write", idempotent: false, execute, ...more });
+}
+
+async function decide(h: House, { approvalId = "" }: ToolOutcome, decision: "approved" | "denied"): Promise<string> {
+  await h.runtime.approvals.decide(approvalId, { decision, by: boss });
+  return approvalId;
+}
+
+/** A store of which some answers are others. */
+function storeThat(clock: FakeClock, bend: (store: Store) => Partial<Store>): Store {
+  const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+  return Object.assign(new PointStore(store, () => {}), bend(store));
+}
+
+describe("arguments", () => {
+  const later = (validate: (value: unknown) => unknown): Partial<ProbeTool> => ({
+    input: {
+      "~standard": { version: 1, vendor: "test", validate: async (value: unknown) => validate(value) },
+    } as never,
+    inputSchema: { type: "object" },
+  });
+
+  it("with a reference are checked by a schema that takes its time as well", async () => {
+    await using h = await house({}, probe(later((value) => ({ value }))));
+    const { digest } = await h.runtime.artifacts.put(Buffer.from("x"), "text/plain", asker.principal);
+    const outcome = await h.runtime.invoke({ ...call, arguments: { file: { $artifact: digest } } }, asker);
+    expect(outcome).toMatchObject({ status: "ok", text: "done" });
+  });
+
+  it("do not fit a schema that answers nothing, at once or later", async () => {
+    await using h = await house({}, probe(later(() => undefined)));
+    const outcome = await h.runtime.invoke({ ...call, arguments: {} }, asker);
+    expect(outcome.refusal).toMatchObject({
+      code: "arguments_invalid",
+      message: expect.stringContaining("cannot be checked"),
+    });
+  });
+});
+
+describe("a verdict", () => {
+  it("names the rule that refused, and where it stands", async () => {
+    const rules = [{ effect: "deny", tool: "probe", id: "no probes", where: "postern.yaml:7" }] as const;
+    await using h = await house({ policy: { rules } }, probe());
+    expect((await h.runtime.invoke(call, asker)).refusal?.message).toContain("postern.yaml:7");
+  });
+
+  it("is that of the declared risk where the tool's own look says nothing", async () => {
+    await using h = await house({}, probe({ classifyRisk: (() => undefined) as never }));
+    expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
+  });
+});
+
+describe("once", () => {
+  it("asks a store that answers later as it asks one that answers at once", async () => {
+    const clock = new FakeClock();
+    const store = storeThat(clock, (own) => ({ call: async (by) => own.call(by) }));
+    await using h = await house({ clock, store, autonomy: "A4" });
+    expect(await h.runtime.invoke(mail, keyed)).toMatchObject({ status: "ok", text: "to x" });
+    expect(await h.runtime.invoke(mail, keyed)).toMatchObject({ text: "to x", replayed: true });
+    expect(h.ran).toHaveLength(1);
+  });
+
+  it("says `result_unavailable` of a call that has ended and whose outcome was taken out of the file", async () => {
+    const file = `${folder}/emptied.db`;
+    const options = { store: `sqlite:${file}`, autonomy: "A4" } as const;
+    {
+      await using before = await house(options);
+      await before.runtime.invoke(mail, keyed);
+    }
+    const database = new DatabaseSync(file);
+    database.exec("update call set outcome = null");
+    database.close();
+    await using h = await house(options);
+    expect((await h.runtime.invoke(mail, keyed)).refusal?.code).toBe("result_unavailable");
+    expect(h.ran).toEqual([]);
+  });
+});
+
+describe("asking a person", () => {
+  it("is refused when the request cannot be stored: nobody was asked, and the next time it can be", async () => {
+    const clock = new FakeClock();
+    const failing: Failing = new Map([["hold", 1]]);
+    await using h = await house({ clock, store: new FaultyStore(clock, failing) });
+    expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("audit_unavailable");
+    expect(await h.runtime.approvals.list()).toEqual([]);
+    expect((await h.runtime.invoke(mail, asker)).status).toBe("pending");
+  });
+
+  it("is done once by two who send the same call side by side", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using h = await house({}, risky([], { preview: () => gate.promise.then(() => "shown") }));
+    const both = Promise.all([h.runtime.invoke(call, asker), h.runtime.invoke(call, asker)]);
+    await settled();
+    gate.resolve();
+    const [one, other] = await both;
+    expect(one.status).toBe("pending");
+    expect(other.approvalId).toBe(one.approvalId);
+    expect(await h.runtime.approvals.list()).toHaveLength(1);
+  });
+
+  it.each([
+    ["has run meanwhile: its outcome", true, { status: "ok", text: "done", replayed: true }],
+    ["may run and has not: that it is in progress", false, { status: "error", refusal: { code: "in_progress" } }],
+  ])("tells who comes late with a call that %s", async (_, resumes, told) => {
+    const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    let previews = 0;
+    const ran: unknown[] = [];
+    await using h = await house({}, risky(ran, { preview: () => gates[previews++]?.promise ?? "shown" }));
+    const both = [h.runtime.invoke(call, asker), h.runtime.invoke(call, asker)] as const;
+    await settled();
+    gates[0]?.resolve("shown");
+    const first = await Promise.race(both);
+    const id = await decide(h, first, "approved");
+    if (resumes) await h.runtime.resume(id);
+    gates[1]?.resolve("shown");
+    const late = (await Promise.all(both)).find((outcome) => outcome !== first);
+    expect(late).toMatchObject(told);
+    expect(ran).toHaveLength(resumes ? 1 : 0);
+  });
+
+  it("begins anew for a call with a key whose request was refused or ran out, when that is over", async () => {
+    await using h = await house();
+    const first = await h.runtime.invoke(mail, keyed);
+    await decide(h, first, "denied");
+    expect((await h.runtime.invoke(mail, keyed)).refusal?.code).toBe("approval_denied");
+    await h.clock.advance(3_600_000);
+    const second = await h.runtime.invoke(mail, keyed);
+    expect(second.status).toBe("pending");
+    expect(second.approvalId).not.toBe(first.approvalId);
+    await h.clock.advance(3_600_000);
+    expect((await h.runtime.invoke(mail, keyed)).approvalId).not.toBe(second.approvalId);
+  });
+
+  it("is not done for a second try that the policy allows by now", async () => {
+    const answers = [{ content: [], text: "later", isError: true, retryable: true }, "done"];
+    await using h = await house({ autonomy: "A2" }, risky([], { execute: () => answers.shift() as never }));
+    const id = await decide(h, await h.runtime.invoke(call, keyed), "approved");
+    expect((await h.runtime.resume(id))?.refusal?.retry).toBe("later");
+    await h.runtime.controls.setAutonomy("A4", "boss");
+    expect(await h.runtime.invoke(call, keyed)).toMatchObject({ status: "ok", text: "done" });
+    expect(await h.runtime.approvals.list()).toHaveLength(1);
+  });
+
+  it("runs nothing when the request cannot be found again while somebody waits for it", async () => {
+    const clock = new FakeClock();
+    const store = storeThat(clock, () => ({ approval: () => undefined }));
+    await using h = await house({ clock, store, approvals: { patience: "wait" } });
+    expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("in_progress");
+    expect(h.ran).toEqual([]);
+  });
+});
+
+describe("a run", () => {
+  it("whose owner cannot be put on record takes no call; the next time it can be", async () => {
+    const clock = new FakeClock();
+    const failing: Failing = new Map();
+    await using h = await house({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
+    failing.set("document", 1);
+    const nightly = { ...asker, runId: "nightly" };
+    expect((await h.runtime.invoke(mail, nightly)).refusal?.code).toBe("audit_unavailable");
+    expect(h.ran).toEqual([]);
+    expect((await h.runtime.invoke(mail, nightly)).status).toBe("ok");
+  });
+});
+
+describe("a tool that suspended", () => {
+  it("goes on from its image when the call is sent again, and nobody is asked for that", async () => {
+    const seen: unknown[] = [];
+    await using h = await house(
+      { autonomy: "A4" },
+      risky([], {
+        suspends: true,
+        execute: (_, context) => {
+          seen.push(context.frozen);
+          return context.frozen === undefined ? suspend("frozen", "apr_of_a_child") : "thawed";
+        },
+      }),
+    );
+    expect(await h.runtime.invoke(call, asker)).toMatchObject({ status: "pending", approvalId: "apr_of_a_child" });
+    await h.runtime.controls.setAutonomy("A2", "boss");
+    expect(await h.runtime.invoke(call, asker)).toMatchObject({ status: "ok", text: "thawed" });
+    expect(seen).toEqual([undefined, "frozen"]);
+    expect(await h.runtime.approvals.list()).toEqual([]);
+  });
+});
+
+describe("the claim", () => {
+  it("is refused as overloaded when the store takes no more writes", async () => {
+    const clock = new FakeClock();
+    const store = storeThat(clock, (own) => ({
+      commit: (write, durability) =>
+        write.write === "claim"
+          ? Promise.reject(new RuntimeFault("overloaded", "too many"))
+          : own.commit(write, durability),
+    }));
+    await using h = await house({ clock, store, autonomy: "A4" });
+    expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("overloaded");
+    expect(h.ran).toEqual([]);
+  });
+
+  it("does not use an approval again that a racer spent on a try that failed", async () => {
+    const ran: unknown[] = [];
+    const slow = Promise.withResolvers<string>();
+    let previews = 0;
+    const preview = (): string | Promise<string> => {
+      previews += 1;
+      return previews === 2 ? slow.promise : "shown"; // the first shows it, the second is the racer's second look
+    };
+    const execute = () => {
+      ran.push("ran");
+      return { content: [], text: "later", isError: true, retryable: true } as never;
+    };
+    await using h = await house({}, risky(ran, { preview, previewBinds: true, execute }));
+    const id = await decide(h, await h.runtime.invoke(call, asker), "approved");
+    const late = h.runtime.resume(id);
+    await settled();
+    expect((await h.runtime.resume(id))?.refusal?.code).toBe("tool_failed");
+    slow.resolve("shown");
+    expect((await late)?.refusal?.code).toBe("in_progress");
+    expect(ran).toHaveLength(1);
+  });
+});

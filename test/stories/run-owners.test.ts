@@ -1,0 +1,121 @@
+/** A run belongs to the first principal of a tenant that used its id (DESIGN 4). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { SystemClock } from "../../src/index.ts";
+import { FakeClock } from "../fakes/clock.ts";
+import { eventTypes, house } from "../fakes/house.ts";
+
+const ann = { tenant: "default", agent: "bot", user: "ann", via: "token:agent" };
+const bob = { ...ann, user: "bob" };
+const call = { tool: "echo", arguments: { to: "x" } };
+const foreign = {
+  status: "denied",
+  refusal: {
+    code: "run_foreign",
+    retry: "changed",
+    message: "Run `nightly` belongs to another principal; leave the run out, or name one of your own.",
+  },
+};
+const nightly = (principal: typeof ann) => ({ principal, runId: "nightly" });
+
+describe("a run", () => {
+  it("is its first principal's: another one of the tenant is refused and nothing of his runs", async () => {
+    await using at = await house();
+    expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
+    expect(await at.runtime.invoke(call, nightly(bob))).toMatchObject(foreign);
+    const { user: _, ...nobody } = ann;
+    expect(await at.runtime.invoke(call, { principal: nobody, runId: "nightly" })).toMatchObject(foreign);
+    expect(at.ran).toHaveLength(1);
+    const [refused] = await at.runtime.audit.query({ type: "tool_call.refused" });
+    expect(refused).toMatchObject({
+      code: "run_foreign",
+      stage: "budget",
+      principal: { user: "bob" },
+      refs: { run: "nightly" },
+    });
+  });
+
+  it("is the same principal's however it was authenticated, in sessions and in calls of tools", async () => {
+    await using at = await house();
+    await using session = at.runtime.openSession({}, nightly(ann));
+    expect(await session.invoke(call)).toMatchObject({ status: "ok" });
+    expect(await at.runtime.invoke(call, nightly({ ...ann, via: "stdio" }))).toMatchObject({ status: "ok" });
+    await using other = at.runtime.openSession({}, nightly(bob));
+    expect(await other.invoke(call)).toMatchObject(foreign);
+  });
+
+  it("of another tenant is another run", async () => {
+    await using at = await house();
+    expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
+    expect(await at.runtime.invoke(call, nightly({ ...bob, tenant: "acme" }))).toMatchObject({ status: "ok" });
+    expect(await at.runtime.invoke(call, nightly({ ...ann, tenant: "acme" }))).toMatchObject(foreign);
+  });
+
+  it("belongs to whom it belonged after a restart, also when its first call was refused", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "postern-runs-"));
+    const options = { store: `sqlite:${join(folder, "postern.db")}`, clock: new SystemClock() };
+    {
+      await using before = await house(options);
+      expect(await before.runtime.invoke({ tool: "nothing" }, nightly(ann))).toMatchObject({ status: "error" });
+    }
+    {
+      await using after = await house(options);
+      expect(await after.runtime.invoke(call, nightly(bob))).toMatchObject(foreign);
+      expect(await after.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it("that many want at once gets one owner", async () => {
+    await using at = await house();
+    const users = Array.from({ length: 20 }, (_, i) => ({ ...ann, user: `user-${i}` }));
+    const outcomes = await Promise.all(
+      users.flatMap((user) => [at.runtime.invoke(call, nightly(user)), at.runtime.invoke(call, nightly(user))]),
+    );
+    const owners = users.filter((_, i) => outcomes[2 * i]?.status === "ok");
+    expect(owners).toHaveLength(1);
+    expect(outcomes.filter(({ status }) => status === "ok")).toHaveLength(2);
+    expect((await eventTypes(at.runtime)).filter((type) => type === "run.opened")).toHaveLength(1);
+  });
+
+  it("is opened with an event that tells whose it is, once; a call itself has its own two events and no more", async () => {
+    await using at = await house();
+    const traceId = "a".repeat(32);
+    await at.runtime.invoke(call, { ...nightly(ann), traceId });
+    await at.runtime.invoke(call, nightly(ann));
+    expect(await at.runtime.audit.query({ type: "run.opened" })).toMatchObject([
+      { tenant: "default", principal: { agent: "bot", user: "ann" }, data: { run: "nightly" } },
+    ]);
+    expect(await eventTypes(at.runtime, traceId)).toEqual(["tool_call.attempted", "tool_call.succeeded"]);
+    expect(await at.runtime.audit.verify()).toMatchObject({ intact: true });
+  });
+
+  it("is not opened by a question, and a foreign one is not asked about", async () => {
+    await using at = await house();
+    expect(await at.runtime.explain(call, nightly(bob))).toMatchObject({ reached: "verdict" });
+    expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
+    expect(await at.runtime.explain(call, nightly(bob))).toMatchObject({
+      reached: "refused",
+      refusal: foreign.refusal,
+    });
+  });
+});
+
+describe("the run of the day", () => {
+  it("is the principal's own, named or not, and nobody can take another one's, not even tomorrow's", async () => {
+    const clock = new FakeClock();
+    await using at = await house({ clock });
+    const { runId: annsRun } = at.runtime.openSession({}, { principal: ann });
+    const tomorrows = annsRun.replace(/_\d{8}_/, "_20991231_");
+    for (const runId of [annsRun, tomorrows]) {
+      expect(await at.runtime.invoke(call, { principal: bob, runId })).toMatchObject({
+        refusal: { code: "run_foreign" },
+      });
+      expect(await at.runtime.invoke(call, { principal: ann, runId })).toMatchObject({ status: "ok" });
+    }
+    expect(await at.runtime.invoke(call, { principal: ann })).toMatchObject({ status: "ok" });
+    expect(await eventTypes(at.runtime)).not.toContain("run.opened");
+  });
+});

@@ -1,0 +1,93 @@
+import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { expect, it } from "vitest";
+import { asker, house } from "../fakes/house.ts";
+import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+
+const base = { ...asker, runId: "run_1" } as const;
+
+it("what it cannot keep in memory it makes up from the audit log, and no call is slower or lost for it", async () => {
+  const folder = runsFolder();
+  const logged: string[] = [];
+  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  const session = h.runtime.openSession({}, base);
+  for (let i = 0; i < 9_000; i += 1) await session.invoke({ tool: "echo", arguments: { to: `${i}` } });
+  expect(logged).toEqual([expect.stringContaining("cannot keep up")]);
+  await h.runtime.runs?.flush();
+  await h.clock.advance(1_000);
+  await h.runtime.runs?.flush();
+
+  const run = new RunFolder(folder, "run_1");
+  expect(run.isGapless).toBe(true);
+  expect(run.calls).toHaveLength(9_000);
+  expect(run.calls.filter(({ recovered }) => recovered === true).length).toBeGreaterThan(100);
+  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+}, 60_000);
+
+it("forgets no line of a run that could not be written for long", async () => {
+  const folder = runsFolder();
+  const logged: string[] = [];
+  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  const run = new RunFolder(folder, "run_1");
+  const session = h.runtime.openSession({}, base);
+  await session.invoke({ tool: "echo", arguments: { to: "first" } });
+  await h.runtime.runs?.flush();
+  renameSync(run.file("events.jsonl"), run.file("aside"));
+  mkdirSync(run.file("events.jsonl"));
+  for (let i = 0; i < 6_000; i += 1) {
+    await session.invoke({ tool: "echo", arguments: { to: `${i}` } });
+    if (i % 1_000 === 999) await h.runtime.runs?.flush();
+  }
+  expect((await h.runtime.runs?.get({ runId: "run_1" }))?.governance.reasons.map(({ code }) => code)).toContain(
+    "events_lost",
+  );
+  rmdirSync(run.file("events.jsonl"));
+  renameSync(run.file("aside"), run.file("events.jsonl"));
+  for (let i = 0; i < 3; i += 1) {
+    await h.runtime.runs?.flush();
+    await h.clock.advance(1_000);
+  }
+  await h.runtime.runs?.flush();
+
+  expect(run.isGapless).toBe(true);
+  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 6_001, problems: [] });
+  expect(logged.filter((line) => line.includes("cannot be written now"))).toHaveLength(1);
+}, 60_000);
+
+it("a run that nobody has written to for an hour is sealed and let go, and goes on when it is used again", async () => {
+  const folder = runsFolder();
+  await using h = await house({ archive: { folder } });
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
+  await h.runtime.runs?.flush();
+  await h.clock.advance(3_700_000);
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "b" } }, { ...base, runId: "run_2" });
+  await h.runtime.runs?.flush();
+  expect((await h.runtime.runs?.list())?.map(({ run_id, state }) => `${run_id} ${state}`).sort()).toEqual([
+    "run_1 stopped",
+    "run_2 running",
+  ]);
+  const seals = await h.runtime.audit.query({ type: "run.archived" });
+  expect(seals.map(({ data }) => data)).toEqual([expect.objectContaining({ run_id: "run_1", state: "running" })]);
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, base);
+  const run = new RunFolder(folder, "run_1");
+  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2, problems: [] });
+  expect(run.isGapless).toBe(true);
+});
+
+it("keeps several hundred runs at once", async () => {
+  const folder = runsFolder();
+  await using h = await house({ archive: { folder } });
+  for (let round = 0; round < 2; round += 1) {
+    await Promise.all(
+      Array.from({ length: 400 }, (_, i) =>
+        h.runtime.invoke({ tool: "echo", arguments: { to: `${i}` } }, { ...asker, runId: `run_${i}` }),
+      ),
+    );
+    await h.runtime.runs?.flush();
+    await h.clock.advance(1_000);
+    await h.runtime.runs?.flush();
+  }
+  for (const i of [0, 1, 200, 399]) {
+    expect(await h.runtime.runs?.verify({ runId: `run_${i}` })).toMatchObject({ intact: true, calls: 2, problems: [] });
+  }
+  expect(await h.runtime.runs?.list({ limit: 1_000 })).toHaveLength(400);
+}, 60_000);

@@ -1,0 +1,185 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { createRuntime, type Runtime } from "../../src/index.ts";
+import { asker, house } from "../fakes/house.ts";
+import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+
+const kills = Number(process.env["POSTERN_KILLS"] ?? 5);
+const child = join(import.meta.dirname, "../crash/runs-child.ts");
+const base = { ...asker, runId: "run_1" } as const;
+
+async function liveAndDie(
+  folder: string,
+  afterMs: number,
+  words: readonly string[] = [process.execPath],
+): Promise<string> {
+  const [command = "", ...more] = words;
+  const living = spawn(command, [...more, child, folder], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  living.stderr.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await Promise.race([once(living.stdout, "data"), once(living, "exit")]);
+  if (living.exitCode !== null) throw new Error(`it died by itself: ${said}`);
+  await setTimeout(afterMs);
+  living.kill("SIGKILL");
+  await once(living, "exit");
+  return said;
+}
+
+function reopened(folder: string): Promise<Runtime> {
+  return createRuntime({ store: `sqlite:${join(folder, "postern.db")}`, archive: { folder: join(folder, "runs") } });
+}
+
+it(`files are valid and without gaps after a kill, and after a restart say what the audit log says (case 203), ${kills} times`, async () => {
+  const folder = runsFolder();
+  for (let life = 0; life < kills; life += 1) {
+    await liveAndDie(folder, 150 + ((life * 7919) % 211));
+    {
+      await using runtime = await reopened(folder);
+      for (const runId of ["run_0", "run_1", "run_2"]) {
+        const run = new RunFolder(join(folder, "runs"), runId);
+        expect(run.isGapless).toBe(true);
+        expect(await runtime.runs?.verify({ runId }), `${runId} in life ${life}`).toMatchObject({
+          intact: true,
+          problems: [],
+        });
+        const ids = new Set(run.calls.map(({ call_id }) => call_id));
+        expect(ids.size).toBe(run.calls.length);
+      }
+      expect(await runtime.audit.verify()).toMatchObject({ intact: true });
+    }
+  }
+  const run = new RunFolder(join(folder, "runs"), "run_0");
+  expect(run.calls.length).toBeGreaterThan(100);
+}, 120_000);
+
+it("a call that died while it ran gets its end from the audit log", async () => {
+  const folder = runsFolder();
+  await liveAndDie(folder, 100);
+  await using runtime = await reopened(folder);
+  const unknown = await runtime.audit.query({ type: "tool_call.unknown", limit: 1_000 });
+  for (const { refs } of unknown) {
+    const run = new RunFolder(join(folder, "runs"), refs.run ?? "");
+    expect(run.calls.find(({ call_id }) => call_id === refs.tool_call)).toMatchObject({
+      status: "failed",
+      recovered: true,
+    });
+  }
+});
+
+it("makes up every line that was lost with the memory, wherever each file was torn", async () => {
+  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const folder = runsFolder();
+  let position = "";
+  {
+    await using h = await house({ store, archive: { folder } });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
+  }
+  position = readFileSync(join(folder, ".position.json"), "utf8");
+  {
+    await using h = await house({ store, archive: { folder } });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
+    await h.runtime.invoke({ tool: "nope", arguments: {} }, base);
+    await h.runtime.invoke({ tool: "mail", arguments: { to: "b" } }, base);
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, { ...base, runId: "run_2" });
+  }
+  // As a kill would have left it: the place in the log not moved on, the files of different lengths, one run not there at all.
+  writeFileSync(join(folder, ".position.json"), position);
+  rmSync(join(folder, "run_2"), { recursive: true });
+  const run = new RunFolder(folder, "run_1");
+  const sealed = Buffer.byteLength(run.text("events.jsonl").split("\n").slice(0, 5).join("\n"));
+  truncateSync(run.file("events.jsonl"), sealed - 7);
+  truncateSync(run.file("logs/tools.jsonl"), run.text("logs/tools.jsonl").indexOf("\n") + 20);
+  appendFileSync(run.file("logs/errors.jsonl"), '{"half');
+  {
+    await using h = await house({ store, archive: { folder } });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "after" } }, base);
+    await h.runtime.runs?.flush();
+    expect(run.isGapless).toBe(true);
+    expect(run.calls.map(({ tool_name, recovered }) => [tool_name, recovered])).toEqual([
+      ["echo", undefined],
+      ["echo", true],
+      ["nope", true],
+      ["echo", undefined],
+    ]);
+    expect(run.calls[1]?.args_digest).toMatch(/^[0-9a-f]{16}$/);
+    const found = await h.runtime.runs?.verify({ runId: "run_1" });
+    // The seal saw the files as they were: that is what it is for. Everything else is there again.
+    expect(found?.problems.map(({ file, line }) => [file, line])).toEqual([
+      ["events.jsonl", undefined],
+      ["logs/tools.jsonl", undefined],
+    ]);
+    expect(await h.runtime.runs?.verify({ runId: "run_2" })).toMatchObject({ calls: 1 });
+  }
+});
+
+it("begins where the log is when it is new beside an old one, and says when it was off", async () => {
+  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const folder = runsFolder();
+  {
+    await using h = await house({ store });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
+  }
+  {
+    await using h = await house({ store, archive: { folder } });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "first" } }, base);
+    expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 1 });
+  }
+  {
+    await using h = await house({ store });
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "while it was off" } }, base);
+  }
+  await using h = await house({ store, archive: { folder } });
+  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2 });
+});
+
+it("a full disk is told to the log, breaks no call, tears no line, and loses nothing when there is room again", async () => {
+  const folder = runsFolder();
+  const logged: string[] = [];
+  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
+  await h.runtime.runs?.flush();
+  // No file of this process may grow beyond what the run's events have now and a little more.
+  const run = new RunFolder(folder, "run_1");
+  const limit = Buffer.byteLength(run.text("events.jsonl")) + 300;
+  const prlimit = async (size: string): Promise<number | null> => {
+    const [code] = await once(spawn("prlimit", ["--pid", String(process.pid), `--fsize=${size}`]), "exit");
+    return code;
+  };
+  expect(await prlimit(`${limit}:unlimited`)).toBe(0);
+  try {
+    for (const to of ["1", "2", "3"]) {
+      expect((await h.runtime.invoke({ tool: "echo", arguments: { to } }, base)).status).toBe("ok");
+      await h.runtime.runs?.flush();
+    }
+    expect(run.isGapless).toBe(true);
+  } finally {
+    expect(await prlimit("unlimited:unlimited")).toBe(0);
+  }
+  expect(logged.filter((line) => line.includes("cannot be written now"))).toHaveLength(1);
+  await h.runtime.runs?.flush();
+  expect(run.isGapless).toBe(true);
+  expect(run.calls.map(({ args_summary }) => args_summary)).toEqual(
+    ["before", "1", "2", "3"].map((to) => JSON.stringify({ to })),
+  );
+  expect(logged.at(-1)).toContain("can be written again");
+  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+  expect(readdirSync(run.path)).not.toContain("run.json.new");
+});
+
+it("a folder that was removed while it was used comes back, and verify says what is missing", async () => {
+  const folder = runsFolder();
+  await using h = await house({ archive: { folder } });
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
+  await h.runtime.runs?.flush();
+  rmSync(join(folder, "run_1"), { recursive: true });
+  expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "b" } }, base)).status).toBe("ok");
+  const found = await h.runtime.runs?.verify({ runId: "run_1" });
+  expect(found?.intact).toBe(false);
+  expect(found?.problems.map(({ why }) => why).join("\n")).toContain("is missing");
+});
