@@ -13,6 +13,11 @@ import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
 import type { Controls } from "./policy/controls.ts";
+import type { PolicyOptions } from "./policy/decide.ts";
+import type { Expectation, ExpectationResult } from "./policy/expectations.ts";
+import type { EffectivePolicy, EffectiveQuery, Policy } from "./policy/policy.ts";
+import type { VerdictChange } from "./policy/simulate.ts";
+import type { PolicyWarning } from "./policy/warnings.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import type { Explanation } from "./resume.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
@@ -121,6 +126,63 @@ export interface Health {
   }[];
 }
 
+/**
+ * Which recorded calls are replayed.
+ *
+ * @public
+ */
+export interface SimulateFilter {
+  readonly tenant?: string;
+  readonly tool?: string;
+  readonly runId?: string;
+  /** The last so many; 1,000 when left out, 10,000 at most. */
+  readonly limit?: number;
+}
+
+/**
+ * What another policy would have answered (`PolicyFace.simulate`).
+ *
+ * @public
+ */
+export interface Simulation {
+  /** Versions of the two policies. */
+  readonly before: string;
+  readonly after: string;
+  readonly replayed: number;
+  /** Recorded calls of tools nobody offers any more, by tool: they are not replayed. */
+  readonly unknownTools: Readonly<Record<string, number>>;
+  /** Not everything that rules look back to could be read: limits over a long past may be judged too mildly. */
+  readonly pastIsCut: boolean;
+  /** Old to new. */
+  readonly changes: readonly VerdictChange[];
+}
+
+/**
+ * The policy that decides here, and others held against it. Nothing here runs a tool or writes.
+ *
+ * @public
+ */
+export interface PolicyFace {
+  readonly version: string;
+  /**
+   * What is so for each tool and why (SPEC 5.6). With a run, for the skills that are active in it; without one, of all
+   * skills is told what they would ask for. Undefined: the policy is an own one that cannot say.
+   */
+  effective(
+    query?: Partial<Omit<EffectiveQuery, "skills" | "requests">> & { readonly runId?: string },
+  ): EffectivePolicy | undefined;
+  /** What nobody meant; of this runtime's own policy when none is given. */
+  warnings(policy?: PolicyOptions): readonly PolicyWarning[];
+  /** Puts the last recorded calls to another policy, and tells whose verdict changes. */
+  simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
+  /** Asks a table of expectations. `autonomy`: for those that say none. */
+  test(
+    policy: PolicyOptions | Policy,
+    expectations: readonly Expectation[],
+    autonomy?: Autonomy,
+  ): readonly ExpectationResult[];
+}
+
 export interface Runtime extends AsyncDisposable {
   /**
    * The one way to a tool. Throws what the caller's own signal says, after it was recorded; and RuntimeFault
@@ -160,6 +222,7 @@ export interface Runtime extends AsyncDisposable {
   readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
+  readonly policy: PolicyFace;
   /** Undefined: no folders were given for skills. */
   readonly skills: Skills | undefined;
   /** Undefined: no folder was given for runs. */

@@ -35,9 +35,12 @@ export type {
   Explanation,
   Health,
   LedgerFace,
+  PolicyFace,
   Runtime,
   RuntimeSession,
   Settled,
+  SimulateFilter,
+  Simulation,
 } from "./face.ts";
 export type { RuntimeOptions } from "./options.ts";
 export type { AdjusterOptions } from "./policy/adjusters.ts";
@@ -45,8 +48,6 @@ export type { Condition, Conditions } from "./policy/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
-export type { GuessedTool } from "./policy/guess.ts";
-export { guessRisk } from "./policy/guess.ts";
 export type {
   ArgumentGuardrail,
   ArgumentSays,
@@ -58,6 +59,9 @@ export type {
   ResultGuardrail,
   ResultSays,
 } from "./policy/guardrails.ts";
+export type { GuessedTool } from "./policy/guess.ts";
+export { guessRisk } from "./policy/guess.ts";
+export type { Expectation, ExpectationResult, ExpectedPast } from "./policy/expectations.ts";
 export type { HistoryLimit, PastSelector } from "./policy/history-limit.ts";
 export type { MatrixChanges } from "./policy/matrix.ts";
 export type { PackOptions } from "./policy/pack.ts";
@@ -82,13 +86,21 @@ export { promptInjection } from "./policy/prompt-injection.ts";
 export type { QuietHours } from "./policy/quiet-hours.ts";
 export type { Rule } from "./policy/rules.ts";
 export type { SandboxConstraint } from "./policy/sandbox.ts";
+export type { VerdictChange } from "./policy/simulate.ts";
 export type { PolicyWarning } from "./policy/warnings.ts";
 export { policyWarnings } from "./policy/warnings.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";
 export { describe as describeResult } from "./results/describe.ts";
 export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
 export { toolResult } from "./results/tool-result.ts";
-export type { Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
+export type { CommandSecretsOptions } from "./secrets/command-secrets.ts";
+export { commandSecrets } from "./secrets/command-secrets.ts";
+export type { EnvironmentSecretsOptions } from "./secrets/env-secrets.ts";
+export { environmentSecrets } from "./secrets/env-secrets.ts";
+export type { BackendName } from "./secrets/open-secrets.ts";
+export type { SealedSecretsOptions } from "./secrets/sealed-secrets.ts";
+export { sealedSecrets } from "./secrets/sealed-secrets.ts";
+export type { PatternMode, Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
 export type { Store } from "./stores/store.ts";
 export type { FileToolOptions } from "./tools/builtin/files/files.ts";
 export { fileTools } from "./tools/builtin/files/files.ts";

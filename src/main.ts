@@ -1,6 +1,6 @@
 /** The command's entry: configuration → runtime → doors. Everything heavy is imported when a command needs it. */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Approver } from "./approvals/approver.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { messageOf, RuntimeFault } from "./calls/fault.ts";
@@ -16,6 +16,7 @@ import { ClientProblem } from "./doors/http/client.ts";
 import type { HttpDoor } from "./doors/http/http-door.ts";
 import type { Listening } from "./doors/http/serve.ts";
 import type { McpDoor } from "./doors/mcp/mcp-door.ts";
+import type { NamedText, PolicyReader } from "./doors/policy-reader.ts";
 import type { Runtime } from "./face.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Redactor } from "./secrets/secret-store.ts";
@@ -27,7 +28,7 @@ const version = versionOf(JSON.parse(readFileSync(new URL("../package.json", imp
 /** What calls in flight get before they are aborted. */
 const drainMs = 10_000;
 
-const host: Host = { terminal, clock, dataFolder, wantedPort, startInside, start, inspect };
+const host: Host = { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, configurationText };
 
 process.exitCode = await run(process.argv.slice(2));
 
@@ -67,6 +68,26 @@ async function inspect(flags: GlobalFlags): Promise<Inspected> {
   return {
     ...settings,
     codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
+  };
+}
+
+async function configurationText(flags: GlobalFlags, named?: string): Promise<NamedText> {
+  const [{ resolve }, text, { noConfiguration }] = await Promise.all([
+    import("node:path"),
+    import("./config/policy-text.ts"),
+    import("./config/find-file.ts"),
+  ]);
+  const file = named === undefined ? (await settingsFor(flags)).file : resolve(named);
+  if (file === undefined) throw noConfiguration(process.cwd());
+  return text.configurationText(file, process.cwd());
+}
+
+/** The configuration's code is loaded when somebody asks. */
+function policyReader(file: string | undefined): PolicyReader {
+  const base = file === undefined ? process.cwd() : dirname(file);
+  return {
+    policy: async (text) => (await import("./config/policy-text.ts")).readPolicyText(text, base),
+    tests: async (text) => (await import("./config/policy-text.ts")).readTestsText(text),
   };
 }
 
@@ -130,6 +151,7 @@ async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<W
     hosts: () => wired.hosts,
     clock,
     memory: memory?.desk,
+    policies: policyReader(settings.file),
     mcp: (request, by, path) => mcp.handle(request, by, path),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });

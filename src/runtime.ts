@@ -17,6 +17,7 @@ import { recover } from "./ledger/recovery.ts";
 import { RunOwners } from "./ledger/run-owners.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
+import { PolicyDesk } from "./policy-desk.ts";
 import { createPolicy } from "./policy/decide.ts";
 import { openControls } from "./policy/durable-controls.ts";
 import { openGuardrails } from "./policy/guardrails.ts";
@@ -144,6 +145,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       audit,
       tools,
       pins,
+      policy: new PolicyDesk({ parts, store, skills, given, limits }),
       skills,
       stream,
       limits,

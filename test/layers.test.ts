@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
   ["doors"],
   ["config"],
   ["deciding.ts"],
-  ["options.ts", "running.ts", "reception.ts", "settling.ts"],
+  ["options.ts", "running.ts", "reception.ts", "settling.ts", "policy-desk.ts"],
   ["runtime.ts"],
   ["create.ts"],
   ["main.ts", "index.ts"],

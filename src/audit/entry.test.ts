@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../calls/call.ts";
-import { type DurableEvent, endWords, type Weighing } from "../calls/event.ts";
+import { type DurableEvent, endWords } from "../calls/event.ts";
 import { type Json, sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import { spellWith } from "./entry.ts";

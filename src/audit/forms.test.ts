@@ -123,7 +123,7 @@ describe("an ordinary call's events, spelled from fragments", () => {
 
   it("are so also for calls that share an authority or a weighing", () => {
     const { authority } = aCall();
-    const weighings = [weighing, { ...weighing, verdict: "ALLOW" as const, policyVersion: "p2" }];
+    const weighings = [weighing, { ...weighing, verdict: "ALLOW" as const, policyVersion: "p2", connector: "files" }];
     for (let i = 0; i < 64; i += 1) {
       const call: ToolCall = {
         ...aCall({ number: i, tool: i & 1 ? "one" : "two" }),

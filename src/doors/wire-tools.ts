@@ -118,6 +118,8 @@ export interface DecisionWire {
   readonly reasons: readonly Reason[];
   readonly policy_version: string;
   readonly missing_scope?: string | undefined;
+  /** In mode `observe`: what would have been enforced. */
+  readonly observed?: Decision["verdict"] | undefined;
 }
 
 /** What would be decided; or why it does not get that far, with the decision when there was one. */
@@ -162,8 +164,15 @@ export function explanationToWire(explanation: Explanation): ExplanationWire {
   };
 }
 
-function decisionToWire({ verdict, risk, reasons, policyVersion, missingScope }: Decision): DecisionWire {
-  return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope };
+export function decisionToWire({
+  verdict,
+  risk,
+  reasons,
+  policyVersion,
+  missingScope,
+  observed,
+}: Decision): DecisionWire {
+  return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope, observed };
 }
 
 function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, permissions }: ToolFacts): FactsWire {

@@ -1,7 +1,7 @@
 import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
 import type { Ending } from "../calls/ending.ts";
+import { messageOf } from "../calls/fault.ts";
 import {
   type ArgumentGuardrail,
   type GuardedCall,
@@ -41,8 +41,7 @@ export function weighGuarded(
 
 function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = look;
-  if (failure === undefined)
-    return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has looked
+  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has looked
   tellFailure(look, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }
@@ -80,7 +79,11 @@ export function ask(
   return ran instanceof Promise ? ran.then(look) : look(ran);
 }
 
-function read({ name: guardrail, on, onFailure, timeoutMs: own }: Guardrail, ran: Ran<unknown>, parts: GuardrailParts): Look {
+function read(
+  { name: guardrail, on, onFailure, timeoutMs: own }: Guardrail,
+  ran: Ran<unknown>,
+  parts: GuardrailParts,
+): Look {
   const open = onFailure === "open";
   const told = (why: string): string => shortened(parts.redactor.redact(why));
   const failed = (why: string): Look => {

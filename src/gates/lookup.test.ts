@@ -10,7 +10,10 @@ const tools: Pick<Tools, "find" | "unavailable"> = {
   find: () => found as Action, // the gate looks at nothing else of it
   unavailable: () => undefined,
 };
-const parts = { tools: tools as Tools, controls: { state: { paused: false, autonomy: undefined, offTools: [], offServers: [] } } };
+const parts = {
+  tools: tools as Tools,
+  controls: { state: { paused: false, autonomy: undefined, offTools: [], offServers: [] } },
+};
 
 it("a script may not call what is not callable from a chain; anybody else may", () => {
   const call = aCall({ tool: "tool_chain" });

@@ -1,12 +1,14 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
+import type { JsonObject } from "../calls/json.ts";
 import { lowerAutonomy } from "../calls/risk.ts";
 import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { ActiveSkills, Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import type { Action } from "../tools/tool.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
@@ -36,7 +38,7 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
 
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
-  const suggestion = found.classifyRisk === undefined ? undefined : suggested(call, parts.redactor);
+  const suggestion = suggestionOf(found, call.arguments, parts.redactor);
   const weighing = parts.policy.decide({
     tool: found.facts,
     principal: authority.principal,
@@ -96,10 +98,15 @@ function names(reasons: readonly Reason[]): string {
 }
 
 /** The tool's own look at these arguments. One that throws has not made the call any safer. */
-function suggested(call: ValidCall, redactor: Redactor): Suggestion {
+export function suggestionOf(
+  found: Pick<Action, "classifyRisk">,
+  given: JsonObject,
+  redactor: Redactor,
+): Suggestion | undefined {
+  if (found.classifyRisk === undefined) return undefined;
   try {
-    const said = call.found.classifyRisk?.(call.arguments);
-    return typeof said === "string" ? { risk: said } : redactJson(said ?? {}, redactor); // it is shown, and kept
+    const said = found.classifyRisk(given);
+    return typeof said === "string" ? { risk: said } : redactJson(said, redactor); // it is shown, and kept
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }

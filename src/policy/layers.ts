@@ -29,6 +29,8 @@ export interface Terms {
  */
 export class Draft {
   risk: Risk = "critical";
+  /** Before anything raised it. */
+  base: Risk = "critical";
   verdict: Verdict = "ALLOW";
   denied = false;
   kept: Verdict = "ALLOW";
@@ -111,6 +113,7 @@ function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
     return;
   }
   draft.risk = believedRisk(tool, base, suggested);
+  draft.base = draft.risk;
   if (draft.risk === base) return;
   const raises = rankOf(suggested) > rankOf(base);
   draft.reasons.push({
@@ -164,9 +167,15 @@ function weighRuntime(_facts: Facts, draft: Draft, { permissionAt }: Terms): voi
   if (overruled.length > 0) draft.denyAlways(...overruled);
 }
 
+/** A raise permits nothing: what was refused at the risk before it stays so, also where a `confirm` speaks of the higher one. */
+function raisedOr({ risk, base }: Draft, refusedAt: (risk: Risk) => readonly Reason[]): readonly Reason[] {
+  const refused = refusedAt(risk);
+  return refused.length > 0 || base === risk ? refused : refusedAt(base);
+}
+
 /** What is off until somebody writes its name (SPEC 5.3, D27). */
 function weighDefaults(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
-  const { off } = permissionAt(draft.risk);
+  const off = raisedOr(draft, (risk) => permissionAt(risk).off);
   if (off.length > 0) draft.denyAlways(...off);
 }
 
@@ -178,7 +187,8 @@ function weighSkills({ tool, skills }: Facts, draft: Draft): void {
 }
 
 function weighRules(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
-  const { denied, granted } = permissionAt(draft.risk);
+  const denied = raisedOr(draft, (risk) => permissionAt(risk).denied);
+  const { granted } = permissionAt(draft.risk);
   if (denied.length > 0) draft.deny(...denied);
   else draft.reasons.push(...granted);
 }
@@ -199,7 +209,10 @@ export function missingScope(required: readonly string[], granted: readonly stri
 
 function weighLevel({ autonomy }: Facts, draft: Draft, { matrix }: Terms): void {
   if (autonomy === undefined) return;
-  const verdict = cellOf(matrix, autonomy, draft.risk);
+  let verdict = cellOf(matrix, autonomy, draft.risk);
+  // A raise never makes milder, also where a configured matrix is stricter about less.
+  for (let rank = rankOf(draft.base); rank < rankOf(draft.risk); rank += 1)
+    verdict = stricter(verdict, cellOf(matrix, autonomy, risks[rank] ?? "critical"));
   const rule = `matrix ${autonomy}/${draft.risk}`;
   // Whoever set A0 relies on it, and a level nobody knows is no level to trust: both hold in mode `observe` too.
   if (autonomy === "A0" || !autonomies.includes(autonomy)) draft.demandAlways(verdict, rule);

@@ -4,6 +4,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { autonomies, parseRisk, risks, verdicts } from "../calls/risk.ts";
 import { type CedarFile, cedarSection } from "./cedar-config.ts";
 import type { PolicyOptions } from "./decide.ts";
+import { type ExpectationFile, expectationSchema } from "./expectations-config.ts";
 import type { MatrixChanges } from "./matrix.ts";
 import {
   type AdjustersFile,
@@ -24,6 +25,7 @@ export interface PolicyFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly sandbox?: readonly SandboxFile[] | undefined;
   readonly cedar?: CedarFile | undefined;
+  readonly tests?: readonly ExpectationFile[] | undefined;
   readonly matrix?: MatrixChanges | undefined;
   readonly max_risk_unapproved?: Level | undefined;
   readonly approval_required_risk?: Level | undefined;
@@ -47,6 +49,7 @@ export const policySchema: z.ZodType<PolicyFile> = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   sandbox: z.array(sandboxSchema).optional().describe("where paths may lie; no rule widens it"),
   cedar: cedarSection.optional().describe("a Cedar policy set beside the rules; needs @cedar-policy/cedar-wasm"),
+  tests: z.array(expectationSchema).optional().describe("what the policy is expected to answer: `postern policy test`"),
   matrix: z
     .partialRecord(z.enum(autonomies), z.partialRecord(level, z.enum(verdicts)))
     .optional()

@@ -2,6 +2,7 @@ import { type Backend, storeOf } from "./backend.ts";
 import { environmentBackend } from "./env-secrets.ts";
 import type { PatternMode, Redactor, SecretStore } from "./secret-store.ts";
 
+/** @public */
 export type BackendName = "environment" | "sealed" | "command";
 export const backendNames: readonly BackendName[] = ["environment", "sealed", "command"];
 

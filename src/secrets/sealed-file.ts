@@ -3,7 +3,6 @@ import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
 import { codeOf, openIfThere, replaceFile } from "./private-file.ts";
 import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
 import { checkSecretName } from "./secret-name.ts";
-import { withLock } from "./vault-lock.ts";
 
 /** Where secrets lie sealed: an age file (age-encryption.org/v1), which `age -d -i KEYFILE FILE` opens too. */
 export interface SealedPlace extends KeySource {
@@ -59,6 +58,7 @@ export async function stampOf(file: string): Promise<string | undefined> {
  * it at the same moment waits. What cannot be read is never written over.
  */
 export async function changeSealed(place: SealedPlace, change: (entries: Entries) => Entries): Promise<void> {
+  const { withLock } = await import("./vault-lock.ts"); // only who writes needs it
   await withLock(`${place.file}.lock`, async () => {
     const opened = await openSealed(place);
     const changed = change(opened?.entries ?? new Map());

@@ -89,6 +89,7 @@ export class Suspicions {
     const count = (kind: string): void => void kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     for (const { kind } of suspects) count(kind);
     for (const [, kind = ""] of text.matchAll(mark)) count(kind);
+    if (kinds.size === 0) return;
     const masked = suspects.length === 0;
     const { principal } = call.authority;
     const said = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");

@@ -209,7 +209,10 @@ export function reference(options: PolicyOptions, facts: Facts): Answer {
   const permits = rules.filter(
     (rule) =>
       (rule.effect === "allow" && applies(rule, facts, "permit")) ||
-      (rule.effect === "confirm" && applies(rule, facts, "permit") && applies(rule, facts, "ask")),
+      (rule.effect === "confirm" &&
+        (rule.risk === undefined || rank(believed) >= rank(rule.risk)) &&
+        applies(rule, facts, "permit") &&
+        applies(rule, facts, "ask")),
   );
   const own = tool.effects === "destructive" || tool.permissions.includes("shell");
   const keptDeny =
@@ -222,7 +225,8 @@ export function reference(options: PolicyOptions, facts: Facts): Answer {
   const kept: Verdict[] = ["ALLOW"];
   const soft: Verdict[] = [];
   if (autonomy !== undefined)
-    (autonomy === "A0" ? kept : soft).push(options.matrix?.[autonomy]?.[risk] ?? defaultMatrix[autonomy][risk]);
+    for (const level of risks.slice(rank(believed), rank(risk) + 1))
+      (autonomy === "A0" ? kept : soft).push(options.matrix?.[autonomy]?.[level] ?? defaultMatrix[autonomy][level]);
   const operators = options.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
   const set = [operators, facts.maxRiskUnapproved]
     .filter((one) => one !== undefined)

@@ -164,6 +164,7 @@ export function stubRuntime(options: StubOptions = {}): {
       setServer: heard("setServer", controls),
       history: heard("history", []),
     },
+    policy: { version: "p1", effective: () => undefined, warnings: () => [] },
     artifacts: {
       open: heard("artifact", {
         meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },

@@ -10,6 +10,7 @@ import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
+import { decision, policy } from "./completeness/fault.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 const folder = ownFolder();
@@ -66,6 +67,16 @@ describe("a verdict", () => {
     const rules = [{ effect: "deny", tool: "probe", id: "no probes", where: "postern.yaml:7" }] as const;
     await using h = await house({ policy: { rules } }, probe());
     expect((await h.runtime.invoke(call, asker)).refusal?.message).toContain("postern.yaml:7");
+  });
+
+  it("that an adjuster blocks for now says so under its own name, and that no approval lifts it", async () => {
+    const reasons = [{ rule: "storm", says: "BLOCK", where: "postern.yaml:9" }];
+    const blocked = decision({ verdict: "BLOCK", blockedBy: "storm", reasons });
+    await using h = await house({ policy: policy(() => blocked) }, probe());
+    expect((await h.runtime.invoke(call, asker)).refusal).toMatchObject({
+      code: "storm_blocked",
+      message: expect.stringContaining("storm (postern.yaml:9)"),
+    });
   });
 
   it("is that of the declared risk where the tool's own look says nothing", async () => {

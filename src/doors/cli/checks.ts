@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve, sep } from "node:path";
 import { messageOf } from "../../calls/fault.ts";
+import type { PolicyWire } from "../wire-policy.ts";
 import { connect } from "./connect.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
 import { secretChecks } from "./secret-checks.ts";
@@ -170,6 +171,20 @@ function port({ listen }: Inspected): Promise<Finding> {
   });
 }
 
+/** What in the policy nobody can have meant, each with its line. */
+function* policyFindings({ lines, warnings, policy_version: version }: PolicyWire): Generator<Finding> {
+  const check = "policy";
+  if (warnings.length === 0)
+    yield { level: "ok", check, message: `${version}; ${lines?.length ?? 0} actions, \`postern policy show\` says what holds for each` };
+  for (const { message, where } of warnings)
+    yield {
+      level: "warn",
+      check,
+      message: where === undefined ? message : `${where}: ${message}`,
+      fix: "Correct the rule, or take it out; `postern policy warnings` checks again.",
+    };
+}
+
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
 async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
   try {
@@ -185,6 +200,7 @@ async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> 
           message: health.problem ?? "It is broken.",
           fix: "Make room on the disk or mend it, then start again.",
         };
+      yield* policyFindings(await connection.operator.policy());
       for (const { name, status, problem } of health.servers) {
         const check = `server ${name}`;
         if (status === "connected") yield { level: "ok", check, message: "connected" };

@@ -7,8 +7,10 @@
  */
 import type { Approver } from "../../approvals/approver.ts";
 import type { Clock } from "../../calls/clock.ts";
+import type { PolicyOptions } from "../../policy/decide.ts";
 import type { SecretSettings } from "../../secrets/open-secrets.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
+import type { NamedText } from "../policy-reader.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { ServerTexts } from "./secret-checks.ts";
 import type { Terminal } from "./terminal.ts";
@@ -52,6 +54,7 @@ export interface Inspected {
   /** A configuration in code that was found and, not being named, not run. */
   readonly codeNearby: string | undefined;
   readonly dataFolder: string;
+  readonly policy: PolicyOptions;
   /** Absolute. */
   readonly skillFolders: readonly string[];
   readonly listen: { readonly host: string; readonly port: number };
@@ -73,4 +76,6 @@ export interface Host {
   start(flags: StartFlags): Promise<ExitCode>;
   /** For `doctor`. Throws with every mistake of the configuration, a line each. */
   inspect(flags: GlobalFlags): Promise<Inspected>;
+  /** The configuration as it lies on the disk now: the one that is used here, or another file. */
+  configurationText(flags: GlobalFlags, file?: string): Promise<NamedText>;
 }

@@ -6,6 +6,8 @@ import { PosternProcess } from "../../../test/fakes/postern-process.ts";
 
 const cli = new PosternProcess();
 const server = new Changing(read, { ...read, name: "write" });
+/** Each command is a process that starts a server of its own. */
+const patient = { timeout: 90_000 };
 const folder = join(cli.folder, "pins");
 const run = (...words: readonly string[]) => cli.runIn(folder, ...words);
 
@@ -22,7 +24,7 @@ afterAll(() => {
   server[Symbol.dispose]();
 });
 
-it("a changed tool is listed as blocked, its change is shown escaped, and approving it frees it", async () => {
+it("a changed tool is listed as blocked, its change is shown escaped, and approving it frees it", patient, async () => {
   expect((await run("tools")).out).toMatch(/files__read +high +asks/);
   server.define({ ...read, description: "Re\u0430ds a file.\u200b" }, { ...read, name: "write" });
   const listed = await run("tools");
@@ -38,15 +40,24 @@ it("a changed tool is listed as blocked, its change is shown escaped, and approv
   expect((await run("tools")).out).toMatch(/files__read +high +asks/);
 });
 
-it("a definition that was not looked at is not approved, and nothing is approved twice or by accident", async () => {
-  server.define({ ...read, description: "New." }, { ...read, name: "write", title: "W" });
-  expect(await run("tools", "approve", "files__read", "--definition", "0".repeat(12))).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("look again with `postern tools diff files__read`"),
-  });
-  for (const words of [[], ["files__read", "--all", "files"], ["files__read", "--definition", "12"], ["--all", "nope"]])
-    expect((await run("tools", "approve", ...words)).code, words.join(" ")).toBe(2);
-  const all = await run("tools", "approve", "--all", "files");
-  expect(all.out).toMatch(/approved files__read[\s\S]*approved files__write/);
-  expect((await run("tools", "approve", "--all", "files")).out).toBe("No tool of server files is blocked.\n");
-});
+it(
+  "a definition that was not looked at is not approved, and nothing is approved twice or by accident",
+  patient,
+  async () => {
+    server.define({ ...read, description: "New." }, { ...read, name: "write", title: "W" });
+    expect(await run("tools", "approve", "files__read", "--definition", "0".repeat(12))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("look again with `postern tools diff files__read`"),
+    });
+    for (const words of [
+      [],
+      ["files__read", "--all", "files"],
+      ["files__read", "--definition", "12"],
+      ["--all", "nope"],
+    ])
+      expect((await run("tools", "approve", ...words)).code, words.join(" ")).toBe(2);
+    const all = await run("tools", "approve", "--all", "files");
+    expect(all.out).toMatch(/approved files__read[\s\S]*approved files__write/);
+    expect((await run("tools", "approve", "--all", "files")).out).toBe("No tool of server files is blocked.\n");
+  },
+);

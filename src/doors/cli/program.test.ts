@@ -24,6 +24,7 @@ function nowhere() {
     startInside: unreachable,
     start: unreachable,
     inspect: unreachable,
+    configurationText: unreachable,
   };
   return { program: createProgram(host, "1.2.3"), out, err };
 }

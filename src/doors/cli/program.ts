@@ -6,6 +6,7 @@ import { auditCommands } from "./groups/audit.ts";
 import { callCommands } from "./groups/call.ts";
 import { controlCommands } from "./groups/controls.ts";
 import { memoryCommands } from "./groups/memory.ts";
+import { policyCommands } from "./groups/policy.ts";
 import { runCommands } from "./groups/runs.ts";
 import { secretCommands } from "./groups/secrets.ts";
 import { skillCommands } from "./groups/skills.ts";
@@ -64,6 +65,7 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   auditCommands(program, host, act);
   controlCommands(program, host, act);
   runCommands(program, host, act);
+  policyCommands(program, host, act);
   skillCommands(program, host, act);
   memoryCommands(program, host, act);
   secretCommands(program, host, act);

@@ -7,13 +7,13 @@ const text = z.string();
 const when = z.string().openapi({ format: "date-time" });
 const free = z.unknown().openapi({ description: "Any JSON." });
 const object = z.record(z.string(), z.unknown());
-const risk = z.enum(["safe", "medium", "high", "critical"]).openapi("Risk");
+export const risk: ZodType = z.enum(["safe", "medium", "high", "critical"]).openapi("Risk");
 const autonomy = z.enum(["A0", "A1", "A2", "A3", "A4"]).openapi("Autonomy");
-const verdict = z.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]).openapi("Verdict");
-const principal = z
+export const verdict: ZodType = z.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]).openapi("Verdict");
+export const principal: ZodType = z
   .object({ tenant: text, agent: text, user: text.optional(), via: text.optional() })
   .openapi("Principal");
-const reason = z.object({ rule: text, says: text, where: text.optional() }).openapi("Reason");
+export const reason: ZodType = z.object({ rule: text, says: text, where: text.optional() }).openapi("Reason");
 
 const preview = z
   .object({
@@ -180,13 +180,14 @@ export const toolChangesAnswer: ZodType = z
   })
   .openapi("ToolChanges");
 
-const decided = z
+export const decided: ZodType = z
   .object({
     verdict,
     risk,
     reasons: z.array(reason),
     policy_version: text,
     missing_scope: text.optional(),
+    observed: verdict.optional(),
   })
   .openapi("Decision");
 export const explanationAnswer: ZodType = z

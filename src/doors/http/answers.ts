@@ -35,6 +35,8 @@ const doorProblems = {
   internal: 500,
   mcp_not_served: 501,
   memory_off: 501,
+  policy_refused: 422,
+  policy_reading_off: 501,
   memory_failed: 502,
 } as const;
 

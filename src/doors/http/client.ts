@@ -6,7 +6,9 @@ import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.t
 import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
 import type { ApprovalWire, CallWire, ContextWire, OutcomeWire } from "../wire.ts";
 import type { CandidateWire } from "../wire-memory.ts";
+import type { NamedText } from "../policy-reader.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
+import type { PolicyTestWire, PolicyWire, SimulationWire } from "../wire-policy.ts";
 import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
 import { Line } from "./client-line.ts";
@@ -190,6 +192,41 @@ export class PosternClient {
   }
   setServer(name: string, enabled: boolean, reason?: string): Promise<ControlsWire> {
     return this.#line.post(`/v1/controls/servers/${encodeURIComponent(name)}`, { enabled, reason });
+  }
+
+  policy(
+    whose: {
+      agent?: string | undefined;
+      user?: string | undefined;
+      run_id?: string | undefined;
+      autonomy?: Autonomy | undefined;
+    } = {},
+  ): Promise<PolicyWire> {
+    return this.#line.get("/v1/policy", whose);
+  }
+  /** As the operator, about a call of anybody. */
+  explainFor(body: {
+    tool: string;
+    action?: string | undefined;
+    arguments?: JsonObject | undefined;
+    agent?: string | undefined;
+    user?: string | undefined;
+    run_id?: string | undefined;
+    scopes?: readonly string[] | undefined;
+    autonomy?: Autonomy | undefined;
+  }): Promise<ExplanationWire> {
+    return this.#line.post("/v1/policy/explain", body);
+  }
+  simulatePolicy(body: {
+    configuration: NamedText;
+    tool?: string | undefined;
+    run_id?: string | undefined;
+    limit?: number | undefined;
+  }): Promise<SimulationWire> {
+    return this.#line.post("/v1/policy/simulate", body);
+  }
+  testPolicy(body: { configuration: NamedText; tables?: readonly NamedText[] | undefined }): Promise<PolicyTestWire> {
+    return this.#line.post("/v1/policy/test", body);
   }
 
   skills(): Promise<SkillsWire> {

@@ -14,6 +14,7 @@ import { newTraceId } from "../../calls/ids.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Credentials, Who } from "../credentials.ts";
+import type { PolicyReader } from "../policy-reader.ts";
 import { Windows } from "../windows.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
@@ -27,6 +28,7 @@ import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
 import { refusePage } from "./page-guard.ts";
 import { pinRoutes } from "./pin-routes.ts";
+import { policyRoutes } from "./policy-routes.ts";
 import { readJson } from "./request-body.ts";
 import type { Arrived, Route } from "./route.ts";
 import { runRoutes } from "./run-routes.ts";
@@ -43,6 +45,8 @@ export interface HttpDoorOptions {
   readonly mcp?: McpHandler;
   /** Where people decide on what agents proposed to remember. */
   readonly memory?: CandidateDesk | undefined;
+  /** Reads policies that are not in force, for `simulate` and `test`. */
+  readonly policies?: PolicyReader | undefined;
   readonly clock?: Clock;
   /** Told of what went wrong inside; never of secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
@@ -65,6 +69,7 @@ export const routes: readonly Route[] = [
   ...controlRoutes,
   ...runRoutes,
   ...skillRoutes,
+  ...policyRoutes,
   ...memoryRoutes,
 ];
 
@@ -102,7 +107,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
 }
 
 function routed(
-  { runtime, mcp, memory, maxBodyBytes = tenMebibytes }: HttpDoorOptions,
+  { runtime, mcp, memory, policies, maxBodyBytes = tenMebibytes }: HttpDoorOptions,
   windows: Windows,
 ): OpenAPIHono<Env> {
   const app = new OpenAPIHono<Env>();
@@ -122,7 +127,7 @@ function routed(
   });
   for (const route of routes) {
     app.on(route.method, patternOf(route.path), (context) =>
-      handle(route, context, { runtime, windows, memory, maxBodyBytes }),
+      handle(route, context, { runtime, windows, memory, policies, maxBodyBytes }),
     );
   }
   const toMcp = ({ req, env }: Context<Env>): Promise<Response> =>
@@ -135,7 +140,7 @@ function routed(
 function handle(
   route: Route,
   { req, env }: Context<Env>,
-  { maxBodyBytes, ...parts }: Pick<Arrived, "runtime" | "windows" | "memory"> & { readonly maxBodyBytes: number },
+  { maxBodyBytes, ...parts }: Pick<Arrived, "runtime" | "windows" | "memory" | "policies"> & { readonly maxBodyBytes: number },
 ): Promise<Response> | Response {
   const named = new Map(Object.entries<string>(req.param()));
   const odd = [...named].find(([, part]) => !name.safeParse(part).success);

@@ -4,6 +4,7 @@ import type { Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Who } from "../credentials.ts";
+import type { PolicyReader } from "../policy-reader.ts";
 import type { Windows } from "../windows.ts";
 import { problem } from "./answers.ts";
 import type { Body } from "./request-body.ts";
@@ -17,6 +18,8 @@ export interface Asked<Fields, Query, By extends Who = Who> {
   readonly windows: Windows;
   /** Where people decide on what agents proposed to remember, when memory is on. */
   readonly memory?: CandidateDesk | undefined;
+  /** Reads policies that are not in force. */
+  readonly policies?: PolicyReader | undefined;
   readonly by: By;
   readonly body: Fields;
   readonly query: Query;
@@ -44,6 +47,7 @@ export interface Arrived {
   readonly runtime: Runtime;
   readonly windows: Windows;
   readonly memory?: CandidateDesk | undefined;
+  readonly policies?: PolicyReader | undefined;
   readonly by: Who;
   /** Reads the body: at the first call only, and not at all for who may not be here. */
   readonly read: () => Promise<Body<Json>>;
@@ -101,8 +105,8 @@ async function checked<Fields, Query, By extends Who>(
   if ("refused" in given) return given.refused;
   const body = spec.body.safeParse(given.value);
   if (!body.success) return invalid("body", body.error);
-  const { runtime, windows, memory, part, headers, signal } = arrived;
-  return spec.run({ runtime, windows, memory, by, part, headers, signal, body: body.data, query: query.data });
+  const { runtime, windows, memory, policies, part, headers, signal } = arrived;
+  return spec.run({ runtime, windows, memory, policies, by, part, headers, signal, body: body.data, query: query.data });
 }
 
 function invalid(where: "query" | "body", error: z.ZodError): Response {

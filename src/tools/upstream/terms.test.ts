@@ -7,13 +7,31 @@ const termsFor = (annotations: UpstreamTool["annotations"], config: ServerConfig
   termsOf({ name, inputSchema: { type: "object" }, ...(annotations !== undefined && { annotations }) }, config);
 const harmless = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
 
-it("a stranger's tool is high and not idempotent, whatever it says of itself (D22)", () => {
+it("a stranger's tool is high, open world and not idempotent, whatever it says of itself (D22)", () => {
   expect(termsFor(harmless)).toMatchObject({
     risk: "high",
-    riskSource: "default",
+    riskSource: "guess",
+    guess: { risk: "safe", effects: "read" },
     effects: "write",
+    openWorld: true,
     idempotent: false,
   });
+});
+
+it("a guess enforces nothing, and ends where somebody who may has spoken", () => {
+  const guessed = termsFor(undefined, {}, "delete_repository");
+  expect(guessed).toMatchObject({ risk: "high", effects: "write", guess: { risk: "critical", effects: "destructive" } });
+  expect(termsFor(undefined, { risk: "medium" }, "delete_repository")).not.toHaveProperty("guess");
+  expect(termsFor(harmless, { trust: "annotations" })).not.toHaveProperty("guess");
+});
+
+it("results come from the open world until the operator, or a trusted server, says otherwise", () => {
+  const closed = { ...harmless, openWorldHint: false };
+  expect(termsFor(closed).openWorld).toBe(true);
+  expect(termsFor(closed, { trust: "annotations" }).openWorld).toBe(false);
+  expect(termsFor(harmless, { trust: "annotations" }).openWorld).toBe(true);
+  expect(termsFor(undefined, { openWorld: false }).openWorld).toBe(false);
+  expect(termsFor(closed, { trust: "annotations", tools: { read: { openWorld: true } } }).openWorld).toBe(true);
 });
 
 it("the hints of a trusted server count, the missing ones at their worst", () => {
@@ -57,6 +75,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     risk: "medium",
     riskSource: "operator",
     effects: "read",
+    openWorld: true,
     idempotent: true,
     scopes: ["r"],
     timeoutMs: 5,
@@ -72,6 +91,6 @@ it("the operator's word stands over the server's, the tool's over the whole serv
 it("a tool called `constructor` has no settings that nobody wrote", () => {
   expect(termsFor(harmless, { tools: {} }, "constructor")).toMatchObject({
     risk: "high",
-    riskSource: "default",
+    riskSource: "guess",
   });
 });

@@ -1,5 +1,4 @@
 import type { Risk } from "../../calls/call.ts";
-import { higherRisk } from "../../calls/risk.ts";
 import { guessRisk } from "../../policy/guess.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -20,7 +19,7 @@ export interface Terms {
 }
 
 /**
- * Operator, then the hints of a trusted server, then `high`, or `critical` where the tool looks like it, and not idempotent (D22). A hint a trusted server leaves
+ * Operator, then the hints of a trusted server, then `high` and not idempotent (D22), with a guess beside it. A hint a trusted server leaves
  * out is taken at its worst, as the protocol says: it writes, and what it writes destroys.
  */
 export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
@@ -30,7 +29,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
   const stated = own?.risk ?? config.risk;
   const guess = stated === undefined && hinted === undefined ? guessRisk(tool) : undefined;
   return {
-    risk: stated ?? hinted?.risk ?? higherRisk("high", guess?.risk ?? "high"),
+    risk: stated ?? hinted?.risk ?? "high",
     riskSource: stated !== undefined ? "operator" : hinted !== undefined ? "declared" : "guess",
     ...(guess !== undefined && { guess }),
     openWorld: own?.openWorld ?? config.openWorld ?? hinted?.openWorld ?? true,

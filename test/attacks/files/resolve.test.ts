@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync,
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { FileToolOptions } from "../../../src/index.ts";
 import { corpus } from "./corpus.ts";
 import { descriptors, fileHouse, put } from "./file-house.ts";
 
@@ -212,4 +213,19 @@ it("a root whose folder was replaced since is not entered", async () => {
   renameSync(join(h.base, "other"), join(h.base, "docs"));
   const outcome = await h.call("list_files", { path: "docs" });
   expect(outcome.structured).toMatchObject({ rejected: "root_replaced" });
+});
+
+it("a path that names no root is in the workspace, else in the only root there is, else nowhere", async () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-home-")));
+  put(join(base, "one/f"), "one");
+  put(join(base, "two/f"), "two");
+  const text = async (files: FileToolOptions): Promise<string> => {
+    await using h = await fileHouse({ files });
+    return (await h.call("read_file", { path: "f" })).text;
+  };
+  const [one, two] = [{ path: join(base, "one") }, { path: join(base, "two") }];
+  expect(await text({ roots: { one } })).toContain("does not exist");
+  expect(await text({ runs: undefined, roots: { one } })).toBe("one");
+  expect(await text({ runs: undefined, roots: { one, two } })).toContain("`one/`, `two/`");
+  rmSync(base, { recursive: true });
 });

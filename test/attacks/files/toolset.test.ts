@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync }
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { fileTools } from "../../../src/index.ts";
 import { boss } from "../../fakes/house.ts";
 import { fileHouse, put } from "./file-house.ts";
 
@@ -101,6 +102,8 @@ describe("what no tool may", () => {
       "logs/tools.jsonl": "reserved",
       "events.jsonl": "reserved",
       "archive/x": "reserved",
+      ".git/hooks/post-commit": "protected",
+      "repository/.GIT/config": "protected",
     };
     for (const [path, reason] of Object.entries(tries)) {
       for (const [tool, rest] of [
@@ -286,6 +289,16 @@ describe("changing", () => {
     expect(await remove("a/")).toMatchObject({ deleted: true });
     expect(readdirSync(h.workspace)).toEqual([]);
   });
+});
+
+it("a call's target is its path in one spelling, for rules", () => {
+  const tools = fileTools({ roots: { docs: { path: "." } }, write: true });
+  const targetOf = (name: string, given: unknown): unknown =>
+    tools.find((tool) => tool.name === name)?.classifyRisk?.(given, "default");
+  expect(targetOf("write_file", { path: "./docs//a/./b.txt" })).toEqual({ target: "docs/a/b.txt" });
+  expect(targetOf("move_file", { from: "docs/x", to: "docs/y/" })).toEqual({ target: "docs/y" });
+  expect(targetOf("read_file", { path: "../x" })).toEqual({});
+  expect(targetOf("read_file", { path: 7 })).toEqual({});
 });
 
 describe("a preview", () => {

@@ -34,7 +34,7 @@ export async function call(host: Host, tool: string, words: readonly string[], f
     flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy");
   const needs = flags.wait === undefined ? { tools: true } : await askingHere(host);
   return withPostern(host, flags, needs, async (work) => {
-    const schema = words.length === 0 ? undefined : await schemaOf(work, tool, flags.action);
+    const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, flags.action);
     const body = requestBody(tool, argumentsFrom(flags.args, words, schema), flags, level);
     // Started inside without a terminal there is nobody who could ever decide while it waits.
     const patience = flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? "wait" : "deny";
@@ -70,9 +70,13 @@ function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy
 }
 
 /** A tool that is not there has no schema; the call itself says so better. */
-async function schemaOf({ agent }: Work, tool: string, action = "default"): Promise<JsonObject | undefined> {
+export async function schemaOf(
+  client: Work["agent"],
+  tool: string,
+  action = "default",
+): Promise<JsonObject | undefined> {
   try {
-    const { actions } = await agent.showTool(tool);
+    const { actions } = await client.showTool(tool);
     return actions.find((one) => one.action === action)?.input_schema;
   } catch (error) {
     if (error instanceof ClientProblem && error.status === 404) return undefined;

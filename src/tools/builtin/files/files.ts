@@ -26,7 +26,7 @@ import { writeTools } from "./write-tools.ts";
  * @public
  */
 export interface FileToolOptions {
-  /** Gives every run its own `workspace/` and `deliverables/`; paths that name no root are in `workspace/`. */
+  /** Gives every run its own `workspace/` and `deliverables/`; paths that name no root are in `workspace/`; without it, in the only root there is. */
   readonly runs?: RunFolders | undefined;
   /** Further folders, by the name paths begin with. */
   readonly roots?: Readonly<Record<string, FileRoot>> | undefined;

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../calls/json.ts";
+import type { Suggestion } from "../../../policy/policy.ts";
 import { visible } from "../../names.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import type { Disk } from "./disk.ts";
@@ -110,4 +111,16 @@ export function announce(
   data: JsonObject,
 ): void {
   context.emit(type, path, { path, ...data });
+}
+
+/** What a call is about, in the one spelling rules and people can go by. It says nothing of risk. */
+export function targeting<Input>(kit: FileKit, pathOf: (input: Input) => string): (given: unknown) => Suggestion {
+  return (given) => {
+    try {
+      return { target: kit.roots.parse(pathOf(given as Input)).shown }; // as sent: a path that is none is a rejection
+    } catch (error) {
+      if (rejectionOf(error) === undefined) throw error;
+      return {}; // the call itself will say why
+    }
+  };
 }

@@ -1,6 +1,6 @@
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
-import { answering, type FileKit, previewing } from "./kit.ts";
+import { answering, type FileKit, previewing, targeting } from "./kit.ts";
 import { type DeleteInput, FileMoves, type MoveInput } from "./moves.ts";
 import { flag, input, path, text } from "./schemas.ts";
 import { changesFiles } from "./write-tools.ts";
@@ -11,6 +11,7 @@ export function moveTool(kit: FileKit): LocalTool {
   const move = answering<MoveInput>(fromOf, (given, context) => moves.move(given, context));
   return defineTool({
     ...changesFiles,
+    classifyRisk: targeting(kit, toOf),
     name: "move_file",
     idempotent: false,
     description: `Gives a file or folder another name or place; what is there already is replaced only with \`overwrite\`. ${kit.roots.describe(true)}`,
@@ -37,6 +38,7 @@ export function deleteTool(kit: FileKit): LocalTool {
     risk: "critical",
     effects: "destructive",
     permissions: ["filesystem.delete"],
+    classifyRisk: targeting(kit, pathOf),
     previewBinds: true,
     idempotent: false,
     description: `Deletes a file or an empty folder, for good. ${kit.roots.describe(true)}`,
@@ -49,6 +51,10 @@ export function deleteTool(kit: FileKit): LocalTool {
 
 function fromOf({ from }: MoveInput): string {
   return from;
+}
+
+function toOf({ to }: MoveInput): string {
+  return to;
 }
 
 function pathOf(given: { readonly path: string }): string {

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { readFrom } from "./disk.ts";
 import type { Folder } from "./guard/folder.ts";
 import { Rejection } from "./guard/rejection.ts";
-import { announce, answering, type FileKit, reach } from "./kit.ts";
+import { announce, answering, type FileKit, reach, targeting } from "./kit.ts";
 import { type Reading, type ReadRange, readRange } from "./reading.ts";
 import { flag, input, path, wholeNumber } from "./schemas.ts";
 import { lookAt } from "./writing.ts";
@@ -40,6 +40,7 @@ export function readTools(kit: FileKit): readonly LocalTool[] {
     defineTool({
       ...onlyReads,
       name: "read_file",
+      classifyRisk: targeting(kit, pathOf),
       description: `Reads a file: text as text (at most ${kit.limits.maxFileBytes} bytes a call, then it says how to go on), other files as media. ${where}`,
       input: input(
         {

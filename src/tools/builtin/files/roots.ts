@@ -89,6 +89,7 @@ export class Roots {
   parseForWriting(path: string): PathName {
     const name = this.parse(path);
     if (this.#roots.get(name.root)?.writable !== true) throw new Rejection("read_only");
+    if (name.parts.some((part) => part.toLowerCase() === ".git")) throw new Rejection("protected");
     return name;
   }
 
@@ -105,7 +106,9 @@ export class Roots {
   }
 
   get #home(): string | undefined {
-    return this.#roots.has("workspace") ? "workspace" : undefined;
+    if (this.#roots.has("workspace")) return "workspace";
+    const [only, ...others] = this.#roots.keys();
+    return others.length === 0 ? only : undefined;
   }
 
   #ofRun(name: string, { principal, runId }: FileCaller, beneath: Beneath): Folder {

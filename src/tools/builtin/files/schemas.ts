@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../calls/json.ts";
 export const path: JsonObject = { type: "string", description: "Path of the file, from its root." };
 export const folderPath: JsonObject = {
   type: "string",
-  description: "Path of the folder, from its root. Left out: the whole of the first root.",
+  description: "Path of the folder, from its root. Left out: all of the root that paths are in which name none.",
 };
 
 export function wholeNumber(minimum: number, maximum: number, description: string): JsonObject {

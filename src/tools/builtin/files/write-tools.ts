@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../calls/json.ts";
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
 import { type EditInput, FileChanges, type WriteInput } from "./changes.ts";
-import { answering, type FileKit, previewing } from "./kit.ts";
+import { answering, type FileKit, previewing, targeting } from "./kit.ts";
 import { input, path, text, wholeNumber } from "./schemas.ts";
 
 /** What all tools that change files have in common. What a person was shown is what is written: a file that changed meanwhile voids the approval. */
@@ -30,11 +30,12 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
   const changes = new FileChanges(kit);
   const where = kit.roots.describe(kit.mayWrite);
   const write = answering<WriteInput>(pathOf, (given, context) => changes.write(given, context));
-  const edit = answering<EditInput>(pathOf, (given, context) => changes.edit(given, context));
   const append = answering<WriteInput>(pathOf, (given, context) => changes.append(given, context));
+  const classifyRisk = targeting(kit, pathOf);
   return [
     defineTool({
       ...changesFiles,
+      classifyRisk,
       name: "write_file",
       idempotent: true,
       description: `Writes a whole file, in the place of one that is there; missing folders are made. ${where}`,
@@ -43,18 +44,10 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       preview: (given, caller) =>
         previewing<WriteInput>(pathOf, (wanted) => changes.showWrite(wanted, caller))(given as unknown as WriteInput),
     }),
+    editTool(kit, changes),
     defineTool({
       ...changesFiles,
-      name: "edit_file",
-      idempotent: false,
-      description: `Replaces a text in a file by another, exactly; it must be there once, or \`count\` times. ${where}`,
-      input: editInput,
-      execute: (given, context) => edit(given as unknown as EditInput, context), // the schema says so
-      preview: (given, caller) =>
-        previewing<EditInput>(pathOf, (wanted) => changes.showEdit(wanted, caller))(given as unknown as EditInput),
-    }),
-    defineTool({
-      ...changesFiles,
+      classifyRisk,
       name: "append_file",
       idempotent: false,
       description: `Adds to the end of a file; one that is not there is made. ${where}`,
@@ -64,6 +57,21 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
         previewing<WriteInput>(pathOf, (wanted) => changes.showAppend(wanted, caller))(given as unknown as WriteInput),
     }),
   ];
+}
+
+function editTool(kit: FileKit, changes: FileChanges): LocalTool {
+  const edit = answering<EditInput>(pathOf, (given, context) => changes.edit(given, context));
+  return defineTool({
+    ...changesFiles,
+    classifyRisk: targeting(kit, pathOf),
+    name: "edit_file",
+    idempotent: false,
+    description: `Replaces a text in a file by another, exactly; it must be there once, or \`count\` times. ${kit.roots.describe(kit.mayWrite)}`,
+    input: editInput,
+    execute: (given, context) => edit(given as unknown as EditInput, context), // the schema says so
+    preview: (given, caller) =>
+      previewing<EditInput>(pathOf, (wanted) => changes.showEdit(wanted, caller))(given as unknown as EditInput),
+  });
 }
 
 function pathOf(given: { readonly path: string }): string {

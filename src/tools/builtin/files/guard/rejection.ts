@@ -9,6 +9,7 @@ export type GuardReason =
   | "root_unknown"
   | "reserved"
   | "read_only"
+  | "protected"
   | "link"
   | "hard_link"
   | "special_file"
@@ -45,6 +46,7 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
   root_unknown: "begins with no root that can be used here.",
   reserved: "is the run's own record and not for tools. A folder of that name in the workspace is `workspace/…`.",
   read_only: "is in a root that is read-only.",
+  protected: "is in `.git`: what is in there may be run, so tools do not change it.",
   link: "is a symbolic link, or leads through one; links are not followed.",
   hard_link: "has more than one name (a hard link), so it may be a file from elsewhere.",
   special_file: "is no plain file: a device, a pipe or a socket is never opened.",
@@ -53,7 +55,7 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
     "cannot be reached: the folder of its root is not the one it was when the tools were made. Restart to accept it.",
   not_found: "does not exist.",
   exists: "exists already.",
-  is_a_folder: "is a folder.",
+  is_a_folder: "is a folder, or is written like one.",
   not_a_folder: "is no folder, or leads through a file.",
   not_empty: "is a folder that is not empty. Delete what is in it first.",
   not_text: "is not UTF-8 text.",
@@ -73,7 +75,7 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
 };
 
 const guarded: ReadonlySet<RejectionReason> = new Set<GuardReason>([
-  ...(["path_invalid", "absolute", "parent", "root_unknown", "reserved", "read_only"] as const),
+  ...(["path_invalid", "absolute", "parent", "root_unknown", "reserved", "read_only", "protected"] as const),
   ...(["link", "hard_link", "special_file", "other_device", "root_replaced"] as const),
 ]);
 

@@ -1,0 +1,131 @@
+/** A policy that is not in force: read from a text, with the line of every rule, to be held against the one that is. */
+import { readFile } from "node:fs/promises";
+import { basename, extname, isAbsolute, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import type { Autonomy } from "../calls/call.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { autonomies } from "../calls/risk.ts";
+import type { PolicyOptions } from "../policy/decide.ts";
+import type { Expectation } from "../policy/expectations.ts";
+import { type ExpectationFile, expectationFrom, expectationSchema } from "../policy/expectations-config.ts";
+import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { codeConfig } from "./code-config.ts";
+import { configShape } from "./config-schema.ts";
+import { policyOf } from "./load.ts";
+import { ConfigProblems, type KeyPath } from "./problem.ts";
+import { type Locate, schemaProblems } from "./schema-problems.ts";
+import type { Shape } from "./shape.ts";
+import { readSource } from "./source.ts";
+
+/** A file as it was read. JSON is YAML too. */
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface PolicyText {
+  readonly policy: PolicyOptions;
+  readonly tests: readonly Expectation[];
+  readonly autonomy: Autonomy;
+}
+
+interface Sections {
+  readonly policy?: PolicyFile | undefined;
+  readonly autonomy?: Autonomy | undefined;
+}
+
+/** Of a configuration, only these are looked at. */
+const sections: z.ZodType<Sections> = z.looseObject({
+  policy: policySchema.optional(),
+  autonomy: z.enum(autonomies).optional(),
+});
+const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.strictObject({
+  tests: z.array(expectationSchema),
+});
+
+/**
+ * @param base folder that paths in it are relative to; files outside of it are not read
+ * @throws RuntimeFault `policy_invalid` with every mistake, a line each
+ */
+export async function readPolicyText(named: NamedText, base: string): Promise<PolicyText> {
+  try {
+    const { data, locate } = parsed(named, sections, configShape());
+    const { policy: section = {}, autonomy = "A2" } = data;
+    for (const file of [section.cedar?.policies, section.cedar?.schema]) checkWithin(file, base);
+    const policy = await policyOf({ policy: section }, locate, base);
+    return { policy, autonomy, tests: expectationsFrom(section.tests ?? [], ["policy", "tests"], locate) };
+  } catch (error) {
+    throw asFault(error);
+  }
+}
+
+/**
+ * A `*.policy-tests.yaml`: `tests:` and a list.
+ *
+ * @throws RuntimeFault `policy_invalid` with every mistake, a line each
+ */
+export function readTestsText(named: NamedText): readonly Expectation[] {
+  try {
+    const { data, locate } = parsed(named, table, z.toJSONSchema(table, { io: "input" }) as Shape); // as in config-schema.ts
+    return expectationsFrom(data.tests, ["tests"], locate);
+  } catch (error) {
+    throw asFault(error);
+  }
+}
+
+/**
+ * A configuration as the text that `readPolicyText` reads. One in code is run, as at the start; its rules have no lines.
+ *
+ * @param folder what its name is shown relative to
+ */
+export async function configurationText(file: string, folder: string): Promise<NamedText> {
+  const shown = relative(folder, file);
+  const name = shown === "" || shown.startsWith("..") ? file : shown;
+  if (/^\.m?[jt]s$/.test(extname(file).toLowerCase())) {
+    const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
+    return { name: basename(name), text: JSON.stringify(codeConfig(module.default, name, configShape()).data) };
+  }
+  try {
+    return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file)) };
+  } catch (error) {
+    throw new RuntimeFault("policy_invalid", `\`${name}\` cannot be read as UTF-8 text: ${messageOf(error)}.`);
+  }
+}
+
+function parsed<T>(
+  { name, text }: NamedText,
+  schema: z.ZodType<T>,
+  shape: Shape,
+): { readonly data: T; readonly locate: Locate } {
+  const read = readSource(name, text, "yaml");
+  if ("problems" in read) throw new ConfigProblems(read.problems);
+  const { source } = read;
+  const locate: Locate = (path, part) => ({ source: name, ...source.place(path, part) });
+  const checked = schema.safeParse(source.value);
+  if (checked.success) return { data: checked.data, locate };
+  const written = { value: source.value, shape, locate, spell: (key: string) => key };
+  throw new ConfigProblems(schemaProblems(checked.error.issues, written));
+}
+
+function expectationsFrom(
+  files: readonly ExpectationFile[],
+  above: KeyPath,
+  locate: Locate,
+): readonly Expectation[] {
+  return files.map((file, i) => {
+    const { source, line } = locate([...above, i], "value");
+    return expectationFrom(file, line === undefined ? source : `${source}:${line}`);
+  });
+}
+
+function checkWithin(file: string | undefined, base: string): void {
+  if (file === undefined) return;
+  const inside = relative(base, `${base}/${file}`);
+  if (isAbsolute(file) || inside.startsWith(".."))
+    throw new RuntimeFault("policy_invalid", `\`${file}\` lies outside ${base}; name a file inside it.`);
+}
+
+function asFault(error: unknown): unknown {
+  return error instanceof ConfigProblems ? new RuntimeFault("policy_invalid", error.message, { cause: error }) : error;
+}

@@ -1,0 +1,213 @@
+/** How policy is told to a person: every rule with its line, in a hundred columns. */
+import type { Reason } from "../../../calls/event.ts";
+import type { PolicyWarning } from "../../../policy/warnings.ts";
+import type {
+  EffectiveLineWire,
+  ExpectationResultWire,
+  PolicyTestWire,
+  PolicyWire,
+  SimulationWire,
+  VerdictChangeWire,
+} from "../../wire-policy.ts";
+import type { DecisionWire, ExplanationWire } from "../../wire-tools.ts";
+import type { Work } from "../session.ts";
+import { type Paint, paintRisk } from "../terminal.ts";
+import { fit, visible, widthOf } from "../text.ts";
+
+type Screen = Pick<Work, "paint" | "terminal">;
+type Verdict = DecisionWire["verdict"];
+
+const words: Readonly<Record<Verdict, string>> = {
+  ALLOW: "runs",
+  CONFIRM: "asks",
+  PREVIEW: "previews",
+  BLOCK: "blocked",
+  DENY: "denied",
+};
+const counted: Readonly<Record<Verdict, string>> = { ...words, ALLOW: "run", CONFIRM: "ask", PREVIEW: "preview" };
+const styles = { ALLOW: "green", CONFIRM: "yellow", PREVIEW: "cyan", BLOCK: "red", DENY: "red" } as const;
+
+function paintVerdict(paint: Paint, verdict: Verdict, text: string = verdict): string {
+  return paint(styles[verdict], text);
+}
+
+/** `rule deny #3 (no-mail): …   postern.yaml:12` */
+function ruleText({ rule, where }: Reason): string {
+  return visible(where === undefined ? rule : `${rule} (${where})`);
+}
+
+/** Breaks between words; what follows the first line is indented. */
+function wrapped(first: string, text: string, indent: number, columns: number): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent + widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].map((one, i) => `${i === 0 ? first : " ".repeat(indent)}${one}\n`).join("");
+}
+
+export function effectiveText(
+  screen: Screen,
+  { lines, policy_version: version, unknown_requests: unknown, warnings }: PolicyWire,
+  whose: { readonly agent?: string | undefined; readonly user?: string | undefined; readonly run_id?: string | undefined },
+): string {
+  const { paint, terminal } = screen;
+  const { agent = "local-agent", user, run_id: run } = whose;
+  const who = `${agent}${user === undefined ? "" : ` for ${user}`}${run === undefined ? "" : `, run ${run}`}`;
+  const shown = lines ?? [];
+  const width = Math.min(40, Math.max(4, ...shown.map((line) => widthOf(nameOf(line)))));
+  const heading = `${"TOOL".padEnd(width)}  ${"RISK".padEnd(8)}  ${"NOW".padEnd(8)}  BECAUSE OF`;
+  return [
+    `Policy ${visible(version)}, for ${visible(who)}; scopes count as granted.\n\n`,
+    `${paint("dim", heading)}\n`,
+    ...shown.map((line) => lineText(screen, line, width)),
+    ...unknown.map(({ skill, tool }) => `The skill ${visible(skill)} asks for \`${visible(tool)}\`, which nobody registered.\n`),
+    countsText(shown),
+    warnings.length === 0
+      ? ""
+      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`postern policy warnings\`.`, 0, terminal.columns)}`,
+  ].join("");
+}
+
+function nameOf({ tool, action }: Pick<EffectiveLineWire, "tool" | "action">): string {
+  return visible(action === "default" ? tool : `${tool} · ${action}`);
+}
+
+function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: number): string {
+  const { risk, verdict, by, depends, requested_by: wishes } = line;
+  const name = fit(nameOf(line), width);
+  const indent = width + 22;
+  const first = [
+    name + " ".repeat(width - widthOf(name)),
+    paintRisk(paint, risk) + " ".repeat(8 - risk.length),
+    paintVerdict(paint, verdict, words[verdict]) + " ".repeat(8 - words[verdict].length),
+    "",
+  ].join("  ");
+  const more = depends.map((rule) => `may change by ${ruleText(rule)}`);
+  if (wishes.length > 0)
+    more.push(`asked for by the skill ${visible(wishes.join(", "))}${verdict === "DENY" ? ": not enabled" : ""}`);
+  return [
+    wrapped(first, ruleText(by), indent, terminal.columns),
+    ...more.map((text) => wrapped(" ".repeat(indent), text, indent + 2, terminal.columns)),
+  ].join("");
+}
+
+function countsText(lines: readonly EffectiveLineWire[]): string {
+  const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"];
+  const counts = verdicts.flatMap((verdict) => {
+    const count = lines.filter((line) => line.verdict === verdict).length;
+    return count === 0 ? [] : [`${count} ${counted[verdict]}`];
+  });
+  return `\n${lines.length === 0 ? "No tools are registered." : counts.join(", ")}\n`;
+}
+
+export function explanationText(screen: Screen, tool: string, explanation: ExplanationWire): string {
+  const { paint, terminal } = screen;
+  const { decision } = explanation;
+  const refusal = explanation.reached === "refused" ? explanation.refusal : undefined;
+  if (decision === undefined)
+    return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(refusal?.message ?? ""), 2, terminal.columns)}`;
+  const { verdict, risk, observed, policy_version: version } = decision;
+  const source = explanation.reached === "verdict" ? ` (${explanation.facts.risk_source}: ${explanation.facts.risk})` : "";
+  const summary = explanation.reached === "verdict" ? explanation.summary : undefined;
+  return [
+    `${paint("bold", visible(tool))}   ${paintVerdict(paint, verdict)}   risk ${paintRisk(paint, risk)}${source}\n`,
+    ...reasonLines(screen, decision, "  "),
+    summary === undefined ? "" : wrapped("  ", `The tool says: ${visible(summary)}`, 2, terminal.columns),
+    refusal === undefined || refusal.code === "permission_denied" ? "" : wrapped("  ", visible(refusal.message), 2, terminal.columns),
+    observed === undefined ? "" : `  The policy only observes; enforced it would be ${observed}.\n`,
+    paint("dim", `  policy ${visible(version)}; nothing was run\n`),
+  ].join("");
+}
+
+/** In the order of thought; what decided is marked. */
+function reasonLines({ paint, terminal }: Screen, { reasons, verdict }: DecisionWire, indent: string): readonly string[] {
+  return reasons.map((reason) => {
+    const { says } = reason;
+    const says8 = says.padEnd(8);
+    const painted = says === "RAISE" ? says8 : paintVerdict(paint, says, says8);
+    const mark = says === verdict ? "→" : " ";
+    return wrapped(`${indent}${mark} ${painted} `, ruleText(reason), indent.length + 11, terminal.columns);
+  });
+}
+
+export function testText(screen: Screen, { results, warnings }: PolicyTestWire): string {
+  const { paint } = screen;
+  if (results.length === 0)
+    return "No expectations. Write some under `policy.tests`, or in a file NAME.policy-tests.yaml beside the configuration.\n";
+  const failed = results.filter(({ passed }) => !passed).length;
+  const sum = failed === 0 ? paint("green", `All ${results.length} hold.`) : paint("red", `${failed} of ${results.length} do not hold.`);
+  return [
+    ...results.map((result) => resultText(screen, result)),
+    `\n${sum}\n`,
+    warnings.length === 0 ? "" : `\n${warningsText(screen, warnings)}`,
+  ].join("");
+}
+
+function resultText(screen: Screen, { name, where, passed, expected, decision, problem }: ExpectationResultWire): string {
+  const { paint, terminal } = screen;
+  const place = passed || where === undefined ? "" : ` (${visible(where)})`;
+  const first = `${passed ? paint("green", "ok  ") : paint("red", "fail")}  ${paintVerdict(paint, expected, expected.padEnd(8))}`;
+  return [
+    wrapped(`${first}`, `${visible(name)}${place}`, 14, terminal.columns),
+    problem === undefined ? "" : wrapped(" ".repeat(14), visible(problem), 14, terminal.columns),
+    ...(passed || decision === undefined ? [] : reasonLines(screen, decision, " ".repeat(12))),
+  ].join("");
+}
+
+export function simulationText(screen: Screen, simulation: SimulationWire): string {
+  const { terminal, paint } = screen;
+  const { replayed, changes, unknown_tools: unknown, past_is_cut: isCut } = simulation;
+  const calls = (count: number): string => (count === 1 ? "1 call" : `${count} calls`);
+  const head =
+    simulation.before_version === simulation.after_version
+      ? `It is the policy that is in force (${simulation.before_version}).\n`
+      : "";
+  const lost = Object.entries(unknown).map(([tool, count]) => `${calls(count)} of \`${visible(tool)}\``);
+  const notes = [
+    "Arguments are as kept: redacted. Calls that were refused are not on record; skills and guardrails are not replayed.",
+    ...(lost.length === 0 ? [] : [`Not replayed, for the tool is gone: ${lost.join(", ")}.`]),
+    ...(isCut ? ["The past was too long to read: limits over long windows may be judged too mildly."] : []),
+  ];
+  return [
+    head,
+    ...changes.map((change) => changeText(screen, change)),
+    `${changes.length === 0 ? "No verdict changes" : `${changes.length === 1 ? "1 verdict changes" : `${changes.length} verdicts change`}`} in ${calls(replayed)}.\n`,
+    ...notes.map((note) => paint("dim", wrapped("", note, 0, terminal.columns))),
+  ].join("");
+}
+
+function changeText(screen: Screen, change: VerdictChangeWire): string {
+  const { paint, terminal } = screen;
+  const { requested_by: by, before, after } = change;
+  const who = by.user === undefined ? by.agent : `${by.agent} for ${by.user}`;
+  const verdict = (one: DecisionWire): string =>
+    `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
+  const because = (label: string, one: DecisionWire): readonly string[] =>
+    one.reasons
+      .filter(({ says }) => says === one.verdict || says === one.observed)
+      .map((reason, i) =>
+        wrapped(`  ${paint("dim", (i === 0 ? label : "").padEnd(7))} `, ruleText(reason), 10, terminal.columns),
+      );
+  return [
+    `${paint("bold", nameOf(change))}   ${verdict(before)} → ${verdict(after)}\n`,
+    `  ${paint("dim", visible(`${change.at.slice(0, 19)}Z  ${who}, run ${change.run_id}, ${change.call_id}`))}\n`,
+    `  ${fit(visible(JSON.stringify(change.arguments)), terminal.columns - 2)}\n`,
+    ...because("before", before),
+    ...because("after", after),
+    "\n",
+  ].join("");
+}
+
+export function warningsText({ paint, terminal }: Screen, warnings: readonly PolicyWarning[]): string {
+  if (warnings.length === 0) return "Nothing to warn of.\n";
+  return warnings
+    .map(({ message, where, code }) => {
+      const text = visible(where === undefined ? message : `${message} (${where})`);
+      return wrapped(`${paint("yellow", "warn")}  `, `${text} [${code}]`, 6, terminal.columns);
+    })
+    .join("");
+}

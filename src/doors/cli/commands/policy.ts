@@ -1,0 +1,160 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Autonomy } from "../../../calls/call.ts";
+import { messageOf } from "../../../calls/fault.ts";
+import { autonomies } from "../../../calls/risk.ts";
+import { globMatcher } from "../../../policy/glob.ts";
+import type { NamedText } from "../../policy-reader.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, withPostern } from "../session.ts";
+import { UsageProblem } from "../usage-problem.ts";
+import { argumentsFrom } from "./arguments.ts";
+import { schemaOf } from "./call.ts";
+import { effectiveText, explanationText, simulationText, testText, warningsText } from "./policy-text.ts";
+import { oneOf, wholeNumber } from "./typed.ts";
+
+export interface WhoseFlags extends GlobalFlags {
+  readonly agent?: string;
+  readonly user?: string;
+  readonly run?: string;
+  readonly autonomy?: string;
+}
+
+/** Rules are about tools, so servers are connected. */
+const needs = { tools: true } as const;
+
+export async function showPolicy(host: Host, tool: string | undefined, flags: WhoseFlags): Promise<ExitCode> {
+  const whose = whoseOf(flags);
+  return withPostern(host, flags, needs, async (work) => {
+    const policy = await work.operator.policy(whose);
+    const wanted = tool === undefined ? undefined : globMatcher(tool);
+    const lines = policy.lines?.filter((line) => wanted === undefined || wanted(line.tool)) ?? null;
+    if (work.json) printJson(work, { ...policy, lines });
+    else if (lines === null) work.terminal.out("This policy is an own one and cannot tell what is so for each tool.\n");
+    else if (tool !== undefined && lines.length === 0) throw new UsageProblem(`No tool is called \`${tool}\`.`);
+    else work.terminal.out(effectiveText(work, { ...policy, lines }, whose));
+    return exitCodes.ok;
+  });
+}
+
+export interface ExplainFlags extends WhoseFlags {
+  readonly action?: string;
+  readonly args?: string;
+  readonly scopes?: string;
+}
+
+export async function explainCall(
+  host: Host,
+  tool: string,
+  words: readonly string[],
+  flags: ExplainFlags,
+): Promise<ExitCode> {
+  const whose = whoseOf(flags);
+  return withPostern(host, flags, needs, async (work) => {
+    const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
+    const explanation = await work.operator.explainFor({
+      ...whose,
+      tool,
+      arguments: argumentsFrom(flags.args, words, schema),
+      action: flags.action,
+      scopes: flags.scopes?.split(",").map((scope) => scope.trim()),
+    });
+    if (work.json) printJson(work, explanation);
+    else work.terminal.out(explanationText(work, tool, explanation));
+    return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;
+  });
+}
+
+export interface EditedFlags extends GlobalFlags {
+  readonly policy?: string;
+}
+
+export async function testPolicy(host: Host, named: readonly string[], flags: EditedFlags): Promise<ExitCode> {
+  const configuration = await host.configurationText(flags, flags.policy);
+  const tables = await tablesFor(configuration, named);
+  return withPostern(host, flags, needs, async (work) => {
+    const answer = await work.operator.testPolicy({ configuration, tables });
+    if (work.json) printJson(work, answer);
+    else work.terminal.out(testText(work, answer));
+    return answer.passed ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
+  const configuration = await host.configurationText(flags, flags.policy);
+  return withPostern(host, flags, needs, async (work) => {
+    const { warnings } = await work.operator.testPolicy({ configuration });
+    if (work.json) printJson(work, { warnings });
+    else work.terminal.out(warningsText(work, warnings));
+    return warnings.length === 0 ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+export interface SimulateFlags extends EditedFlags {
+  readonly last?: string;
+  readonly tool?: string;
+  readonly run?: string;
+}
+
+export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<ExitCode> {
+  const limit = flags.last === undefined ? undefined : wholeNumber(flags.last, "--last");
+  if (limit !== undefined && (limit < 1 || limit > 10_000))
+    throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
+  const configuration = await host.configurationText(flags, flags.policy);
+  return withPostern(host, flags, needs, async (work) => {
+    const simulation = await work.operator.simulatePolicy({
+      configuration,
+      limit,
+      tool: flags.tool,
+      run_id: flags.run,
+    });
+    if (work.json) printJson(work, simulation);
+    else work.terminal.out(simulationText(work, simulation));
+    return exitCodes.ok;
+  });
+}
+
+/** Of the configuration on the disk; nothing is started for it. */
+export async function exportPolicy(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  const [{ policy }, { cedarFrom }] = await Promise.all([host.inspect(flags), import("../../../policy/cedar.ts")]);
+  const exported = cedarFrom(policy);
+  if (flags.json === true) printJson(host, exported);
+  else host.terminal.out(`${exported.policies.trimEnd()}\n`);
+  return exitCodes.ok;
+}
+
+/** The named ones, else all `*.policy-tests.yaml` beside the configuration. */
+async function tablesFor({ name }: NamedText, named: readonly string[]): Promise<readonly NamedText[]> {
+  const folder = dirname(resolve(name));
+  const beside = async (): Promise<readonly string[]> =>
+    (await readdir(folder))
+      .filter((file) => /\.policy-tests\.(ya?ml|json)$/.test(file))
+      .sort()
+      .map((file) => join(folder, file));
+  const files = named.length > 0 ? named.map((file) => resolve(file)) : await beside();
+  return Promise.all(files.map(async (file) => ({ name: shown(file), text: await textOf(file) })));
+}
+
+function shown(file: string): string {
+  const path = relative(process.cwd(), file);
+  return path.startsWith("..") ? basename(file) : path;
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    throw new UsageProblem(`\`${shown(file)}\` cannot be read as UTF-8 text: ${messageOf(error)}.`);
+  }
+}
+
+function whoseOf({ agent, user, run, autonomy }: WhoseFlags): {
+  readonly agent: string | undefined;
+  readonly user: string | undefined;
+  readonly run_id: string | undefined;
+  readonly autonomy: Autonomy | undefined;
+} {
+  const level = autonomy === undefined ? undefined : oneOf(autonomy.toUpperCase(), autonomies, "--autonomy");
+  return { agent, user, run_id: run, autonomy: level };
+}
