@@ -1,32 +1,23 @@
 /** The command's entry: configuration → runtime → doors. Everything heavy is imported when a command needs it. */
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import type { Approver } from "./approvals/approver.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { messageOf, RuntimeFault } from "./calls/fault.ts";
 import { ConfigProblems } from "./config/problem.ts";
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { GlobalFlags, Host, Inside, InsideNeeds, Inspected, StartFlags } from "./doors/cli/host.ts";
-import { type Log, silentLog } from "./doors/cli/log.ts";
+import { silentLog } from "./doors/cli/log.ts";
 import { createProgram } from "./doors/cli/program.ts";
 import { processTerminal } from "./doors/cli/terminal.ts";
 import { UsageProblem } from "./doors/cli/usage-problem.ts";
 import { ClientProblem } from "./doors/http/client.ts";
-import type { HttpDoor } from "./doors/http/http-door.ts";
 import type { Listening } from "./doors/http/serve.ts";
-import type { McpDoor } from "./doors/mcp/mcp-door.ts";
-import type { NamedText, PolicyReader } from "./doors/policy-reader.ts";
-import type { Runtime } from "./face.ts";
-import type { RuntimeOptions } from "./options.ts";
-import type { Redactor } from "./secrets/secret-store.ts";
-import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
+import type { NamedText } from "./doors/policy-reader.ts";
+import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const terminal = processTerminal();
 const clock = new SystemClock();
 const version = versionOf(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")));
-/** What calls in flight get before they are aborted. */
-const drainMs = 10_000;
 
 const host: Host = { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, configurationText };
 
@@ -82,146 +73,10 @@ async function configurationText(flags: GlobalFlags, named?: string): Promise<Na
   return text.configurationText(file, process.cwd());
 }
 
-/** The configuration's code is loaded when somebody asks. */
-function policyReader(file: string | undefined): PolicyReader {
-  const base = file === undefined ? process.cwd() : dirname(file);
-  return {
-    policy: async (text) => (await import("./config/policy-text.ts")).readPolicyText(text, base),
-    tests: async (text) => (await import("./config/policy-text.ts")).readTestsText(text),
-  };
-}
-
-/** A runtime with its doors, not yet listening. */
-interface Wired {
-  readonly runtime: Runtime;
-  readonly door: HttpDoor;
-  readonly mcp: McpDoor;
-  /** Set once the port is known. */
-  hosts: readonly string[];
-  close(): Promise<void>;
-}
-
-async function wire(settings: Settings, needs: InsideNeeds, log: Log): Promise<Wired> {
-  const [
-    { createRuntime },
-    { openCredentials },
-    { createHttpDoor },
-    { createMcpDoor },
-    { createRedactor },
-    { openSecrets },
-  ] = await Promise.all([
-    import("./create.ts"),
-    import("./doors/credentials.ts"),
-    import("./doors/http/http-door.ts"),
-    import("./doors/mcp/mcp-door.ts"),
-    import("./secrets/redactor.ts"),
-    import("./secrets/open-secrets.ts"),
-  ]);
-  const credentials = await openCredentials(settings.dataFolder, {
-    agentScopes: settings.agentScopes,
-  });
-  for (const notice of credentials.notices) log.problem(notice);
-  const redactor = createRedactor();
-  const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
-  const runtime = await createRuntime({
-    ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))]) : {}),
-    redactor,
-    store: `sqlite:${join(settings.dataFolder, "postern.db")}`,
-    folder: settings.dataFolder,
-    policy: settings.policy,
-    guardrails: settings.guardrails,
-    autonomy: settings.autonomy,
-    limits: settings.limits,
-    results: settings.results,
-    ...(needs.tools && settings.skillFolders.length > 0 && { skills: { folders: settings.skillFolders } }),
-    approvals: approvalsOf(settings, needs.approver),
-    ...(await archiveOf(settings)),
-    ...(settings.hooks !== undefined && { hooks: settings.hooks }),
-    secrets: settings.secrets ?? (await openSecrets(settings.secretSettings, redactor)),
-    secretPatterns: settings.secretSettings.patterns,
-    clock,
-    log: (problem) => log.problem(problem),
-  });
-  const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
-  if (around !== undefined) log.problem(around);
-  const mcp = createMcpDoor({ runtime, name: "postern", version });
-  const door = createHttpDoor({
-    runtime,
-    credentials,
-    hosts: () => wired.hosts,
-    clock,
-    memory: memory?.desk,
-    policies: policyReader(settings.file),
-    mcp: (request, by, path) => mcp.handle(request, by, path),
-    log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
-  });
-  const close = async (): Promise<void> => {
-    await runtime.close(drainMs);
-    await Promise.all([mcp.close(), door.close()]);
-    memory?.close();
-  };
-  const wired: Wired = { runtime, door, mcp, hosts: [], close };
-  return wired;
-}
-
-async function toolsOf(
-  settings: Settings,
-  builtin: Settings["tools"],
-): Promise<{ readonly tools: Settings["tools"]; readonly servers: Settings["servers"] }> {
-  const { loadToolModules } = await import("./config/tool-modules.ts");
-  const modules = await loadToolModules(settings.toolModules, settings.file ?? "");
-  return { tools: [...settings.tools, ...modules, ...builtin], servers: settings.servers };
-}
-
-/** What Postern keeps is out of their reach, and what it is configured by they cannot change. */
-async function filesOf(settings: Settings): Promise<Settings["tools"]> {
-  const { files, file, dataFolder: folder, runs, toolModules, skillFolders, secretSettings } = settings;
-  if (files === undefined) return [];
-  const [{ fileTools }, { openRunFolders }] = await Promise.all([
-    import("./tools/builtin/files/files.ts"),
-    import("./watchers/archive/folders.ts"),
-  ]);
-  return fileTools({
-    ...files,
-    ...(runs.enabled && { runs: openRunFolders(runs.folder) }),
-    outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
-    notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...skillFolders],
-  });
-}
-
-async function archiveOf(settings: Settings): Promise<Pick<RuntimeOptions, "archive">> {
-  const { enabled, folder } = settings.runs;
-  if (!enabled) return {};
-  const { configSnapshot } = await import("./config/snapshot.ts");
-  return { archive: { folder, config: configSnapshot(settings) } };
-}
-
-async function memoryOf(
-  { memory, dataFolder: folder, runs }: Settings,
-  redactor: Redactor,
-  openArtifact: MemoryHouse["openArtifact"],
-): Promise<OpenMemory | undefined> {
-  if (memory === undefined) return undefined;
-  const [{ openMemory }, { openRunFolders }] = await Promise.all([
-    import("./tools/builtin/memory/open-memory.ts"),
-    import("./watchers/archive/folders.ts"),
-  ]);
-  return openMemory(memory, { folder, runs: openRunFolders(runs.folder), clock, redactor, openArtifact });
-}
-
-function approvalsOf(
-  { approvals }: Settings,
-  approver: Approver | undefined,
-): Settings["approvals"] & { readonly approver?: Approver } {
-  return approver === undefined ? approvals : { ...approvals, approver };
-}
-
 /** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
 async function startInside(flags: GlobalFlags, needs: InsideNeeds): Promise<Inside> {
-  const wired = await wire(await settingsFor(flags), needs, {
-    ...silentLog,
-    problem: (message) => terminal.aside(`postern: ${message}\n`),
-  });
+  const log = { ...silentLog, problem: (message: string) => terminal.aside(`postern: ${message}\n`) };
+  const wired = await wire(await settingsFor(flags), needs, log, version);
   wired.hosts = ["postern.inside"];
   return {
     url: "http://postern.inside",
@@ -250,7 +105,7 @@ async function start(flags: StartFlags): Promise<ExitCode> {
   }
   const { openLog } = await import("./doors/cli/log.ts");
   const log = await openLog(settings.logLevel, terminal);
-  const wired = await wire(settings, { tools: true }, log);
+  const wired = await wire(settings, { tools: true }, log, version);
   try {
     const listening = await listenFor(wired, settings, flags.stdio === true);
     await announce(wired, listening, settings, flags);

@@ -61,7 +61,18 @@ export interface RuntimeOptions {
 
 const optionNames: ReadonlySet<string> = new Set([
   ...["tools", "policy", "store", "secrets", "redactor", "hooks", "clock", "autonomy", "limits"],
-  ...["approvals", "results", "skills", "servers", "folder", "archive", "durability", "log", "secretPatterns", "guardrails"],
+  ...[
+    "approvals",
+    "results",
+    "skills",
+    "servers",
+    "folder",
+    "archive",
+    "durability",
+    "log",
+    "secretPatterns",
+    "guardrails",
+  ],
 ]);
 const approvalNames: ReadonlySet<string> = new Set(["patience", "approver", "ttlMs", "separateUser"]);
 

@@ -21,6 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ["options.ts", "running.ts", "reception.ts", "settling.ts", "policy-desk.ts"],
   ["runtime.ts"],
   ["create.ts"],
+  ["wiring.ts"],
   ["main.ts", "index.ts"],
 ];
 const ports: ReadonlyMap<string, string> = new Map([

@@ -48,7 +48,7 @@ describe("a policy that is not in force", () => {
     ["policy:\n  ruls: []", "edited.yaml:2:3 policy.ruls:"],
     ["policy:\n  rules:\n    - { effect: dney }", "edited.yaml:3:"],
     ["policy:\n  tests:\n    - { name: x, call: { tool: a }, expect: deny }", "edited.yaml:3:"],
-    ["policy:\n  max_risk_unapproved: critical", "allow_unattended_critical"],
+    ["policy:\n  max_risk_unapproved: critical", "edited.yaml:1:1 policy:"],
     ["policy: [", "edited.yaml:1:"],
     ["policy: &a [*a]", "edited.yaml:1:"],
     ["policy:\n  __proto__: {}", "`__proto__` cannot be a key"],

@@ -1,4 +1,5 @@
 import type { Principal, Risk } from "../calls/call.ts";
+import type { Reason } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { autonomies, risks, stricter } from "../calls/risk.ts";
 import type { AdjusterOptions } from "./adjusters.ts";
@@ -109,6 +110,7 @@ class LayeredPolicy implements Policy {
     return effectivePolicy(tools, query, {
       version: this.version,
       also: this.#terms.also,
+      beside: (tool) => besides(tool, this.#terms),
       standing: (tool) => this.#meet(tool).standingOf(query.principal),
       think: (facts, selection) => this.#think(facts, selection, []),
     });
@@ -189,6 +191,16 @@ class LayeredPolicy implements Policy {
       ...(this.#observing && { observed: "DENY" as const }),
     });
   }
+}
+
+function besides(tool: ToolFacts, { adjusters, pack }: Omit<Terms, "permissionAt">): readonly Reason[] {
+  const blocks = pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" }));
+  const quiet = pack.isQuiet !== undefined && tool.effects !== "read";
+  return [
+    ...blocks,
+    ...(quiet ? [{ rule: "pack: quiet hours", says: "CONFIRM" } as const] : []),
+    ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", says: "RAISE" } as const]),
+  ];
 }
 
 /** What is enforced although nothing is: what was said always, and that a critical call asks (C5). */

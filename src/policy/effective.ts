@@ -17,6 +17,8 @@ import type {
 export interface Deciding {
   readonly version: string;
   readonly also: readonly ExtraLayer[];
+  /** Of the pack, and of taint: what hangs on the hour and on the past. */
+  readonly beside: (tool: ToolFacts) => readonly Reason[];
   readonly standing: (tool: ToolFacts) => Standing;
   readonly think: (facts: Facts, selection: Selection) => Decision;
 }
@@ -40,7 +42,7 @@ export function effectivePolicy(
 const nothing = { version: 0, tainted: false, calls: [] };
 const nothingDone: Facts["history"] = { run: nothing, principal: nothing, tenant: nothing };
 
-function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, standing, think }: Deciding): EffectiveLine {
+function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, standing, think }: Deciding): EffectiveLine {
   const { principal, scopes = tool.scopes, autonomy, maxRiskUnapproved, skills, requests = [] } = query;
   const known = standing(tool);
   const facts: Facts = {
@@ -63,7 +65,7 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, standing, think 
     risk,
     verdict,
     by: decidedBy(reasons, verdict),
-    depends: [...dependsOn(known, tool), ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" }))],
+    depends: [...dependsOn(known, tool), ...beside(tool), ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" }))],
     requestedBy: requests.filter((request) => asksFor(request, tool)).map(({ skill }) => skill),
   };
 }

@@ -133,7 +133,15 @@ it("the report of what holds is that of an ordinary day with nothing done", () =
     taint: "raise",
   });
   const report = policy.effective?.([{ ...light, openWorld: true }], { principal: plain.principal, autonomy: "A4" });
-  expect(report?.lines[0]).toMatchObject({ verdict: "ALLOW", risk: "medium" });
+  expect(report?.lines[0]).toMatchObject({
+    verdict: "ALLOW",
+    risk: "medium",
+    depends: [
+      { rule: "pack: anti-flap, 1 s", says: "BLOCK" },
+      { rule: "pack: quiet hours", says: "CONFIRM" },
+      { rule: "taint", says: "RAISE" },
+    ],
+  });
 });
 
 it.each<[PolicyOptions["pack"], RegExp]>([

@@ -1,4 +1,5 @@
-import { inspect } from "node:util";
+import { format, inspect } from "node:util";
+import { serialize } from "node:v8";
 import { describe, expect, it } from "vitest";
 import { environmentSecrets, secretVariable } from "./env-secrets.ts";
 import { lend } from "./lend.ts";
@@ -31,6 +32,16 @@ describe("a secret", () => {
     expect({ ...secret }).not.toHaveProperty("value");
     expect(secret.reveal()).toBe(value);
   });
+
+  it("cannot be cloned, serialized, sent elsewhere or changed, and its copy shows no more", async () => {
+    const secret = await lend(foreign, createRedactor()).get("github", "token");
+    expect(() => structuredClone(secret)).toThrow();
+    expect(() => serialize({ secret })).toThrow();
+    expect(() => Object.assign(secret, { reveal: () => "another" })).toThrow();
+    expect(format("%s %o %j %O", secret, secret, secret, { ...secret })).not.toContain(value);
+    expect(JSON.stringify(Object.entries(secret))).not.toContain(value);
+    expect(String(new Error(`${secret}`, { cause: secret }).stack)).not.toContain(value);
+  });
 });
 
 describe("a loan", () => {
@@ -47,6 +58,22 @@ describe("a loan", () => {
     loan.end();
     expect(() => secret.reveal()).toThrow(expect.objectContaining({ code: "secret_returned" }));
     await expect(loan.get("github", "token")).rejects.toMatchObject({ code: "secret_returned" });
+  });
+
+  it("asks its store once for each name, and again when that failed", async () => {
+    let asked = 0;
+    const failing: SecretStore = {
+      get: async () => {
+        asked += 1;
+        if (asked === 1) throw new Error("the vault is closed");
+        return hiddenSecret(() => value);
+      },
+    };
+    const loan = lend(failing, createRedactor());
+    await expect(loan.get("github", "token")).rejects.toThrow("the vault is closed");
+    const lent = await Promise.all([1, 2, 3].map(() => loan.get("github", "token")));
+    expect(lent.map((secret) => secret.reveal())).toEqual([value, value, value]);
+    expect(asked).toBe(2);
   });
 
   it("rejects a request that was under way when it ended", async () => {

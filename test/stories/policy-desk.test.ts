@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { createRuntime, defineTool, type PolicyOptions, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { FakeClock } from "../fakes/clock.ts";
+import { skillText, writeSkill } from "../fakes/skill-folder.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const input = {
+  type: "object",
+  properties: { amount: { type: "number" }, path: { type: "string" }, password: { type: "string" } },
+};
+let ran = 0;
+const made = (name: string, more: object = {}) =>
+  defineTool({
+    name,
+    description: "A tool.",
+    risk: "safe",
+    effects: "write",
+    idempotent: false,
+    inputSchema: input,
+    execute: () => {
+      ran += 1;
+      return "done";
+    },
+    ...more,
+  });
+const pay = made("pay");
+const look = made("look", { effects: "read", idempotent: true });
+const wipe = made("wipe", { effects: "destructive", risk: "high" });
+const spend = made("spend", {
+  classifyRisk: ({ amount }: { amount?: number }) => ((amount ?? 0) > 100 ? "high" : "safe"),
+});
+
+async function house(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
+  const runtime = await createRuntime({ tools: [pay, look, wipe, spend], policy, autonomy: "A2", ...more });
+  cleanups.push(() => runtime.close());
+  return runtime;
+}
+
+const spelled = ({ changes }: Awaited<ReturnType<Runtime["policy"]["simulate"]>>): readonly string[] =>
+  changes.map(({ tool, before, after }) => `${tool} ${before.verdict} ${after.verdict}`);
+
+describe("simulate", () => {
+  it("puts the recorded calls to an edited policy, tells whose verdict changes and why, and runs nothing", async () => {
+    const runtime = await house({});
+    await runtime.invoke({ tool: "pay", arguments: { amount: 5 } });
+    await runtime.invoke({ tool: "pay", arguments: { amount: 50 } });
+    await runtime.invoke({ tool: "look" });
+    const before = { ran, events: await runtime.audit.query({}) };
+    const simulation = await runtime.policy.simulate({
+      rules: [{ effect: "deny", tool: "pay", arguments: { "$.amount": { above: 10 } }, id: "dear", where: "p.yaml:4" }],
+    });
+    expect(simulation).toMatchObject({ replayed: 3, unknownTools: {}, pastIsCut: false, before: runtime.policy.version });
+    expect(simulation.changes).toMatchObject([
+      {
+        tool: "pay",
+        arguments: { amount: 50 },
+        before: { verdict: "ALLOW" },
+        after: { verdict: "DENY", reasons: [{ rule: "rule deny #1 (dear)", says: "DENY", where: "p.yaml:4" }] },
+      },
+    ]);
+    expect({ ran, events: await runtime.audit.query({}) }).toEqual(before);
+  });
+
+  it("replays limits with the times the calls were begun at, also behind those that are replayed", async () => {
+    const clock = new FakeClock();
+    const runtime = await house({}, { clock });
+    for (let i = 0; i < 4; i += 1) {
+      await runtime.invoke({ tool: "pay" });
+      clock.advance(20_000);
+    }
+    const atMostTwo: PolicyOptions = {
+      rules: [{ effect: "deny", tool: "pay", history: { within: "run", windowSeconds: 60, atMost: 2 } }],
+    };
+    expect(spelled(await runtime.policy.simulate(atMostTwo))).toEqual(["pay ALLOW DENY"]); // at 0, 20, (40), 60
+    expect(spelled(await runtime.policy.simulate(atMostTwo, { limit: 1 }))).toEqual(["pay ALLOW DENY"]); // 20 and 40 happened
+  });
+
+  it("asks the tool itself about the recorded arguments, and goes by the level the call had", async () => {
+    const runtime = await house({});
+    await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }, { autonomy: "A1" });
+    await runtime.invoke({ tool: "spend", arguments: { amount: 5 } });
+    const simulation = await runtime.policy.simulate({ rules: [{ effect: "deny", risk: "high" }] });
+    expect(spelled(simulation)).toEqual(["spend CONFIRM DENY"]);
+  });
+
+  it("takes only one tool's or one run's or one tenant's calls, the last so many", async () => {
+    const runtime = await house({});
+    await runtime.invoke({ tool: "pay" }, { runId: "run_1" });
+    await runtime.invoke({ tool: "pay" }, { runId: "run_2", principal: { tenant: "acme", agent: "ann" } });
+    await runtime.invoke({ tool: "look" }, { runId: "run_1" });
+    const none: PolicyOptions = { default: "deny" };
+    expect(await runtime.policy.simulate(none, { tool: "pay" })).toMatchObject({ replayed: 2 });
+    expect(await runtime.policy.simulate(none, { runId: "run_1" })).toMatchObject({ replayed: 2 });
+    expect(await runtime.policy.simulate(none, { tenant: "acme" })).toMatchObject({ replayed: 1 });
+    expect(spelled(await runtime.policy.simulate(none, { limit: 1 }))).toEqual(["look ALLOW DENY"]);
+    for (const limit of [0, -1, 1.5, Number.NaN, 10_001])
+      await expect(runtime.policy.simulate(none, { limit })).rejects.toThrow(`\`limit\` is \`${limit}\``);
+  });
+
+  it("names the tools that are gone, and refuses a policy that is none", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const store = `sqlite:${join(folder, "books.db")}`;
+    const first = await house({}, { store });
+    await first.invoke({ tool: "pay" });
+    await first.close();
+    const runtime = await house({}, { store, tools: [look] });
+    expect(await runtime.policy.simulate({ default: "deny" })).toMatchObject({ replayed: 0, unknownTools: { pay: 1 } });
+    const broken = { rules: [{ effect: "dney" }] } as unknown as PolicyOptions; // as a script without types writes it
+    await expect(runtime.policy.simulate(broken)).rejects.toMatchObject({ code: "policy_invalid" });
+  });
+
+  it("shows arguments as they are kept: redacted", async () => {
+    const runtime = await house({});
+    await runtime.invoke({ tool: "pay", arguments: { password: "hunter2hunter2" } });
+    const { changes } = await runtime.policy.simulate({ default: "deny" });
+    expect(JSON.stringify(changes)).not.toContain("hunter2hunter2");
+    expect(changes).toHaveLength(1);
+  });
+});
+
+describe("the report of what is so", () => {
+  it("is by tool and action with the deciding rule, equal for equal questions (case 152)", async () => {
+    const runtime = await house({
+      rules: [{ effect: "deny", tool: "pay", id: "no-pay", principal: { agent: "ann" }, where: "p.yaml:9" }],
+    });
+    const principal = { tenant: "default", agent: "ann" };
+    const report = runtime.policy.effective({ principal });
+    expect(report?.lines.map(({ tool, verdict, by }) => `${tool} ${verdict} ${by.rule} ${by.where ?? ""}`)).toEqual([
+      "look ALLOW default: allow ",
+      "pay DENY rule deny #1 (no-pay) p.yaml:9",
+      "spend ALLOW default: allow ",
+      "wipe DENY default: destructive needs a rule that names `wipe` ",
+    ]);
+    expect(runtime.policy.effective({ principal })).toEqual(report);
+    expect(runtime.policy.effective({ autonomy: "A0" })?.lines[0]).toMatchObject({ tool: "look", verdict: "PREVIEW" });
+  });
+
+  it("tells what skills ask for and nobody enabled; in a run, only those that are active there (case 147)", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    writeSkill(folder, "janitor", skillText("name: janitor\ndescription: Cleans.\nallowed-tools: wipe mop"));
+    const runtime = await house({}, { skills: { folders: [folder] } });
+    const wiping = (runId?: string) =>
+      runtime.policy.effective(runId === undefined ? {} : { runId })?.lines.find(({ tool }) => tool === "wipe");
+    expect(wiping()).toMatchObject({ verdict: "DENY", requestedBy: ["janitor"] });
+    expect(wiping("run_1")).toMatchObject({ verdict: "DENY", requestedBy: [] });
+    await runtime.skills?.activate({ tenant: "default", runId: "run_1" }, "janitor");
+    expect(wiping("run_1")).toMatchObject({ verdict: "DENY", requestedBy: ["janitor"] });
+    expect(runtime.policy.effective({ runId: "run_1" })).toMatchObject({
+      unknownRequests: [{ skill: "janitor", tool: "mop" }],
+      lines: expect.arrayContaining([expect.objectContaining({ tool: "pay", verdict: "DENY" })]),
+    });
+  });
+
+  it("warns of what nobody can have meant, in this policy or another", async () => {
+    const runtime = await house({ rules: [{ effect: "deny", tool: "pya" }] });
+    expect(runtime.policy.warnings()).toMatchObject([{ code: "matches_no_tool" }]);
+    expect(runtime.policy.warnings({ mode: "observe" })).toMatchObject([{ code: "observing" }]);
+  });
+
+  it("the same rules filter what a caller is shown: a tool that some arguments may be called with is on the list", async () => {
+    const runtime = await house({
+      default: "deny",
+      rules: [
+        { effect: "allow", tool: "pay", arguments: { "$.amount": { atMost: 10 } } },
+        { effect: "allow", tool: "look" },
+        { effect: "deny", tool: "look", arguments: { "$.path": { path: "/secret/**" } } },
+        { effect: "deny", tool: "spend" },
+      ],
+    });
+    expect(runtime.offered({ tenant: "default", agent: "ann" }).map(({ tool }) => tool)).toEqual(["pay", "look"]);
+    const denied = runtime.policy.effective()?.lines.filter(({ verdict, depends }) => verdict === "DENY" && depends.length === 0);
+    expect(denied?.map(({ tool }) => tool)).toEqual(["spend", "wipe"]);
+  });
+});
+
+describe("a policy of one's own", () => {
+  it("decides in both worlds, and cannot tell what is so", async () => {
+    const own = {
+      version: "own",
+      decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", says: "ALLOW" }], policyVersion: "own" }) as const,
+      offers: () => true,
+    };
+    const runtime = await createRuntime({ tools: [pay], policy: own });
+    cleanups.push(() => runtime.close());
+    await runtime.invoke({ tool: "pay" });
+    expect(runtime.policy.effective()).toBeUndefined();
+    expect(runtime.policy.warnings()).toEqual([]);
+    expect(spelled(await runtime.policy.simulate({ default: "deny" }))).toEqual(["pay ALLOW DENY"]);
+    expect(runtime.policy.test(own, [{ name: "it", call: { tool: "pay" }, expect: "ALLOW" }])).toMatchObject([
+      { passed: true },
+    ]);
+  });
+});
