@@ -48,6 +48,7 @@ export type { Condition, Conditions } from "./policy/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
+export type { Expectation, ExpectationResult, ExpectedPast } from "./policy/expectations.ts";
 export type {
   ArgumentGuardrail,
   ArgumentSays,
@@ -61,7 +62,6 @@ export type {
 } from "./policy/guardrails.ts";
 export type { GuessedTool } from "./policy/guess.ts";
 export { guessRisk } from "./policy/guess.ts";
-export type { Expectation, ExpectationResult, ExpectedPast } from "./policy/expectations.ts";
 export type { HistoryLimit, PastSelector } from "./policy/history-limit.ts";
 export type { MatrixChanges } from "./policy/matrix.ts";
 export type { PackOptions } from "./policy/pack.ts";

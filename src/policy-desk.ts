@@ -1,4 +1,5 @@
 /** The policy that decides here, and others held against it: what is so, what would be, what was meant. Runs and writes nothing. */
+import { setImmediate } from "node:timers/promises";
 import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { CallRecord, CallState } from "./calls/records.ts";
@@ -10,7 +11,7 @@ import type { Parts } from "./parts.ts";
 import { createPolicy, type PolicyOptions } from "./policy/decide.ts";
 import { checkExpectations, type ToolAsked } from "./policy/expectations.ts";
 import type { EffectivePolicy, PastCall, Policy } from "./policy/policy.ts";
-import { type RecordedCall, simulate } from "./policy/simulate.ts";
+import { type RecordedCall, replay, type VerdictChange } from "./policy/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "./policy/warnings.ts";
 import type { Store } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
@@ -26,6 +27,8 @@ export interface PolicyDeskOptions {
 }
 
 const pageRows = 1_000;
+/** After so many calls others get their turn: this process decides live ones, too. */
+const callsATurn = 50;
 const mostReplayed = 10_000;
 /** So many more rows are read to be the past of those that are replayed. */
 const mostPast = 20_000;
@@ -89,7 +92,7 @@ export class PolicyDesk implements PolicyFace {
       replayed: calls.filter(({ isPast }) => !isPast).length,
       unknownTools: Object.fromEntries(unknownTools),
       pastIsCut,
-      changes: simulate(
+      changes: await changesIn(
         calls.toSorted((one, other) => one.facts.now - other.facts.now),
         { before, after },
       ),
@@ -175,6 +178,17 @@ export class PolicyDesk implements PolicyFace {
   }
 }
 
+async function changesIn(...given: Parameters<typeof replay>): Promise<readonly VerdictChange[]> {
+  const changes: VerdictChange[] = [];
+  let steps = 0;
+  for (const change of replay(...given)) {
+    if (change !== undefined) changes.push(change);
+    steps += 1;
+    if (steps % callsATurn === 0) await setImmediate();
+  }
+  return changes;
+}
+
 const pastStates: ReadonlyMap<CallState, PastCall["state"]> = new Map([
   ["attempted", "attempted"],
   ["suspended", "attempted"],
@@ -194,7 +208,9 @@ function farthest(policies: readonly Policy[]): number | undefined {
 }
 
 /** What the skills that were found would ask for, active or not. */
-function allWishes(skills: Skills | undefined): readonly { readonly skill: string; readonly tools: readonly string[] }[] {
+function allWishes(
+  skills: Skills | undefined,
+): readonly { readonly skill: string; readonly tools: readonly string[] }[] {
   return (skills?.list() ?? [])
     .filter(({ allowedTools }) => allowedTools.length > 0)
     .map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));

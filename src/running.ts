@@ -11,7 +11,7 @@ import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
 import { Deciding } from "./deciding.ts";
-import type { CallContext, CallRequest, Calls, Health, LedgerFace, PolicyFace, Runtime, RuntimeSession } from "./face.ts";
+import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession } from "./face.ts";
 import { invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
@@ -38,7 +38,7 @@ export interface RunningOptions {
   readonly audit: AuditLog;
   readonly tools: Registry;
   readonly pins: ToolPins;
-  readonly policy: PolicyFace;
+  readonly policy: Runtime["policy"];
   readonly skills: Skills | undefined;
   readonly stream: Stream;
   readonly limits: Limits;
@@ -56,7 +56,7 @@ export class RunningRuntime implements Runtime {
   readonly audit: AuditLog;
   readonly tools: Registry;
   readonly pins: ToolPins;
-  readonly policy: PolicyFace;
+  readonly policy: Runtime["policy"];
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
   readonly skills: Skills | undefined;

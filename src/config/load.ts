@@ -117,7 +117,11 @@ async function imported(file: string, shown: string): Promise<unknown> {
 }
 
 /** What only the policy itself can judge, a threshold that would let critical calls pass for example. */
-export async function policyOf({ policy = {} }: Pick<ConfigFile, "policy">, locate: Locate, base: string): Promise<PolicyOptions> {
+export async function policyOf(
+  { policy = {} }: Pick<ConfigFile, "policy">,
+  locate: Locate,
+  base: string,
+): Promise<PolicyOptions> {
   const where = (path: KeyPath): string => {
     const { source, line } = locate(["policy", ...path], "value");
     return line === undefined ? source : `${source}:${line}`;

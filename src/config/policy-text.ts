@@ -108,11 +108,7 @@ function parsed<T>(
   throw new ConfigProblems(schemaProblems(checked.error.issues, written));
 }
 
-function expectationsFrom(
-  files: readonly ExpectationFile[],
-  above: KeyPath,
-  locate: Locate,
-): readonly Expectation[] {
+function expectationsFrom(files: readonly ExpectationFile[], above: KeyPath, locate: Locate): readonly Expectation[] {
   return files.map((file, i) => {
     const { source, line } = locate([...above, i], "value");
     return expectationFrom(file, line === undefined ? source : `${source}:${line}`);

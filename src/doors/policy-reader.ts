@@ -14,9 +14,7 @@ export interface NamedText {
  * Contract: throws RuntimeFault `policy_invalid` with every mistake, a line each.
  */
 export interface PolicyReader {
-  policy(
-    configuration: NamedText,
-  ): Promise<{
+  policy(configuration: NamedText): Promise<{
     readonly policy: PolicyOptions;
     readonly tests: readonly Expectation[];
     readonly autonomy: Autonomy;

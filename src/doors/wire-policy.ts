@@ -105,10 +105,7 @@ export interface PolicyTestWire {
   readonly warnings: readonly PolicyWarning[];
 }
 
-export function testToWire(
-  results: readonly ExpectationResult[],
-  warnings: readonly PolicyWarning[],
-): PolicyTestWire {
+export function testToWire(results: readonly ExpectationResult[], warnings: readonly PolicyWarning[]): PolicyTestWire {
   return {
     passed: results.every(({ passed }) => passed),
     results: results.map((one) => ({ ...one, decision: one.decision && decisionToWire(one.decision) })),

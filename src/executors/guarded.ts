@@ -22,7 +22,9 @@ export function guardResult(
   const clean = cleaned(raw, parts);
   if (clean === undefined) return { withheld: "guardrails: its text cannot be read", marks: [] };
   const { content, structured } = clean;
-  const texts = content.map((block) => textIn(Object.entries(block).flatMap(([name, value]) => (name === "data" ? [] : [value]))));
+  const texts = content.map((block) =>
+    textIn(Object.entries(block).flatMap(([name, value]) => (name === "data" ? [] : [value]))),
+  );
   const value = structured?.value;
   const subject = {
     ...guardedCall(call),

@@ -90,8 +90,8 @@ function read(
     const failure = `${why}, and is ${open ? "open" : "closed"}`;
     return { guardrail, open, found: [], failure };
   };
-  if (ran.ran === "timed_out") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
-  if (ran.ran !== "returned") return failed(`failed: ${ran.ran === "threw" ? told(messageOf(ran.error)) : ran.ran}`);
+  if (ran.ran === "threw") return failed(`failed: ${told(messageOf(ran.error))}`);
+  if (ran.ran !== "returned") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
   const found = readFindings(ran.value, words[on]);
   if (found === undefined) return failed("failed: its answer is no list of findings");
   return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: told(why) })), failure: undefined };

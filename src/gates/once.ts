@@ -1,4 +1,4 @@
-import type { Principal } from "../calls/call.ts";
+import type { Principal, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { sha256 } from "../calls/json.ts";
@@ -33,8 +33,7 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
   }
   const who = whoAndWhat(call.authority.principal, call.tool, call.action);
   const match = `${who}\0${call.digest}`;
-  const key =
-    resumes ?? (idempotencyKey === undefined ? call.id : `key_${sha256(`${who}\0${idempotencyKey}`).slice(0, 40)}`);
+  const key = keyOf(call) ?? call.id;
   // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
   const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
   if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
@@ -51,6 +50,12 @@ function judge(
   if (call.resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
   const { key, match = own.match } = prior;
   return replay(prior, parts) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
+}
+
+/** Which call it is, as far as its arrival tells: none, when it has no key of its own and goes on with nothing. */
+export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
+  if (resumes !== undefined || idempotencyKey === undefined) return resumes;
+  return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */

@@ -9,6 +9,7 @@ import type { ActiveSkills, Decision, Histories, Policy, Suggestion } from "../p
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { Action } from "../tools/tool.ts";
+import { keyOf } from "./once.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
@@ -48,6 +49,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     suggestion,
     arguments: call.arguments,
     history: past?.histories ?? noHistory,
+    key: past === undefined ? undefined : keyOf(call),
     skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId),
     now: parts.clock.now(),
     findings: call.findings,

@@ -42,6 +42,7 @@ export interface Beginning {
 interface Entry extends PastCall {
   readonly key: string;
   state: PastCall["state"];
+  waits: boolean;
 }
 
 class Scope implements History {
@@ -114,6 +115,7 @@ export class HistoryBook {
         ...(call.target !== undefined && { target: call.target }),
         at: this.#clock.now(),
         state: "attempted",
+        waits: false,
       };
       if (call.isKnown) scope.calls = scope.calls.filter((other) => other.key !== key); // the same call, tried again
       scope.calls.push(entry);
@@ -138,6 +140,7 @@ export class HistoryBook {
   /** How it ended. A result from the open world taints its run: what follows may carry somebody else's wishes. */
   ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): void {
     const entries = this.#open.get(key);
+    if (entries !== undefined && state === "suspended") for (const entry of entries) entry.waits = true;
     if (entries !== undefined && state !== "suspended") {
       this.#open.delete(key);
       for (const entry of entries) entry.state = pastState(state);
@@ -222,13 +225,19 @@ export class HistoryBook {
   #entryOf({ key, call, risk, state, outcome }: CallRecord, at: number, scope: Scope): Entry {
     const known = this.#known(call.tool, call.action);
     const { effects = "destructive", server } = known?.facts ?? {};
-    if (isFromOutside(known?.facts.openWorld ?? known === undefined, outcome) && state !== "attempted" && state !== "suspended") scope.tainted = true;
+    if (
+      isFromOutside(known?.facts.openWorld ?? known === undefined, outcome) &&
+      state !== "attempted" &&
+      state !== "suspended"
+    )
+      scope.tainted = true;
     const target = known?.targetOf(call.arguments);
     return {
       ...{ key, tool: call.tool, action: call.action, effects, risk, at, arguments: call.arguments },
       ...(server !== undefined && { server }),
       ...(target !== undefined && { target }),
       state: pastState(state),
+      waits: state === "suspended",
     };
   }
 }

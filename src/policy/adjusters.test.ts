@@ -67,15 +67,25 @@ describe("adjusters", () => {
     ["an argument that is no text", { arguments: { to: 7, cc: null, bcc: { all: true } } }, "safe"],
     ["an argument, where the tool says otherwise", { arguments: { to: "all" }, suggestion: { target: "ada" } }, "safe"],
     ["what only reads", { tool: { ...mail, effects: "read" }, arguments: { channel: "all" } }, "safe"],
+    ["one text where a list belongs", { suggestion: { recipients: people(11).join() as never } }, "medium"],
+    ["things that are no names", { suggestion: { recipients: [1, null] as never, target: 7 as never } }, "safe"],
     ["a hundred things", { suggestion: { affected: 100 } }, "safe"],
     ["a hundred and one", { suggestion: { affected: 101 } }, "medium"],
     ["things that cannot be counted", { suggestion: { affected: Number.NaN } }, "medium"],
     ["an action called delete", { tool: { ...mail, action: "deleteAll" } }, "medium"],
-    ["a tool called so, its server left out", { tool: { ...mail, tool: "files__wipe-disk", server: "files" } }, "medium"],
+    [
+      "a tool called so, its server left out",
+      { tool: { ...mail, tool: "files__wipe-disk", server: "files" } },
+      "medium",
+    ],
     ["only the server called so", { tool: { ...mail, tool: "drop__list", server: "drop" } }, "safe"],
     ["a word that only holds it", { tool: { ...mail, tool: "list_deleted_items" } }, "safe"],
     ["a risk that an operator stated", { tool: { ...mail, action: "delete", riskSource: "operator" } }, "safe"],
-    ["the same, to a group", { tool: { ...mail, action: "delete", riskSource: "operator" }, suggestion: group }, "medium"],
+    [
+      "the same, to a group",
+      { tool: { ...mail, action: "delete", riskSource: "operator" }, suggestion: group },
+      "medium",
+    ],
   ])("%s", (_, facts, risk) => expect(decide(facts, enabled).risk).toBe(risk));
 
   it("each can be set and be switched off, and all of them", () => {
@@ -84,18 +94,30 @@ describe("adjusters", () => {
     expect(decide({ suggestion: group }, { adjusters: { broadcast: false } }).risk).toBe("safe");
     const board = { suggestion: { recipients: ["Board-2026@acme.com"] } };
     expect(decide(board, { adjusters: { broadcast: { groups: ["board*@acme.com"] } } }).risk).toBe("medium");
-    expect(decide({ arguments: { room: "all" } }, { adjusters: { broadcast: { arguments: ["room"] } } }).risk).toBe("medium");
-    expect(decide({ suggestion: { affected: 6 } }, { adjusters: { blastRadius: { moreThan: 5 } } }).risk).toBe("medium");
-    expect(decide({ tool: { ...mail, action: "void" } }, { adjusters: { destructive: { words: ["void"] } } }).risk).toBe("medium");
-    expect(decide({ tool: wipe, suggestion: { ...group, affected: 999 } }, { ...enabled, adjusters: false }).risk).toBe("safe");
+    expect(decide({ arguments: { room: "all" } }, { adjusters: { broadcast: { arguments: ["room"] } } }).risk).toBe(
+      "medium",
+    );
+    expect(decide({ suggestion: { affected: 6 } }, { adjusters: { blastRadius: { moreThan: 5 } } }).risk).toBe(
+      "medium",
+    );
+    expect(
+      decide({ tool: { ...mail, action: "void" } }, { adjusters: { destructive: { words: ["void"] } } }).risk,
+    ).toBe("medium");
+    expect(decide({ tool: wipe, suggestion: { ...group, affected: 999 } }, { ...enabled, adjusters: false }).risk).toBe(
+      "safe",
+    );
   });
 
   it("a call that one of them raises is not answered with a kept decision, nor kept itself", () => {
     const policy = createPolicy();
     const ask = (suggestion: Suggestion | undefined): Risk => policy.decide({ ...untouched, suggestion }).risk;
-    expect([ask(undefined), ask(group), ask({ recipients: people(12) }), ask(undefined), ask({ target: "ada" })]).toEqual([
-      ...["safe", "medium", "medium", "safe", "safe"],
-    ]);
+    expect([
+      ask(undefined),
+      ask(group),
+      ask({ recipients: people(12) }),
+      ask(undefined),
+      ask({ target: "ada" }),
+    ]).toEqual([...["safe", "medium", "medium", "safe", "safe"]]);
   });
 
   it.each<[PolicyOptions, RegExp]>([
@@ -107,7 +129,9 @@ describe("adjusters", () => {
   ])("a mistake in %j is named", (options, message) => expect(() => createPolicy(options)).toThrow(message));
 
   it("is part of the policy's version", () => {
-    const versions = [{}, { adjusters: false as const }, { taint: "raise" as const }].map((one) => createPolicy(one).version);
+    const versions = [{}, { adjusters: false as const }, { taint: "raise" as const }].map(
+      (one) => createPolicy(one).version,
+    );
     expect(new Set(versions).size).toBe(3);
   });
 });
@@ -134,14 +158,20 @@ it("no adjuster, guardrail or part of the pack lowers a risk or a verdict, whate
   };
   const strictness = (given: Decision): number => [...verdicts, "DENY"].indexOf(given.verdict);
   await fc.assert(
-    fc.property(anyOptions, anyFacts, suggestion, fc.array(finding, { maxLength: 3 }), (options, facts, said, findings) => {
-      const asked = { ...facts, suggestion: said };
-      const plain = createPolicy({ ...options, adjusters: false }).decide(asked);
-      const full = createPolicy({ ...options, pack, taint: "raise" }).decide({ ...asked, findings });
-      if (plain.verdict !== "DENY" || full.verdict !== "DENY")
-        expect(rankOf(full.risk)).toBeGreaterThanOrEqual(rankOf(plain.risk));
-      expect(strictness(full)).toBeGreaterThanOrEqual(strictness(plain));
-    }),
+    fc.property(
+      anyOptions,
+      anyFacts,
+      suggestion,
+      fc.array(finding, { maxLength: 3 }),
+      (options, facts, said, findings) => {
+        const asked = { ...facts, suggestion: said };
+        const plain = createPolicy({ ...options, adjusters: false }).decide(asked);
+        const full = createPolicy({ ...options, pack, taint: "raise" }).decide({ ...asked, findings });
+        if (plain.verdict !== "DENY" || full.verdict !== "DENY")
+          expect(rankOf(full.risk)).toBeGreaterThanOrEqual(rankOf(plain.risk));
+        expect(strictness(full)).toBeGreaterThanOrEqual(strictness(plain));
+      },
+    ),
     runs(0.3),
   );
 });

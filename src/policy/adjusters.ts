@@ -7,7 +7,7 @@
 import type { Json } from "../calls/json.ts";
 import { fieldsOf, invalid } from "./checking.ts";
 import { globMatcher } from "./glob.ts";
-import type { Facts, Reads, ToolFacts } from "./policy.ts";
+import type { Facts, Reads, Suggestion, ToolFacts } from "./policy.ts";
 import { effectsOf } from "./rules.ts";
 
 export interface AdjusterOptions {
@@ -120,15 +120,23 @@ function broadcastRaise(options: object): Raise {
   const looked = textsOf(names, "adjusters.broadcast.arguments");
   return ({ tool, suggestion, arguments: args }) => {
     if (tool.effects === "read") return undefined;
-    const named = suggestion?.recipients ?? (suggestion?.target === undefined ? undefined : []);
+    const named = suggestion && recipientsOf(suggestion);
     const recipients = named ?? looked.flatMap((name) => (Object.hasOwn(args, name) ? addresses(args[name]) : []));
     const target = suggestion?.target;
-    const group = (target === undefined ? recipients : [target, ...recipients]).find(isGroup);
+    const group = (target === undefined ? recipients : [String(target), ...recipients]).find(isGroup);
     if (group !== undefined) return `adjuster broadcast: \`${shown(group)}\` is a group`;
     return recipients.length > most
       ? `adjuster broadcast: ${recipients.length} recipients, more than ${most}`
       : undefined;
   };
+}
+
+/** What the tool itself names; undefined: nobody. Its author may have given one text for a list. */
+function recipientsOf({ recipients, target }: Suggestion): readonly string[] | undefined {
+  const given: unknown = recipients;
+  if (Array.isArray(given)) return given.map(String);
+  if (typeof given === "string") return addresses(given);
+  return target === undefined ? undefined : [];
 }
 
 /** Texts in a list, or in one text with commas between them, as mail programs write them. */
@@ -203,8 +211,9 @@ function blastRaise(options: object): Raise {
 }
 
 /** What cannot be counted is taken for many: a tool that says `NaN` has not made its call any smaller. */
-function affectedBy({ affected = 0, recipients = [] }: NonNullable<Facts["suggestion"]>): number {
-  const count: unknown = affected;
+function affectedBy(suggestion: Suggestion): number {
+  const recipients = recipientsOf(suggestion) ?? [];
+  const count: unknown = suggestion.affected ?? 0;
   return typeof count === "number" && !Number.isNaN(count)
     ? Math.max(count, recipients.length)
     : Number.POSITIVE_INFINITY;

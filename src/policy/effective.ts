@@ -65,7 +65,11 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, standing
     risk,
     verdict,
     by: decidedBy(reasons, verdict),
-    depends: [...dependsOn(known, tool), ...beside(tool), ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" }))],
+    depends: [
+      ...dependsOn(known, tool),
+      ...beside(tool),
+      ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" })),
+    ],
     requestedBy: requests.filter((request) => asksFor(request, tool)).map(({ skill }) => skill),
   };
 }

@@ -56,10 +56,7 @@ export const expectationSchema: z.ZodType<ExpectationFile> = z.strictObject({
     .describe("tenant default and agent local-agent where nothing is said"),
   scopes: z.array(name).optional().describe("all that the tool needs when nothing is said"),
   autonomy: z.enum(autonomies).optional().describe("the configured one when nothing is said"),
-  at: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .describe("when; noon of a Monday, UTC, when nothing is said"),
+  at: z.iso.datetime({ offset: true }).optional().describe("when; noon of a Monday, UTC, when nothing is said"),
   history: z.array(past).optional().describe("what was done before, by the same principal in the same run"),
   expect: z.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]),
   rule: name.optional().describe("words that the name of a rule which took part must hold, its id for example"),

@@ -41,7 +41,9 @@ describe("what a policy is expected to answer", () => {
 
   it("asks at its own level, at its own scopes, as its own principal", () => {
     expect(check({}, { autonomy: "A0", expect: "PREVIEW" })).toMatchObject({ passed: true });
-    expect(check({}, { scopes: [], expect: "DENY", rule: "scope money:spend missing" })).toMatchObject({ passed: true });
+    expect(check({}, { scopes: [], expect: "DENY", rule: "scope money:spend missing" })).toMatchObject({
+      passed: true,
+    });
     const policy: PolicyOptions = { rules: [{ effect: "deny", principal: { user: "eve" } }] };
     expect(check(policy, { principal: { user: "eve" }, expect: "DENY" })).toMatchObject({ passed: true });
     expect(check(policy)).toMatchObject({ passed: true });
@@ -55,12 +57,18 @@ describe("what a policy is expected to answer", () => {
   it("a past is given, and lies as long ago as it says", () => {
     const policy: PolicyOptions = {
       rules: [
-        { effect: "deny", tool: "pay", history: { within: "run", windowSeconds: 60, sum: { path: "$.amount", atMost: 10 } } },
+        {
+          effect: "deny",
+          tool: "pay",
+          history: { within: "run", windowSeconds: 60, sum: { path: "$.amount", atMost: 10 } },
+        },
       ],
     };
     const history = [{ tool: "pay", arguments: { amount: 10 }, secondsAgo: 59 }];
     expect(check(policy, { history, expect: "DENY" })).toMatchObject({ passed: true });
-    expect(check(policy, { history: [{ ...history[0], tool: "pay", secondsAgo: 61 }] })).toMatchObject({ passed: true });
+    expect(check(policy, { history: [{ ...history[0], tool: "pay", secondsAgo: 61 }] })).toMatchObject({
+      passed: true,
+    });
   });
 
   it("its time is noon of a Monday, UTC, unless it says when", () => {

@@ -104,7 +104,10 @@ function judge(
   return { decision };
 }
 
-function unknownTool({ tool, action = "default" }: { readonly tool: string; readonly action?: string }, terms: Terms): string {
+function unknownTool(
+  { tool, action = "default" }: { readonly tool: string; readonly action?: string },
+  terms: Terms,
+): string {
   const shown = action === "default" ? `\`${tool}\`` : `\`${tool}\` with the action \`${action}\``;
   const hint = terms.names.includes(tool) ? undefined : nearest(tool, terms.names);
   return `There is no tool ${shown}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;

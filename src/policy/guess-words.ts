@@ -99,7 +99,7 @@ export const secretArguments: ReadonlySet<string> = wordSet(
   "password private_key secret api_key passphrase seed_phrase",
 );
 export const savingArguments: ReadonlySet<string> = wordSet(
-  "local_path local_file_path local_destination_folder destination destination_path output_path save_path file_name output_file",
+  "local_path local_file_path local_destination_folder destination_path output_path save_path file_name output_file",
 );
 export const addressArguments: ReadonlySet<string> = wordSet("url urls uri href link");
 

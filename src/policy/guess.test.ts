@@ -54,12 +54,21 @@ describe("a guess", () => {
     expect(guessRisk({ name: "load", annotations: { openWorldHint: true } }).openWorld).toBe(true);
   });
 
-  it("never throws, always has a reason, and is fast on anything", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary", maxLength: 3_000 }), fc.jsonValue(), (name, description, json) => {
-        const guess = guessRisk({ name, description, inputSchema: { properties: json } as GuessedTool["inputSchema"] & object });
-        expect(guess.why.length).toBeGreaterThan(0);
-      }),
+  it("never throws, always has a reason, and is fast on anything", async () => {
+    await fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }),
+        fc.string({ unit: "binary", maxLength: 3_000 }),
+        fc.jsonValue(),
+        (name, description, json) => {
+          const guess = guessRisk({
+            name,
+            description,
+            inputSchema: { properties: json } as GuessedTool["inputSchema"] & object,
+          });
+          expect(guess.why.length).toBeGreaterThan(0);
+        },
+      ),
       { numRuns: 500 },
     );
     const began = performance.now();
@@ -71,10 +80,12 @@ describe("a guess", () => {
 const corpora = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
 
 describe.skipIf(!existsSync(corpora))("published tools", () => {
-  const rows = <Row>(file: string): readonly Row[] => JSON.parse(readFileSync(join(corpora, "tool-risk", file), "utf8"));
+  const rows = <Row>(file: string): readonly Row[] =>
+    JSON.parse(readFileSync(join(corpora, "tool-risk", file), "utf8"));
 
   it("whose names say that they send, pay, delete, run or change rights are never taken for harmless", () => {
-    const loud = /^(send|delete|remove|withdraw|trade|execute|revoke|unblock|share|reply|deploy|post|reserve|cancel|place|make)/i;
+    const loud =
+      /^(send|delete|remove|withdraw|trade|execute|revoke|unblock|share|reply|deploy|post|reserve|cancel|place|make)/i;
     const tools = [
       ...rows<{ name: string; summary: string; params: readonly string[] }>("toolemu_tools.dev.json").map(
         ({ name, summary, params }) => ({ name, description: summary, inputSchema: schema(...params) }),
@@ -83,7 +94,9 @@ describe.skipIf(!existsSync(corpora))("published tools", () => {
         ({ name, doc, args }) => ({ name, description: doc, inputSchema: schema(...args) }),
       ),
     ];
-    const missed = tools.filter(({ name }) => loud.test(name)).filter((tool) => ["safe", "medium"].includes(guessRisk(tool).risk));
+    const missed = tools
+      .filter(({ name }) => loud.test(name))
+      .filter((tool) => ["safe", "medium"].includes(guessRisk(tool).risk));
     expect(missed.map(({ name }) => name)).toEqual([]);
     expect(tools.length).toBeGreaterThan(150);
   });

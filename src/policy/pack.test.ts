@@ -82,7 +82,9 @@ describe("anti-flap", () => {
     ["one that runs now", { state: "attempted" }, {}, "BLOCK"],
     ["one that may have happened", { state: "unknown" }, {}, "BLOCK"],
     ["what only reads", { effects: "read" }, { tool: { ...light, effects: "read" } }, "ALLOW"],
-  ])("%s", (_, past, facts, verdict) => expect(decide(pack, { ...facts, history: seen(before(past)) }).verdict).toBe(verdict));
+  ])("%s", (_, past, facts, verdict) =>
+    expect(decide(pack, { ...facts, history: seen(before(past)) }).verdict).toBe(verdict),
+  );
 
   it("without a target the arguments are what it is done to", () => {
     const { target: _, ...past } = before({ arguments: { room: "hall", on: true } });
@@ -121,7 +123,9 @@ describe("what the policy reads", () => {
     expect(policy.reads).toEqual({ run: Number.POSITIVE_INFINITY, principal: 60_000, tenant: 3_600_000 });
     expect(policy.readsFor?.(light)).toEqual({ principal: 60_000 });
     expect(policy.readsFor?.({ ...light, tool: "mail", effects: "read" })).toEqual({ tenant: 3_600_000 });
-    expect(policy.readsFor?.({ ...light, effects: "read", openWorld: true })).toEqual({ run: Number.POSITIVE_INFINITY });
+    expect(policy.readsFor?.({ ...light, effects: "read", openWorld: true })).toEqual({
+      run: Number.POSITIVE_INFINITY,
+    });
     expect(policy.readsFor?.({ ...light, effects: "read" })).toBeUndefined();
     expect(createPolicy().reads).toBeUndefined();
   });

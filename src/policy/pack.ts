@@ -95,6 +95,7 @@ function antiFlap(given: NonNullable<PackOptions["antiFlap"]>): Watch {
       const target = targetOf(facts.suggestion?.target, facts);
       const again = history.calls.some(
         (past) =>
+          isOther(past, facts) &&
           past.at > facts.now - windowMs &&
           took.has(past.state) &&
           isSame(past, facts.tool) &&
@@ -105,6 +106,11 @@ function antiFlap(given: NonNullable<PackOptions["antiFlap"]>): Watch {
         : undefined;
     },
   };
+}
+
+/** Not this call itself, which is sent again and answered from its record, or goes on. */
+function isOther({ key, waits }: PastCall, facts: Facts): boolean {
+  return waits !== true && (key === undefined || key !== facts.key);
 }
 
 function isSame(past: PastCall, { tool, action }: ToolFacts): boolean {
@@ -127,11 +133,13 @@ function storm(given: NonNullable<PackOptions["notifications"]>): Watch {
     name: `pack: notification storm, more than ${maxPerHour} in an hour`,
     speaksOf: isNotice,
     reads: { [scope]: hourMs },
-    judge: ({ history, now }) => {
+    judge: (facts) => {
+      const { history, now } = facts;
       const past = history[scope];
       if (past === undefined) return { by: "storm", rule: "pack: notification storm, the past cannot be seen" };
       let sent = 0;
-      for (const one of past.calls) if (one.at > now - hourMs && took.has(one.state) && isNotice(one)) sent += 1;
+      for (const one of past.calls)
+        if (isOther(one, facts) && one.at > now - hourMs && took.has(one.state) && isNotice(one)) sent += 1;
       return sent >= maxPerHour
         ? { by: "storm", rule: `pack: notification storm, ${sent} sent in the last hour, at most ${maxPerHour}` }
         : undefined;

@@ -59,6 +59,10 @@ export interface PastCall {
   /** Wall clock of its claim, milliseconds. */
   readonly at: number;
   readonly state: "attempted" | "ok" | "failed" | "unknown";
+  /** It has suspended, and waits for a person: who sends it again goes on with it. */
+  readonly waits?: boolean;
+  /** Which call it is: one with the same key is that call once more. */
+  readonly key?: string;
   readonly target?: string;
   /** As kept: redacted. */
   readonly arguments: JsonObject;
@@ -109,6 +113,8 @@ export interface Facts {
   readonly suggestion: Suggestion | undefined;
   readonly arguments: JsonObject;
   readonly history: Histories;
+  /** Which call this is, when its caller said so, or when it goes on. Told only where the past is. */
+  readonly key?: string | undefined;
   /** Wall clock, milliseconds: what windows and quiet hours are measured by. */
   readonly now: number;
   readonly skills?: ActiveSkills | undefined;

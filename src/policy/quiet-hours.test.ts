@@ -22,5 +22,8 @@ it("a span inside one day, in a zone of half an hour", () => {
 
 it("what is no moment is not quiet, and the minute is asked anew when it changes", () => {
   expect(berlin(Number.NaN)).toBe(false);
-  expect([berlin(Date.parse("2026-11-20T21:00:30Z")), berlin(Date.parse("2026-11-20T12:00:30Z"))]).toEqual([true, false]);
+  expect([berlin(Date.parse("2026-11-20T21:00:30Z")), berlin(Date.parse("2026-11-20T12:00:30Z"))]).toEqual([
+    true,
+    false,
+  ]);
 });

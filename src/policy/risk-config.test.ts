@@ -6,7 +6,11 @@ import { type PolicyFile, policyOptionsFrom, policySchema } from "./policy-confi
 it("the file's spelling becomes the library's, and a policy", () => {
   const file: PolicyFile = policySchema.parse({
     taint: "raise",
-    adjusters: { broadcast: { more_than: 5, groups: ["board@*"] }, destructive: false, blast_radius: { more_than: 20 } },
+    adjusters: {
+      broadcast: { more_than: 5, groups: ["board@*"] },
+      destructive: false,
+      blast_radius: { more_than: 20 },
+    },
     pack: {
       quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" },
       anti_flap: { cooldown_seconds: 30, tools: ["light*"], within: "tenant" },
@@ -44,7 +48,15 @@ it("guardrails of a file, each under its own name", () => {
       { use: "prompt_injection" },
       { use: "prompt_injection", on: "arguments", says: "DENY", on_failure: "open" },
       { use: "personal_data", kinds: ["iban"], tools: ["mail__*"] },
-      { use: "patterns", on: "result", name: "codes", patterns: ["X-\\d+"], says: "MARK", ignore_case: true, why: "a code" },
+      {
+        use: "patterns",
+        on: "result",
+        name: "codes",
+        patterns: ["X-\\d+"],
+        says: "MARK",
+        ignore_case: true,
+        why: "a code",
+      },
     ]),
   );
   expect(made.map(({ name, on, onFailure }) => `${name} ${on} ${onFailure}`)).toEqual([
@@ -55,5 +67,7 @@ it("guardrails of a file, each under its own name", () => {
   ]);
   expect(guardrailsSchema.safeParse([{ use: "patterns", on: "result", patterns: ["x"] }]).success).toBe(false);
   expect(guardrailsSchema.safeParse([{ use: "magic" }]).success).toBe(false);
-  expect(() => guardrailsFrom([{ use: "prompt_injection", says: "DENY" }])).toThrow(/on result it is one of WITHHOLD, MARK/);
+  expect(() => guardrailsFrom([{ use: "prompt_injection", says: "DENY" }])).toThrow(
+    /on result it is one of WITHHOLD, MARK/,
+  );
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { ToolFacts } from "./policy.ts";
-import { type RecordedCall, simulate } from "./simulate.ts";
+import { type RecordedCall, replay, type VerdictChange } from "./simulate.ts";
 
 const mail: ToolFacts = {
   ...{ tool: "mail", action: "default", risk: "safe", riskSource: "declared", effects: "write" },
@@ -11,7 +11,10 @@ const mail: ToolFacts = {
 const read: ToolFacts = { ...mail, tool: "read", effects: "read" };
 
 /** One that ended well a millisecond later. */
-function call(at: number, more: Partial<RecordedCall> & { readonly tool?: ToolFacts; readonly agent?: string } = {}): RecordedCall {
+function call(
+  at: number,
+  more: Partial<RecordedCall> & { readonly tool?: ToolFacts; readonly agent?: string } = {},
+): RecordedCall {
   const { tool = mail, agent = "ann", ...rest } = more;
   return {
     id: `call_${at}`,
@@ -33,6 +36,10 @@ function call(at: number, more: Partial<RecordedCall> & { readonly tool?: ToolFa
   };
 }
 
+function simulate(...given: Parameters<typeof replay>): readonly VerdictChange[] {
+  return [...replay(...given)].filter((change) => change !== undefined);
+}
+
 function changed(calls: readonly RecordedCall[], before: PolicyOptions, after: PolicyOptions): readonly string[] {
   return simulate(calls, { before: createPolicy(before), after: createPolicy(after) }).map(
     ({ callId, before: was, after: is }) => `${callId} ${was.verdict} ${is.verdict}`,
@@ -51,7 +58,10 @@ describe("what another policy would have answered", () => {
     });
     expect(more).toEqual([]);
     expect(change).toMatchObject({ callId: "call_1", tool: "mail", runId: "run_1", at: 1, arguments: { to: "a" } });
-    expect(change?.before).toMatchObject({ verdict: "ALLOW", reasons: expect.arrayContaining([{ rule: "default: allow", says: "ALLOW" }]) });
+    expect(change?.before).toMatchObject({
+      verdict: "ALLOW",
+      reasons: expect.arrayContaining([{ rule: "default: allow", says: "ALLOW" }]),
+    });
     expect(change?.after.reasons).toEqual([{ rule: "rule deny #1 (no-mail)", says: "DENY", where: "p.yaml:3" }]);
   });
 
@@ -99,7 +109,7 @@ describe("what another policy would have answered", () => {
     expect(changed([call(1)], { rules: [rule] }, { mode: "observe", rules: [rule] })).toEqual(["call_1 DENY ALLOW"]);
   });
 
-  it("the same policy changes nothing, whatever was called", () => {
+  it("the same policy changes nothing, whatever was called", async () => {
     const arbitrary = fc.record({
       at: fc.integer({ min: 0, max: 200 }),
       agent: fc.constantFrom("ann", "bob"),
@@ -107,7 +117,7 @@ describe("what another policy would have answered", () => {
       isPast: fc.boolean(),
       tool: fc.constantFrom(mail, read),
     });
-    fc.assert(
+    await fc.assert(
       fc.property(fc.array(arbitrary, { maxLength: 30 }), fc.integer({ min: 0, max: 4 }), (given, most) => {
         const calls = given.map(({ at, ...more }) => call(at, more)).toSorted((a, b) => a.facts.now - b.facts.now);
         expect(changed(calls, atMost(most, "tenant", 0.05), atMost(most, "tenant", 0.05))).toEqual([]);

@@ -53,7 +53,7 @@ interface Entry extends PastCall {
 class Scope implements History {
   version = 0;
   tainted = false;
-  readonly calls: Entry[] = [];
+  calls: Entry[] = [];
 }
 
 const emptyScope: History = new Scope();
@@ -86,8 +86,13 @@ class World {
     const { reads } = this.#policy;
     if (reads === undefined) return noHistory;
     const histories: { [S in HistoryScope]?: History } = {};
-    for (const name of scopeNames)
-      if (reads[name] !== undefined) histories[name] = this.#scopes.get(idOf(name, call)) ?? emptyScope;
+    for (const name of scopeNames) {
+      const windowMs = reads[name];
+      if (windowMs === undefined) continue;
+      const scope = this.#scopes.get(idOf(name, call));
+      if (scope !== undefined) trim(scope, call.facts.now - windowMs);
+      histories[name] = scope ?? emptyScope;
+    }
     return histories;
   }
 
@@ -130,20 +135,35 @@ class World {
   }
 }
 
-/** @param calls old to new; the order in which they were begun */
-export function simulate(calls: readonly RecordedCall[], policies: Readonly<Record<"before" | "after", Policy>>): readonly VerdictChange[] {
+/** What left the window is let go, now and then. */
+function trim(scope: Scope, after: number): void {
+  const [first] = scope.calls;
+  if (first === undefined || first.at > after || scope.calls.length < 64) return;
+  scope.calls = scope.calls.filter(({ at }) => at > after);
+}
+
+/**
+ * A step for each call: the change, or nothing. Whoever asks for the next one may let other work through in between.
+ *
+ * @param calls old to new; the order in which they were begun
+ */
+export function* replay(
+  calls: readonly RecordedCall[],
+  policies: Readonly<Record<"before" | "after", Policy>>,
+): Generator<VerdictChange | undefined> {
   const [one, other] = [new World(policies.before), new World(policies.after)];
-  const changes: VerdictChange[] = [];
   for (const call of calls) {
     const [before, after] = [one.decide(call), other.decide(call)];
-    if (call.isPast || isSame(before, after)) continue;
-    const { tool, principal, now, arguments: given } = call.facts;
-    changes.push({
-      ...{ callId: call.id, tool: tool.tool, action: tool.action, principal, runId: call.runId, at: now },
-      ...{ arguments: given, before, after },
-    });
+    yield call.isPast || isSame(before, after) ? undefined : changeOf(call, before, after);
   }
-  return changes;
+}
+
+function changeOf({ id, facts, runId }: RecordedCall, before: Decision, after: Decision): VerdictChange {
+  const { tool, principal, now, arguments: given } = facts;
+  return {
+    ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
+    ...{ arguments: given, before, after },
+  };
 }
 
 /** While both only observe, what they would have answered is what counts as well. */

@@ -6,7 +6,9 @@ import { PosternProcess } from "../fakes/postern-process.ts";
 const postern = new PosternProcess();
 afterEach(() => postern[Symbol.dispose]());
 
-it("a call that its process was killed in, between claim and end, counts against a limit", { timeout: 30_000 }, async () => {
+it("a call that its process was killed in, between claim and end, counts against a limit", {
+  timeout: 30_000,
+}, async () => {
   writeFileSync(
     join(postern.folder, "postern.yaml"),
     [
@@ -20,7 +22,7 @@ it("a call that its process was killed in, between claim and end, counts against
   );
   const { child, end } = await postern.start("data");
   const calling = postern.run("call", "slow", "seconds=100", "--data", "data");
-  while (postern.runs.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => postern.runs, { timeout: 20_000 }).toEqual(["slow"]);
   child.kill("SIGKILL");
   await end;
   expect((await calling).code).not.toBe(0);

@@ -56,7 +56,12 @@ describe("simulate", () => {
     const simulation = await runtime.policy.simulate({
       rules: [{ effect: "deny", tool: "pay", arguments: { "$.amount": { above: 10 } }, id: "dear", where: "p.yaml:4" }],
     });
-    expect(simulation).toMatchObject({ replayed: 3, unknownTools: {}, pastIsCut: false, before: runtime.policy.version });
+    expect(simulation).toMatchObject({
+      replayed: 3,
+      unknownTools: {},
+      pastIsCut: false,
+      before: runtime.policy.version,
+    });
     expect(simulation.changes).toMatchObject([
       {
         tool: "pay",
@@ -73,7 +78,7 @@ describe("simulate", () => {
     const runtime = await house({}, { clock });
     for (let i = 0; i < 4; i += 1) {
       await runtime.invoke({ tool: "pay" });
-      clock.advance(20_000);
+      await clock.advance(20_000);
     }
     const atMostTwo: PolicyOptions = {
       rules: [{ effect: "deny", tool: "pay", history: { within: "run", windowSeconds: 60, atMost: 2 } }],
@@ -83,11 +88,16 @@ describe("simulate", () => {
   });
 
   it("asks the tool itself about the recorded arguments, and goes by the level the call had", async () => {
-    const runtime = await house({});
-    await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }, { autonomy: "A1" });
+    const runtime = await house({}, { approvals: { patience: "suspend" } });
+    await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }); // held
+    await runtime.invoke({ tool: "spend", arguments: { amount: 5 } }, { autonomy: "A1" }); // held
     await runtime.invoke({ tool: "spend", arguments: { amount: 5 } });
-    const simulation = await runtime.policy.simulate({ rules: [{ effect: "deny", risk: "high" }] });
-    expect(spelled(simulation)).toEqual(["spend CONFIRM DENY"]);
+    expect(spelled(await runtime.policy.simulate({ rules: [{ effect: "deny", risk: "high" }] }))).toEqual([
+      "spend CONFIRM DENY",
+    ]);
+    expect(spelled(await runtime.policy.simulate({ matrix: { A1: { safe: "BLOCK" } } }))).toEqual([
+      "spend CONFIRM BLOCK",
+    ]);
   });
 
   it("takes only one tool's or one run's or one tenant's calls, the last so many", async () => {
@@ -115,14 +125,6 @@ describe("simulate", () => {
     expect(await runtime.policy.simulate({ default: "deny" })).toMatchObject({ replayed: 0, unknownTools: { pay: 1 } });
     const broken = { rules: [{ effect: "dney" }] } as unknown as PolicyOptions; // as a script without types writes it
     await expect(runtime.policy.simulate(broken)).rejects.toMatchObject({ code: "policy_invalid" });
-  });
-
-  it("shows arguments as they are kept: redacted", async () => {
-    const runtime = await house({});
-    await runtime.invoke({ tool: "pay", arguments: { password: "hunter2hunter2" } });
-    const { changes } = await runtime.policy.simulate({ default: "deny" });
-    expect(JSON.stringify(changes)).not.toContain("hunter2hunter2");
-    expect(changes).toHaveLength(1);
   });
 });
 
@@ -176,8 +178,10 @@ describe("the report of what is so", () => {
         { effect: "deny", tool: "spend" },
       ],
     });
-    expect(runtime.offered({ tenant: "default", agent: "ann" }).map(({ tool }) => tool)).toEqual(["pay", "look"]);
-    const denied = runtime.policy.effective()?.lines.filter(({ verdict, depends }) => verdict === "DENY" && depends.length === 0);
+    expect(runtime.offered({ tenant: "default", agent: "ann" }).map(({ tool }) => tool)).toEqual(["look", "pay"]);
+    const denied = runtime.policy
+      .effective()
+      ?.lines.filter(({ verdict, depends }) => verdict === "DENY" && depends.length === 0);
     expect(denied?.map(({ tool }) => tool)).toEqual(["spend", "wipe"]);
   });
 });
@@ -186,7 +190,8 @@ describe("a policy of one's own", () => {
   it("decides in both worlds, and cannot tell what is so", async () => {
     const own = {
       version: "own",
-      decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", says: "ALLOW" }], policyVersion: "own" }) as const,
+      decide: () =>
+        ({ verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", says: "ALLOW" }], policyVersion: "own" }) as const,
       offers: () => true,
     };
     const runtime = await createRuntime({ tools: [pay], policy: own });

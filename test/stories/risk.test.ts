@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type PolicyOptions, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import {
+  createRuntime,
+  defineTool,
+  type PolicyOptions,
+  type Runtime,
+  type RuntimeOptions,
+  suspend,
+} from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 const folders: string[] = [];
@@ -50,13 +57,21 @@ const sum = defineTool({ ...terms, name: "sum", risk: "safe", effects: "read", i
 async function open(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}) {
   ran.length = 0;
   const clock = (more.clock as FakeClock | undefined) ?? new FakeClock(); // these tests give no other
-  const runtime = await createRuntime({ tools: [light, notify, fetchPage, sum], policy, autonomy: "A4", clock, ...more });
+  const runtime = await createRuntime({
+    tools: [light, notify, fetchPage, sum],
+    policy,
+    autonomy: "A4",
+    clock,
+    ...more,
+  });
   return { runtime, clock };
 }
 const toggle = (runtime: Runtime, room: string, more: object = {}) =>
   runtime.invoke({ tool: "light", arguments: { room, on: true, ...more } });
 const terminal = async (runtime: Runtime, callId: string): Promise<readonly string[]> =>
-  (await runtime.audit.query({ callId, limit: 100 })).map(({ type }) => type).filter((type) => type !== "tool_call.attempted");
+  (await runtime.audit.query({ callId, limit: 100 }))
+    .map(({ type }) => type)
+    .filter((type) => type !== "tool_call.attempted");
 
 it("the same tool, action and target twice inside the cooldown: the second is blocked and suppressed (case 133)", async () => {
   const { runtime, clock } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } });
@@ -134,7 +149,9 @@ it("in quiet hours a medium call at A4 waits for a person, who reads what the to
   expect((await runtime.invoke({ tool: "sum" })).status).toBe("ok");
   const [asked] = await runtime.approvals.list({});
   expect(asked).toMatchObject({ summary: "tells ada", risk: "high" });
-  expect(asked?.why.map(({ rule }) => rule)).toEqual(expect.arrayContaining(["pack: quiet hours", "adjuster quiet hours"]));
+  expect(asked?.why.map(({ rule }) => rule)).toEqual(
+    expect.arrayContaining(["pack: quiet hours", "adjuster quiet hours"]),
+  );
 });
 
 it("a block makes no approval, and the tool does not run (case 136)", async () => {
@@ -178,4 +195,39 @@ it("without `taint` nothing is raised, and no past is kept", async () => {
   await using _ = runtime;
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };
   expect([(await runtime.invoke(call)).status, (await runtime.invoke(call)).status]).toEqual(["ok", "ok"]);
+});
+
+it("the same call once more, by its key, is answered from its record and not taken for flapping", async () => {
+  const pack: PolicyOptions["pack"] = {
+    antiFlap: { cooldownSeconds: 60 },
+    notifications: { tools: ["notify"], maxPerHour: 1 },
+  };
+  const store = storeFile();
+  const clock = new FakeClock();
+  const call = { tool: "notify", arguments: { to: "ada" } };
+  {
+    const { runtime } = await open({ pack }, { store, clock });
+    await using _ = runtime;
+    expect((await runtime.invoke(call, { idempotencyKey: "k" })).status).toBe("ok");
+    expect(await runtime.invoke(call, { idempotencyKey: "k" })).toMatchObject({ status: "ok", replayed: true });
+    expect((await runtime.invoke(call, { idempotencyKey: "other" })).refusal?.code).toBe("antiflap_blocked");
+  }
+  const { runtime } = await open({ pack }, { store, clock });
+  await using _ = runtime;
+  expect(await runtime.invoke(call, { idempotencyKey: "k" })).toMatchObject({ status: "ok", replayed: true });
+  expect(ran).toEqual([]);
+});
+
+it("a tool that suspended goes on inside the cooldown", async () => {
+  const patient = defineTool({
+    ...terms,
+    name: "patient",
+    suspends: true,
+    execute: (_, { frozen }) => (frozen === undefined ? suspend("image", "apr_1") : "thawed"),
+  });
+  const { runtime } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } }, { tools: [patient] });
+  await using _ = runtime;
+  expect((await runtime.invoke({ tool: "patient" })).status).toBe("pending");
+  expect(await runtime.invoke({ tool: "patient" })).toMatchObject({ status: "ok", text: "thawed" });
+  expect((await runtime.invoke({ tool: "patient" })).refusal?.code).toBe("antiflap_blocked");
 });

@@ -175,7 +175,11 @@ function port({ listen }: Inspected): Promise<Finding> {
 function* policyFindings({ lines, warnings, policy_version: version }: PolicyWire): Generator<Finding> {
   const check = "policy";
   if (warnings.length === 0)
-    yield { level: "ok", check, message: `${version}; ${lines?.length ?? 0} actions, \`postern policy show\` says what holds for each` };
+    yield {
+      level: "ok",
+      check,
+      message: `${version}; ${lines?.length ?? 0} actions, \`postern policy show\` says what holds for each`,
+    };
   for (const { message, where } of warnings)
     yield {
       level: "warn",

@@ -137,6 +137,7 @@ describe("without a running Postern", () => {
       "reach",
       "port",
       "store",
+      "policy",
     ]);
     expect(findings.every(({ level }) => level === "ok")).toBe(true);
     writeFileSync(

@@ -29,7 +29,9 @@ describe("postern policy", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/^echo +safe +runs +default: allow$/m);
     expect(out).toMatch(/^slow +safe +denied +rule deny #2: nobody waits \(postern\.yaml:7\)$/m);
-    expect(out).toMatch(/^send +high +asks +matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m);
+    expect(out).toMatch(
+      /^send +high +asks +matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m,
+    );
     expect(out).toMatch(/\n2 run, 1 ask, 1 blocked, 1 denied\n$/);
     const some = await policy("show", "s*", "--autonomy", "a0", "--json");
     expect(JSON.parse(some.out).lines).toMatchObject([
@@ -43,7 +45,9 @@ describe("postern policy", () => {
   it("explain: the verdict of one call and every rule that shaped it, for anybody", async () => {
     const denied = await policy("explain", "send", "text=hi!");
     expect(denied.code).toBe(0);
-    expect(denied.out).toMatch(/^send {3}DENY {3}risk high\n {2}→ DENY {5}rule deny #1 \(careful\) \(postern\.yaml:6\)\n/);
+    expect(denied.out).toMatch(
+      /^send {3}DENY {3}risk high\n {2}→ DENY {5}rule deny #1 \(careful\) \(postern\.yaml:6\)\n/,
+    );
     const asked = await policy("explain", "send", "text=hi", "--agent", "ann", "--user", "eve", "--json");
     expect(JSON.parse(asked.out)).toMatchObject({ reached: "verdict", decision: { verdict: "CONFIRM" } });
     expect(await policy("explain", "sned")).toMatchObject({ code: 1, out: expect.stringContaining("tool_unknown") });
@@ -51,11 +55,17 @@ describe("postern policy", () => {
 
   it("test: the expectations beside the policy and in tables, as it lies on the disk; 1 when one does not hold", async () => {
     expect(await policy("test")).toMatchObject({ code: 0, out: "ok    DENY    no shouting\n\nAll 1 hold.\n" });
-    write("more.policy-tests.yaml", ["tests:", "  - name: whispering", "    call: { tool: send, arguments: { text: hi } }", "    expect: ALLOW"]);
+    write("more.policy-tests.yaml", [
+      "tests:",
+      "  - name: whispering",
+      "    call: { tool: send, arguments: { text: hi } }",
+      "    expect: ALLOW",
+    ]);
     const failed = await policy("test");
     expect(failed.code).toBe(1);
     expect(failed.out).toContain("fail  ALLOW   whispering (more.policy-tests.yaml:2)\n");
-    expect(failed.out).toContain("The verdict is CONFIRM, not ALLOW.\n            → CONFIRM  matrix A2/high\n");
+    expect(failed.out).toContain("The verdict is CONFIRM, not ALLOW.\n");
+    expect(failed.out).toContain("→ CONFIRM  matrix A2/high\n");
     expect(failed.out).toContain("1 of 2 do not hold.");
     write("broken.policy-tests.yaml", ["tests:", "  - { name: x, call: { tool: send }, expects: DENY }"]);
     const broken = await policy("test", "broken.policy-tests.yaml");
@@ -75,17 +85,25 @@ describe("postern policy", () => {
     const same = await policy("simulate", "--last", "5", "--tool", "echo", "--json");
     expect(JSON.parse(same.out)).toMatchObject({ replayed: 1, changes: [] });
     expect(await policy("simulate", "--last", "0")).toMatchObject({ code: 2 });
-    expect(await policy("simulate", "--policy", "none.yaml")).toMatchObject({ code: 1, err: expect.stringContaining("none.yaml") });
+    expect(await policy("simulate", "--policy", "none.yaml")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("none.yaml"),
+    });
   });
 
   it("warnings: what nobody can have meant, and doctor tells it too", async () => {
     expect(await policy("warnings")).toMatchObject({ code: 0, out: "Nothing to warn of.\n" });
     const folder = join(cli.folder, "warned");
     mkdirSync(folder);
-    writeFileSync(join(folder, "postern.yaml"), [...head, "policy:", "  rules:", "    - { effect: deny, tool: sned }"].join("\n").replace("./tools", "../tools"));
+    writeFileSync(
+      join(folder, "postern.yaml"),
+      [...head, "policy:", "  rules:", "    - { effect: deny, tool: sned }"].join("\n").replace("./tools", "../tools"),
+    );
     const warned = await cli.runIn(folder, "policy", "warnings");
     expect(warned.code).toBe(1);
-    expect(warned.out.replaceAll(/\s+/g, " ")).toBe("warn The rule deny #1 matches no tool that is registered; did you mean `send`? (postern.yaml:6) [matches_no_tool] ");
+    expect(warned.out.replaceAll(/\s+/g, " ")).toBe(
+      "warn The rule deny #1 matches no tool that is registered; did you mean `send`? (postern.yaml:6) [matches_no_tool] ",
+    );
     const doctor = await cli.runIn(folder, "doctor");
     expect(doctor).toMatchObject({ code: 0 });
     expect(doctor.out).toMatch(/^warn {2}policy +postern\.yaml:6: The rule deny #1 matches no tool/m);
@@ -103,7 +121,11 @@ describe("postern policy on a Postern that runs", () => {
   it("holds the edited file against the policy in force, and explains by the one in force", async () => {
     const folder = join(cli.folder, "running");
     mkdirSync(folder);
-    const file = (rules: string) => writeFileSync(join(folder, "postern.yaml"), [...head, `policy: { rules: [${rules}] }`].join("\n").replace("./tools", "../tools"));
+    const file = (rules: string) =>
+      writeFileSync(
+        join(folder, "postern.yaml"),
+        [...head, `policy: { rules: [${rules}] }`].join("\n").replace("./tools", "../tools"),
+      );
     file("");
     const { child, end } = cli.open(["start", "--data", "data"], folder);
     await new Promise<void>((resolve, reject) => {
@@ -115,7 +137,9 @@ describe("postern policy on a Postern that runs", () => {
       file("{ effect: deny, tool: echo }");
       const simulated = await cli.runIn(folder, "policy", "simulate", "--data", "data");
       expect(simulated.out).toMatch(/^echo {3}ALLOW → DENY\n/);
-      expect((await cli.runIn(folder, "policy", "explain", "echo", "text=hi", "--data", "data")).out).toMatch(/^echo {3}ALLOW/);
+      expect((await cli.runIn(folder, "policy", "explain", "echo", "text=hi", "--data", "data")).out).toMatch(
+        /^echo {3}ALLOW/,
+      );
     } finally {
       child.kill();
       await end;

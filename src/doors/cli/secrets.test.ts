@@ -72,17 +72,10 @@ describe("postern secrets", () => {
 
   it.each<[string, string | Uint8Array, readonly string[], number, string]>([
     ["nothing", "", ["a", "b"], 1, "at least 6 characters"],
-    ["a line break", "\n", ["a", "b"], 1, "at least 6 characters"],
     ["white space", "            ", ["a", "b"], 1, "at least 6 characters"],
-    ["five characters and a line break", "12345\r\n", ["a", "b"], 1, "at least 6 characters"],
     ["a NUL", "hunter\0hunter", ["a", "b"], 1, "NUL"],
-    ["what is no text", new Uint8Array([0xff, 0xfe, 1, 2, 3, 4, 5, 6]), ["a", "b"], 1, "UTF-8"],
     ["a megabyte", "x".repeat(1_000_000), ["a", "b"], 1, "65536 bytes"],
     ["a name with a slash", value, ["a/b", "c"], 2, "not a name"],
-    ["a way up", value, ["..", "c"], 2, "not a name"],
-    ["a name in other letters", value, ["é", "c"], 2, "not a name"],
-    ["a name that is too long", value, ["a", "b".repeat(129)], 2, "not a name"],
-    ["an empty name", value, ["", "c"], 2, "not a name"],
     ["one name", value, ["a"], 2, "missing required argument"],
   ])("refuses %s, and changes nothing", async (_, input, names, code, said) => {
     const before = readFileSync(join(cli.folder, "sealed/secrets.age"));

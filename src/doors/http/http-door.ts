@@ -140,7 +140,10 @@ function routed(
 function handle(
   route: Route,
   { req, env }: Context<Env>,
-  { maxBodyBytes, ...parts }: Pick<Arrived, "runtime" | "windows" | "memory" | "policies"> & { readonly maxBodyBytes: number },
+  {
+    maxBodyBytes,
+    ...parts
+  }: Pick<Arrived, "runtime" | "windows" | "memory" | "policies"> & { readonly maxBodyBytes: number },
 ): Promise<Response> | Response {
   const named = new Map(Object.entries<string>(req.param()));
   const odd = [...named].find(([, part]) => !name.safeParse(part).success);

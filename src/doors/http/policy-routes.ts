@@ -21,7 +21,12 @@ interface Whose {
   readonly run_id?: string | undefined;
   readonly autonomy?: Autonomy | undefined;
 }
-const whose = { agent: name.optional(), user: name.optional(), run_id: runId.optional(), autonomy: autonomy.optional() };
+const whose = {
+  agent: name.optional(),
+  user: name.optional(),
+  run_id: runId.optional(),
+  autonomy: autonomy.optional(),
+};
 const whoseQuery: z.ZodType<Whose> = z.strictObject(whose);
 
 interface ExplainFields extends Whose {
@@ -132,7 +137,10 @@ function explain(runtime: Runtime, by: Who, fields: ExplainFields): ReturnType<R
   );
 }
 
-async function simulated({ runtime: { policy }, by, body }: AskedFor<SimulateFields>, read: PolicyReader): Promise<object> {
+async function simulated(
+  { runtime: { policy }, by, body }: AskedFor<SimulateFields>,
+  read: PolicyReader,
+): Promise<object> {
   const edited = (await read.policy(body.configuration)).policy;
   const simulation = await policy.simulate(edited, {
     tenant: by.principal.tenant,
@@ -155,11 +163,13 @@ async function reading<Body>(
   verb: (asked: AskedFor<Body>, read: PolicyReader) => Promise<object>,
 ): Promise<Response> {
   const { policies } = asked;
-  if (policies === undefined) return problem("policy_reading_off", "This Postern was started without a reader of policies.");
+  if (policies === undefined)
+    return problem("policy_reading_off", "This Postern was started without a reader of policies.");
   try {
     return answer(await verb(asked, policies));
   } catch (error) {
-    if (error instanceof RuntimeFault && error.code === "policy_invalid") return problem("policy_refused", error.message);
+    if (error instanceof RuntimeFault && error.code === "policy_invalid")
+      return problem("policy_refused", error.message);
     throw error;
   }
 }

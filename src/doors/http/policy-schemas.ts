@@ -4,9 +4,7 @@ import { decided, principal, reason, risk, verdict } from "./answer-schemas.ts";
 
 const text = z.string();
 const warnings = z.array(
-  z
-    .object({ code: text, rule: text.optional(), message: text, where: text.optional() })
-    .openapi("PolicyWarning"),
+  z.object({ code: text, rule: text.optional(), message: text, where: text.optional() }).openapi("PolicyWarning"),
 );
 
 export const policyAnswer: ZodType = z

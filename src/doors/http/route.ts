@@ -106,7 +106,18 @@ async function checked<Fields, Query, By extends Who>(
   const body = spec.body.safeParse(given.value);
   if (!body.success) return invalid("body", body.error);
   const { runtime, windows, memory, policies, part, headers, signal } = arrived;
-  return spec.run({ runtime, windows, memory, policies, by, part, headers, signal, body: body.data, query: query.data });
+  return spec.run({
+    runtime,
+    windows,
+    memory,
+    policies,
+    by,
+    part,
+    headers,
+    signal,
+    body: body.data,
+    query: query.data,
+  });
 }
 
 function invalid(where: "query" | "body", error: z.ZodError): Response {

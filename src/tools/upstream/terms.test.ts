@@ -20,7 +20,11 @@ it("a stranger's tool is high, open world and not idempotent, whatever it says o
 
 it("a guess enforces nothing, and ends where somebody who may has spoken", () => {
   const guessed = termsFor(undefined, {}, "delete_repository");
-  expect(guessed).toMatchObject({ risk: "high", effects: "write", guess: { risk: "critical", effects: "destructive" } });
+  expect(guessed).toMatchObject({
+    risk: "high",
+    effects: "write",
+    guess: { risk: "critical", effects: "destructive" },
+  });
   expect(termsFor(undefined, { risk: "medium" }, "delete_repository")).not.toHaveProperty("guess");
   expect(termsFor(harmless, { trust: "annotations" })).not.toHaveProperty("guess");
 });

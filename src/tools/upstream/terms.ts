@@ -44,7 +44,8 @@ function hintsOf(tool: UpstreamTool): Pick<Terms, "risk" | "effects" | "idempote
   const { readOnlyHint = false, destructiveHint, idempotentHint = false, openWorldHint } = tool.annotations ?? {};
   const openWorld = openWorldHint !== false;
   // Read-only and destructive at once contradict each other: the worse one is believed.
-  if (destructiveHint ?? !readOnlyHint) return { risk: "critical", effects: "destructive", idempotent: idempotentHint, openWorld };
+  if (destructiveHint ?? !readOnlyHint)
+    return { risk: "critical", effects: "destructive", idempotent: idempotentHint, openWorld };
   return readOnlyHint
     ? { risk: "safe", effects: "read", idempotent: true, openWorld }
     : { risk: "high", effects: "write", idempotent: idempotentHint, openWorld };

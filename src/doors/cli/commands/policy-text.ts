@@ -52,7 +52,11 @@ function wrapped(first: string, text: string, indent: number, columns: number): 
 export function effectiveText(
   screen: Screen,
   { lines, policy_version: version, unknown_requests: unknown, warnings }: PolicyWire,
-  whose: { readonly agent?: string | undefined; readonly user?: string | undefined; readonly run_id?: string | undefined },
+  whose: {
+    readonly agent?: string | undefined;
+    readonly user?: string | undefined;
+    readonly run_id?: string | undefined;
+  },
 ): string {
   const { paint, terminal } = screen;
   const { agent = "local-agent", user, run_id: run } = whose;
@@ -64,7 +68,9 @@ export function effectiveText(
     `Policy ${visible(version)}, for ${visible(who)}; scopes count as granted.\n\n`,
     `${paint("dim", heading)}\n`,
     ...shown.map((line) => lineText(screen, line, width)),
-    ...unknown.map(({ skill, tool }) => `The skill ${visible(skill)} asks for \`${visible(tool)}\`, which nobody registered.\n`),
+    ...unknown.map(
+      ({ skill, tool }) => `The skill ${visible(skill)} asks for \`${visible(tool)}\`, which nobody registered.\n`,
+    ),
     countsText(shown),
     warnings.length === 0
       ? ""
@@ -111,20 +117,27 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
   if (decision === undefined)
     return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(refusal?.message ?? ""), 2, terminal.columns)}`;
   const { verdict, risk, observed, policy_version: version } = decision;
-  const source = explanation.reached === "verdict" ? ` (${explanation.facts.risk_source}: ${explanation.facts.risk})` : "";
+  const source =
+    explanation.reached === "verdict" ? ` (${explanation.facts.risk_source}: ${explanation.facts.risk})` : "";
   const summary = explanation.reached === "verdict" ? explanation.summary : undefined;
   return [
     `${paint("bold", visible(tool))}   ${paintVerdict(paint, verdict)}   risk ${paintRisk(paint, risk)}${source}\n`,
     ...reasonLines(screen, decision, "  "),
     summary === undefined ? "" : wrapped("  ", `The tool says: ${visible(summary)}`, 2, terminal.columns),
-    refusal === undefined || refusal.code === "permission_denied" ? "" : wrapped("  ", visible(refusal.message), 2, terminal.columns),
+    refusal === undefined || refusal.code === "permission_denied"
+      ? ""
+      : wrapped("  ", visible(refusal.message), 2, terminal.columns),
     observed === undefined ? "" : `  The policy only observes; enforced it would be ${observed}.\n`,
     paint("dim", `  policy ${visible(version)}; nothing was run\n`),
   ].join("");
 }
 
 /** In the order of thought; what decided is marked. */
-function reasonLines({ paint, terminal }: Screen, { reasons, verdict }: DecisionWire, indent: string): readonly string[] {
+function reasonLines(
+  { paint, terminal }: Screen,
+  { reasons, verdict }: DecisionWire,
+  indent: string,
+): readonly string[] {
   return reasons.map((reason) => {
     const { says } = reason;
     const says8 = says.padEnd(8);
@@ -139,7 +152,10 @@ export function testText(screen: Screen, { results, warnings }: PolicyTestWire):
   if (results.length === 0)
     return "No expectations. Write some under `policy.tests`, or in a file NAME.policy-tests.yaml beside the configuration.\n";
   const failed = results.filter(({ passed }) => !passed).length;
-  const sum = failed === 0 ? paint("green", `All ${results.length} hold.`) : paint("red", `${failed} of ${results.length} do not hold.`);
+  const sum =
+    failed === 0
+      ? paint("green", `All ${results.length} hold.`)
+      : paint("red", `${failed} of ${results.length} do not hold.`);
   return [
     ...results.map((result) => resultText(screen, result)),
     `\n${sum}\n`,
@@ -147,7 +163,10 @@ export function testText(screen: Screen, { results, warnings }: PolicyTestWire):
   ].join("");
 }
 
-function resultText(screen: Screen, { name, where, passed, expected, decision, problem }: ExpectationResultWire): string {
+function resultText(
+  screen: Screen,
+  { name, where, passed, expected, decision, problem }: ExpectationResultWire,
+): string {
   const { paint, terminal } = screen;
   const place = passed || where === undefined ? "" : ` (${visible(where)})`;
   const first = `${passed ? paint("green", "ok  ") : paint("red", "fail")}  ${paintVerdict(paint, expected, expected.padEnd(8))}`;
@@ -194,7 +213,15 @@ function changeText(screen: Screen, change: VerdictChangeWire): string {
       );
   return [
     `${paint("bold", nameOf(change))}   ${verdict(before)} → ${verdict(after)}\n`,
-    `  ${paint("dim", visible(`${change.at.slice(0, 19)}Z  ${who}, run ${change.run_id}, ${change.call_id}`))}\n`,
+    paint(
+      "dim",
+      wrapped(
+        "  ",
+        visible(`${change.at.slice(0, 19)}Z ${who}, run ${change.run_id}, ${change.call_id}`),
+        2,
+        terminal.columns,
+      ),
+    ),
     `  ${fit(visible(JSON.stringify(change.arguments)), terminal.columns - 2)}\n`,
     ...because("before", before),
     ...because("after", after),

@@ -118,6 +118,5 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
 function guessText({ tool, server = "", guess }: ToolWire): string {
   if (guess === undefined) return "";
   const own = tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
-  const outside = guess.open_world ? "" : ", open_world: false";
-  return `looks ${guess.risk}, ${guess.effects} (${guess.why.join("; ")}). If so, write under servers.${server}.tools: ${own}: { risk: ${guess.risk}, effects: ${guess.effects}${outside} }`;
+  return `looks ${guess.risk}, ${guess.effects} (${guess.why.join("; ")}). If so, write under servers.${server}.tools: ${own}: { risk: ${guess.risk}, effects: ${guess.effects} }`;
 }

@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { readPolicyText, readTestsText } from "../../config/policy-text.ts";
+import { createRuntime, defineTool } from "../../index.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const echo = defineTool({
+  name: "echo",
+  description: "Says it again.",
+  risk: "safe",
+  idempotent: true,
+  execute: () => "ok",
+});
+const mail = defineTool({
+  name: "mail",
+  description: "Sends.",
+  risk: "safe",
+  idempotent: false,
+  scopes: ["mail:write"],
+  execute: () => "sent",
+});
+
+async function house(): Promise<HttpHouse> {
+  const runtime = await createRuntime({
+    tools: [echo, mail],
+    autonomy: "A2",
+    policy: { rules: [{ effect: "deny", tool: "echo", principal: { agent: "ann" }, id: "not-ann" }] },
+  });
+  const opened = await httpHouse(runtime, {
+    policies: {
+      policy: (text) => readPolicyText(text, import.meta.dirname),
+      tests: async (text) => readTestsText(text),
+    },
+  });
+  cleanups.push(
+    () => runtime.close(),
+    () => opened[Symbol.asyncDispose](),
+  );
+  return opened;
+}
+
+const as = "operator";
+const named = (text: string, name = "p.yaml") => ({ name, text });
+
+describe("policy over HTTP", () => {
+  it("tells what is so for whoever is asked about", async () => {
+    const { ask } = await house();
+    const verdictOf = async (query: string): Promise<unknown> => {
+      const { lines } = (await bodyOf(await ask(`/v1/policy${query}`, { as }))) as unknown as {
+        lines: { tool: string; verdict: string }[];
+      };
+      return lines.find(({ tool }) => tool === "echo")?.verdict;
+    };
+    expect(await verdictOf("")).toBe("ALLOW");
+    expect(await verdictOf("?agent=ann")).toBe("DENY");
+    expect(await verdictOf("?autonomy=A0")).toBe("PREVIEW");
+    expect((await ask("/v1/policy?autonomy=A9", { as })).status).toBe(422);
+  });
+
+  it("explains a call of anybody, with the scopes the tool needs or those that are named", async () => {
+    const { ask } = await house();
+    const explain = async (body: object) => bodyOf(await ask("/v1/policy/explain", { as, body }));
+    expect(await explain({ tool: "echo", agent: "ann" })).toMatchObject({
+      decision: { verdict: "DENY", reasons: [{ rule: "rule deny #1 (not-ann)" }] },
+    });
+    expect(await explain({ tool: "mail" })).toMatchObject({ decision: { verdict: "ALLOW" } });
+    expect(await explain({ tool: "mail", scopes: [] })).toMatchObject({ decision: { missing_scope: "mail:write" } });
+  });
+
+  it("simulates and tests another policy, and tells its mistakes with their lines", async () => {
+    const { ask } = await house();
+    await ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
+    const configuration = named("policy:\n  rules:\n    - { effect: deny, tool: echo }");
+    expect(await bodyOf(await ask("/v1/policy/simulate", { as, body: { configuration } }))).toMatchObject({
+      replayed: 1,
+      past_is_cut: false,
+      changes: [{ tool: "echo", before: { verdict: "ALLOW" }, after: { reasons: [{ where: "p.yaml:3" }] } }],
+    });
+    const tables = [named("tests: [{ name: no echo, call: { tool: echo }, expect: DENY }]", "t.yaml")];
+    expect(await bodyOf(await ask("/v1/policy/test", { as, body: { configuration, tables } }))).toMatchObject({
+      passed: true,
+      results: [{ name: "no echo", passed: true, where: "t.yaml:1" }],
+    });
+    const wrong = await ask("/v1/policy/simulate", { as, body: { configuration: named("policy:\n  ruls: []") } });
+    expect(wrong.status).toBe(422);
+    expect(await bodyOf(wrong)).toMatchObject({
+      error: { code: "policy_refused", message: expect.stringContaining("p.yaml:2:3 policy.ruls") },
+    });
+  });
+
+  it("refuses what is no question", async () => {
+    const { ask } = await house();
+    for (const body of [
+      {},
+      { configuration: "policy: {}" },
+      { configuration: named("x".repeat(1024 * 1024 + 1)) },
+      { configuration: named(""), limit: 0 },
+      { configuration: named(""), limit: 10_001 },
+      { configuration: named(""), more: 1 },
+    ])
+      expect((await ask("/v1/policy/simulate", { as, body })).status).toBe(422);
+  });
+});
