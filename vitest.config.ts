@@ -1,10 +1,19 @@
 import { defineConfig } from "vitest/config";
 
+/** What kills processes and races with them, and the corpora in whole: `npm run test:whole`. */
+const heavy = process.env["CORPORA"] === "whole";
+
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["test/crash/**", "test/load/**", "node_modules/**"],
+    exclude: [
+      "test/crash/**",
+      "test/load/**",
+      "node_modules/**",
+      ...(heavy ? [] : ["test/race/**", "test/**/*-killed.test.ts"]),
+    ],
     testTimeout: 20_000,
+    maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

@@ -213,3 +213,11 @@ it("published ReDoS patterns as `pattern`: every check ends at its deadline and 
   expect(killed).toBeGreaterThan(0);
   expect(delay.percentile(99) / 1e6).toBeLessThan(50);
 });
+
+it("equal schemas may be compiled side by side", async () => {
+  const schema = { type: "object", properties: { text: { type: "string", minLength: 2 } } };
+  const checkers = Array.from({ length: 8 }, () => new JsonSchemas({ deadlineMs: 2_000 }));
+  const found = await Promise.all(checkers.map((among) => issuesOf(schema, { text: "a" }, among)));
+  expect(found.map(({ length }) => length)).toEqual(Array(8).fill(1));
+  for (const checker of checkers) await checker.close();
+});

@@ -71,6 +71,8 @@ export class CompiledCheck {
 
 const fitting: readonly Issue[] = [];
 
+let compilations = 0;
+
 /** @throws Error saying what makes it no valid schema of its dialect */
 export async function compileSchema({
   schema,
@@ -78,7 +80,8 @@ export async function compileSchema({
   digest,
 }: Pick<VettedSchema, "schema" | "dialect" | "digest">): Promise<CompiledCheck> {
   await loadDialect(dialect);
-  const uri = `https://schemas.postern.invalid/${digest}`;
+  compilations += 1; // equal schemas may be compiled side by side, and the library knows each by its name
+  const uri = `https://schemas.postern.invalid/${digest}/${compilations}`;
   try {
     registerSchema({ ...schema, $schema: dialectIds[dialect] } as Parameters<typeof registerSchema>[0], uri); // JSON, see `Checked`
     return new CompiledCheck(schema, await compile(await getSchema(uri)));
