@@ -1,7 +1,4 @@
-/**
- * Rows are timed round-robin, so that noise of the machine hits every row alike. Each begins every round anew: what one
- * round kept, in memory or in a store, does not weigh on the next.
- */
+/** Rows are timed round-robin, so that noise of the machine hits every row alike. */
 export interface Row {
   readonly id: string;
   readonly who: string;
@@ -34,6 +31,11 @@ export interface RunOptions {
   readonly calls: number;
   readonly rounds: number;
   readonly inFlight: number;
+  /**
+   * `fresh`: each row begins every round anew. `kept`: it is opened once, and whatever it keeps of its calls grows from
+   * round to round, as in a server that stays up.
+   */
+  readonly state: "fresh" | "kept";
 }
 
 interface Times {
@@ -45,22 +47,33 @@ const warmUp = 3_000;
 
 export async function measure(rows: readonly Row[], options: RunOptions): Promise<readonly Measured[]> {
   const times = new Map<Row, Times | string>(rows.map((row) => [row, { sequential: [], together: [] }]));
+  const kept = new Map<Row, Opened>();
   for (let round = 0; round < options.rounds; round += 1) {
     for (const [row, so] of times) {
       if (typeof so === "string") continue;
-      const problem = await time(row, so, options).catch((error: unknown) => String(error).split("\n")[0] ?? "failed");
-      if (problem !== undefined) times.set(row, problem);
+      try {
+        const opened = kept.get(row) ?? (await open(row, options.calls));
+        await time(opened, so, { ...options, calls: row.calls ?? options.calls });
+        if (options.state === "kept") kept.set(row, opened);
+        else await opened.close?.();
+      } catch (error) {
+        times.set(row, String(error).split("\n")[0] ?? "failed");
+      }
     }
   }
+  for (const opened of kept.values()) await opened.close?.();
   return rows.map((row) => summary(row, times.get(row) ?? "not run"));
 }
 
-async function time(row: Row, times: Times, { calls: usual, inFlight }: RunOptions): Promise<undefined> {
-  const calls = row.calls ?? usual;
-  const { add, close } = await row.open();
-  const sum = await add(41);
+async function open(row: Row, usual: number): Promise<Opened> {
+  const opened = await row.open();
+  const sum = await opened.add(41);
   if (sum !== 42) throw new Error(`${row.id} says that 41 + 1 is ${sum}`);
-  for (let i = 0; i < Math.min(warmUp, calls); i += 1) await add(i);
+  for (let i = 0; i < Math.min(warmUp, row.calls ?? usual); i += 1) await opened.add(i);
+  return opened;
+}
+
+async function time({ add }: Opened, times: Times, { calls, inFlight }: RunOptions): Promise<void> {
   globalThis.gc?.();
   let began = performance.now();
   for (let i = 0; i < calls; i += 1) await add(i);
@@ -74,7 +87,6 @@ async function time(row: Row, times: Times, { calls: usual, inFlight }: RunOptio
     }),
   );
   times.together.push((calls * 1000) / (performance.now() - began));
-  await close?.();
 }
 
 function summary({ id, who, what }: Row, times: Times | string): Measured {

@@ -23,16 +23,22 @@ const machine = {
   model: cpus()[0]?.model ?? "unknown",
   load: loadavg()[0] ?? 0,
 };
-const core = await measure(rows, options);
+const core = await measure(rows, { ...options, state: "fresh" });
+const grown = await measure(rows, { ...options, state: "kept" });
 const flat = wanted === undefined ? await flatness() : undefined;
 const isDurable = wanted === undefined || wanted.includes("durable");
 const kept = isDurable ? await durable(quick ? 200 : 1_000) : undefined;
 const beside = isDurable ? await durablePeers({ rounds: quick ? 3 : 5, inFlight: options.inFlight }) : undefined;
 
-if (values.json === true) console.log(JSON.stringify({ machine, options, core, flat, durable: kept, beside }, null, 2));
+if (values.json === true)
+  console.log(JSON.stringify({ machine, options, core, grown, flat, durable: kept, beside }, null, 2));
 else {
   printMachine();
-  if (core.length > 0) print(core);
+  if (core.length > 0) {
+    print("Each round begins anew", core);
+    print("Opened once, and growing with every call", grown);
+  }
+  if (flat !== undefined) printFlat(flat);
   if (kept !== undefined) printKept(kept);
   if (beside !== undefined) printBeside(beside);
 }
@@ -84,7 +90,8 @@ function printMachine(): void {
   );
 }
 
-function print(measured: readonly Measured[]): void {
+function print(title: string, measured: readonly Measured[]): void {
+  console.log(`\n${title}:`);
   console.log("\n| path | what | µs a call (fastest–slowest) | calls a second, 32 in flight |\n|---|---|---:|---:|");
   for (const {
     who,
@@ -101,10 +108,12 @@ function print(measured: readonly Measured[]): void {
         `| ${who} | ${what} | ${microsecondsPerCall.toFixed(1)} (${fastest?.toFixed(1)}–${slowest?.toFixed(1)}) | ${Math.round(callsPerSecond).toLocaleString("en")} |`,
       );
   }
-  if (flat !== undefined)
-    console.log(
-      `\nIn a session of 10,000 calls: ${flat.firstMicroseconds.toFixed(1)} µs at the beginning, ${flat.lastMicroseconds.toFixed(1)} µs at the end; ${flat.grown.microseconds.toFixed(1)} µs in a store of ${flat.grown.calls.toLocaleString("en")} calls.`,
-    );
+}
+
+function printFlat({ firstMicroseconds, lastMicroseconds, grown: { calls, microseconds } }: Flatness): void {
+  console.log(
+    `\nIn a session of 10,000 calls: ${firstMicroseconds.toFixed(1)} µs at the beginning, ${lastMicroseconds.toFixed(1)} µs at the end; ${microseconds.toFixed(1)} µs in a store of ${calls.toLocaleString("en")} calls.`,
+  );
 }
 
 function printKept(kept: Durable): void {
