@@ -183,6 +183,13 @@ it("one that hangs is given up after its time, its signal aborted, and what it s
   }
 });
 
+it("one that names no time of its own is given up after a second", async () => {
+  await using h = await room([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
+  const outcome = speak(h.runtime, "x");
+  await h.clock.advance(1_000);
+  expect((await outcome).text).toContain("no answer within 1000 ms");
+});
+
 const secret: Guardrail = patternGuardrail({
   name: "codeword",
   on: "result",
