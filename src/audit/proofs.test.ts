@@ -138,3 +138,49 @@ describe("our own proofs", () => {
     expect(verifyInclusion({ leaf: "x", index: 0, size: 1, root: "x", path: [] })).toBe(false);
   });
 });
+
+describe("a proof that is none", () => {
+  const leaves = ["a", "b", "c", "d", "e"].map(leafHash);
+  const rootOf = (bodies: readonly string[]): string => {
+    const tree = new Tree();
+    for (const body of bodies) tree.append(body);
+    return tree.root();
+  };
+  const root = rootOf(["a", "b", "c", "d", "e"]);
+  const leaf = leafHash("b");
+  const path = inclusionPath(leaves, 1);
+  const grown = consistencyPath(leaves, 3);
+  const part = { start: 0, end: 3, size: 5, endRoot: rootOf(["a", "b", "c"]), root, path: grown };
+  const empty = { start: 2, end: 2, size: 5, endRoot: rootOf([]), root, path: [] };
+
+  it("of an entry: outside the tree, of no number, with digests that are none, or with a path too long", () => {
+    const good = { leaf, index: 1, size: 5, root, path };
+    expect(verifyInclusion(good)).toBe(true);
+    for (const bad of [{ index: 5 }, { index: -1 }, { size: 0.5 }, { path: ["00"] }, { path: [...path, leaf] }])
+      expect(verifyInclusion({ ...good, ...bad })).toBe(false);
+  });
+
+  it("of a part: of no numbers, past the end, misplaced, with digests that are none, or with a path too short or too long", () => {
+    expect(verifyPart(part)).toBe(true);
+    const [first = ""] = grown;
+    for (const bad of [
+      { end: 0.5 },
+      { size: -1 },
+      { size: 2 },
+      { start: 1 },
+      { start: 4 },
+      { endRoot: "00" },
+      { path: [] },
+      { path: [...grown, first, first, first] },
+    ])
+      expect(verifyPart({ ...part, ...bad })).toBe(false);
+    expect(verifyPart({ ...part, start: 2, end: 3, path: [] })).toBe(false);
+  });
+
+  it("of an empty part only the empty root holds, without a path", () => {
+    expect(verifyPart(empty)).toBe(true);
+    expect(verifyPart({ ...empty, endRoot: root })).toBe(false);
+    expect(verifyPart({ ...empty, path: [root] })).toBe(false);
+    expect(verifyConsistency({ end: 0, size: 5, endRoot: rootOf([]), root, path: [] })).toBe(false);
+  });
+});
