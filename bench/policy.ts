@@ -16,7 +16,7 @@ const past: readonly PastCall[] = Array.from({ length: 20 }, (_, i) => ({
   risk: "safe",
   at: i * 1000,
   state: "ok",
-  arguments: { path: `/work/${i}`, amount: i },
+  arguments: { path: `/data/${i}`, amount: i },
 }));
 
 function rulesFor(kind: Kind, i: number): readonly Rule[] {
@@ -29,7 +29,7 @@ function rulesFor(kind: Kind, i: number): readonly Rule[] {
   if (kind === "arguments")
     return [
       ...plain,
-      { effect: "deny", tool, arguments: { "$.path": { not: { path: ["/work/**", "/tmp/**"] } } } },
+      { effect: "deny", tool, arguments: { "$.path": { not: { path: ["/data/**", "/tmp/**"] } } } },
       { effect: "confirm", tool, arguments: { "$.to": { not: { like: "*@acme.com" } }, "$.amount": { above: 100 } } },
     ];
   if (kind === "history")
@@ -74,7 +74,7 @@ function questions(tools: number): readonly Facts[] {
       autonomy: "A2",
       maxRiskUnapproved: undefined,
       suggestion: undefined,
-      arguments: { path: `/work/run-${i}/notes/file.txt`, to: `ada.${i}@acme.com`, amount: i % 150 },
+      arguments: { path: `/data/run-${i}/notes/file.txt`, to: `ada.${i}@acme.com`, amount: i % 150 },
       history: { run: { version: 1, tainted: false, calls: past } },
       now: 30_000,
     }),

@@ -8,17 +8,17 @@ const corpora = process.env["POSTERN_CORPORA"] ?? "../shared/corpora";
 
 describe("a path pattern", () => {
   it.each([
-    ["/work/**", "/work/a/b.txt", "inside"],
-    ["/work/**", "/work", "inside"],
-    ["/work/**", "/work/", "inside"],
-    ["/work/**", "/work//a/./b", "inside"],
-    ["/work/**", "/workspace/a", "outside"],
-    ["/work/*", "/work/a", "inside"],
-    ["/work/*", "/work/a/b", "outside"],
-    ["/work/*", "/work", "outside"],
-    ["/work/*.md", "/work/a.md", "inside"],
-    ["/work/**/*.md", "/work/a.md", "inside"],
-    ["/work/**/*.md", "/work/a/b/c.md", "inside"],
+    ["/data/**", "/data/a/b.txt", "inside"],
+    ["/data/**", "/data", "inside"],
+    ["/data/**", "/data/", "inside"],
+    ["/data/**", "/data//a/./b", "inside"],
+    ["/data/**", "/workspace/a", "outside"],
+    ["/data/*", "/data/a", "inside"],
+    ["/data/*", "/data/a/b", "outside"],
+    ["/data/*", "/data", "outside"],
+    ["/data/*.md", "/data/a.md", "inside"],
+    ["/data/**/*.md", "/data/a.md", "inside"],
+    ["/data/**/*.md", "/data/a/b/c.md", "inside"],
     ["/**/.ssh/**", "/home/ada/.ssh/id", "inside"],
     ["/**/a/**/a", "/a/b/a", "inside"],
     ["/**/a/**/a", "/a/b", "outside"],
@@ -32,30 +32,30 @@ describe("a path pattern", () => {
   });
 
   it.each([
-    "/work/../etc/passwd",
-    "/work/a/..",
-    "../work/a",
-    "/work\\..\\etc",
-    "/work/a\0.txt",
-    "/work/%2e%2e/etc",
-    "/work/%252e%252e/etc",
-    "~/work",
-    "file:///work/a",
-    "C:/work/a",
+    "/data/../etc/passwd",
+    "/data/a/..",
+    "../data/a",
+    "/data\\..\\etc",
+    "/data/a\0.txt",
+    "/data/%2e%2e/etc",
+    "/data/%252e%252e/etc",
+    "~/data",
+    "file:///data/a",
+    "C:/data/a",
     "",
     "work/a",
   ])("does not judge %j", (path) => {
-    expect(pathMatcher(["/work/**"])(path)).toBe("unclear");
+    expect(pathMatcher(["/data/**"])(path)).toBe("unclear");
   });
 
   it("judges a relative value where it is told what it is relative to", () => {
-    expect(pathMatcher(["/work/**"], "/work/run")("notes/a")).toBe("inside");
-    expect(pathMatcher(["/work/**"], "/home")("notes/a")).toBe("outside");
-    expect(pathMatcher(["/work/**"], "/work")("../etc")).toBe("unclear");
-    expect(pathMatcher(["/work/**"], "/home")("/work/a")).toBe("inside");
+    expect(pathMatcher(["/data/**"], "/data/run")("notes/a")).toBe("inside");
+    expect(pathMatcher(["/data/**"], "/home")("notes/a")).toBe("outside");
+    expect(pathMatcher(["/data/**"], "/data")("../etc")).toBe("unclear");
+    expect(pathMatcher(["/data/**"], "/home")("/data/a")).toBe("inside");
   });
 
-  it.each(["/work/../a", "/a**", "/work\\a", "~/a", "", "file:///a", "/a\0"])("is not %j", (pattern) => {
+  it.each(["/data/../a", "/a**", "/data\\a", "~/a", "", "file:///a", "/a\0"])("is not %j", (pattern) => {
     expect(pathPatternProblem(pattern)).toMatch(/^not c/);
   });
 
@@ -91,15 +91,15 @@ describe("published attacks", () => {
 
   it.skipIf(!existsSync(file))("never lie inside, raw, decoded once or twice, or behind the root", () => {
     const rows: readonly { readonly p: string }[] = JSON.parse(readFileSync(file, "utf8"));
-    const inside = pathMatcher(["/work/**"]);
-    const beneath = pathMatcher(["/work/**"], "/work");
+    const inside = pathMatcher(["/data/**"]);
+    const beneath = pathMatcher(["/data/**"], "/data");
     for (const { p } of rows)
       for (const once of [p, decoded(p), decoded(decoded(p))])
-        for (const path of [once, `/work/${once}`])
+        for (const path of [once, `/data/${once}`])
           for (const answer of [inside(path), beneath(path)]) {
             if (answer !== "inside") continue;
-            const real = posix.resolve("/work", path);
-            expect(real === "/work" || real.startsWith("/work/"), path).toBe(true);
+            const real = posix.resolve("/data", path);
+            expect(real === "/data" || real.startsWith("/data/"), path).toBe(true);
             expect(path, path).not.toMatch(/(^|\/)\.\.(\/|$)|\\|\0/);
           }
   });

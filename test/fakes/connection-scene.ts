@@ -1,0 +1,113 @@
+import type { LocalTool } from "../../src/tools/kinds.ts";
+import type { Block } from "../../src/tools/registered.ts";
+import { Connection } from "../../src/tools/upstream/connection.ts";
+import type { ServerConfig } from "../../src/tools/upstream/server-config.ts";
+import type { Upstream, UpstreamEvents, UpstreamTool } from "../../src/tools/upstream/upstream.ts";
+import { FakeClock } from "./clock.ts";
+import { aLogStore, bent } from "./log-store.ts";
+import { somePins } from "./pins.ts";
+
+export const tool = (name: string, description = ""): UpstreamTool => ({
+  name,
+  description,
+  inputSchema: { type: "object" },
+});
+
+/** What a scene's server is and was asked. */
+interface SceneServer {
+  up: boolean;
+  tools: UpstreamTool[];
+  alive: boolean;
+  opened: number[];
+  closed: number;
+  pings: number;
+  events: UpstreamEvents | undefined;
+}
+
+export interface Scene {
+  readonly clock: FakeClock;
+  readonly server: SceneServer;
+  readonly shelf: Map<string, LocalTool>;
+  readonly blocks: Map<string, Block>;
+  readonly pins: ReturnType<typeof somePins>;
+  readonly told: string[];
+  readonly notes: { type: string; data: object }[];
+  readonly connection: Connection;
+  readonly slowDown: () => void;
+}
+
+/** One server that can be switched off, and everything that is told about it. */
+export function scene(
+  tools: UpstreamTool[] = [tool("read")],
+  config: ServerConfig = {},
+  slowDisk?: Promise<void>,
+): Scene {
+  const clock = new FakeClock();
+  const server: SceneServer = {
+    up: true,
+    tools,
+    alive: true,
+    opened: [],
+    closed: 0,
+    pings: 0,
+    events: undefined,
+  };
+  const shelf = new Map<string, LocalTool>();
+  const blocks = new Map<string, Block>();
+  const store = aLogStore(clock);
+  let isSlow = false;
+  const commit: typeof store.commit = async (write, durability) => {
+    if (isSlow) await slowDisk;
+    return store.commit(write, durability);
+  };
+  const pins = somePins(clock, bent(store, { commit }));
+  const slowDown = (): void => {
+    isSlow = true;
+  };
+  const told: string[] = [];
+  const notes: { type: string; data: object }[] = [];
+  const open = async (events: UpstreamEvents): Promise<Upstream> => {
+    server.opened.push(clock.monotonic());
+    server.events = events;
+    return {
+      processId: undefined,
+      connect: async () => {
+        if (!server.up) throw new Error("refused");
+        return { name: "fake", version: "1", revision: "2025-11-25" };
+      },
+      listTools: async () => server.tools,
+      callTool: async () => ({ content: [], isError: false }),
+      ping: async () => {
+        server.pings += 1;
+        if (!server.alive) {
+          events.onClose("no answer");
+          throw new Error("no answer");
+        }
+      },
+      close: async () => {
+        server.closed += 1;
+      },
+    };
+  };
+  const connection = new Connection("files", config, {
+    clock,
+    random: () => 0.5,
+    redact: (text) => text,
+    open,
+    pins,
+    note: (type, _summary, data) => {
+      notes.push({ type, data });
+    },
+    shelf: {
+      register: (local, { replace }) => {
+        if (shelf.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
+        if (local.name.endsWith("cursed")) throw new Error("its schema is broken");
+        shelf.set(local.name, local);
+      },
+      unregister: (name) => void shelf.delete(name),
+      block: (name, block) => void (block === undefined ? blocks.delete(name) : blocks.set(name, block)),
+      setServer: (_name, status, problem) => void told.push(problem === undefined ? status : `${status}: ${problem}`),
+    },
+  });
+  return { clock, server, shelf, blocks, pins, told, notes, connection, slowDown };
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import {
+  createRuntime,
+  defineTool,
+  type Guardrail,
+  type LocalTool,
+  type Runtime,
+  type RuntimeOptions,
+  type ToolOutcome,
+} from "../../src/index.ts";
+import { FakeClock } from "./clock.ts";
+
+export const said: string[] = [];
+export const say: LocalTool = defineTool({
+  name: "say",
+  description: "Says it.",
+  risk: "medium",
+  effects: "write",
+  idempotent: false,
+  input: z.object({ text: z.string(), as: z.enum(["text", "json", "error", "throw"]).optional() }),
+  execute: async ({ text, as }) => {
+    said.push(text);
+    if (as === "throw") throw new Error(text);
+    if (as === "error") return { content: [{ type: "text", text }], isError: true };
+    return as === "json" ? { inner: { note: text } } : text;
+  },
+});
+
+export interface Room extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly clock: FakeClock;
+  readonly log: string[];
+}
+export async function room(guardrails: readonly Guardrail[], more: Partial<RuntimeOptions> = {}): Promise<Room> {
+  said.length = 0;
+  const clock = new FakeClock();
+  const log: string[] = [];
+  const runtime = await createRuntime({
+    tools: [say],
+    guardrails,
+    clock,
+    autonomy: "A4",
+    log: (problem) => void log.push(problem),
+    ...more,
+  });
+  return { runtime, clock, log, [Symbol.asyncDispose]: () => runtime.close() };
+}
+export const speak = (runtime: Runtime, text: string, as?: string): Promise<ToolOutcome> =>
+  runtime.invoke({ tool: "say", arguments: { text, ...(as !== undefined && { as }) } });
+export const finds = (word: string, says: "DENY" | "CONFIRM" | "RAISE"): Guardrail => ({
+  name: "word",
+  on: "arguments",
+  check: ({ text }) => (text.includes(word) ? [{ says, why: "a word is not allowed" }] : []),
+});
+export async function terminals(runtime: Runtime, callId: string): Promise<readonly string[]> {
+  const events = await runtime.audit.query({ callId, limit: 100 });
+  return events.map(({ type }) => type).filter((type) => type !== "tool_call.attempted");
+}
