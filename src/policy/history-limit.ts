@@ -95,7 +95,7 @@ export function compileLimit(given: unknown, rule: RuleSelector, at: string): Co
     text: checks.map(({ text }) => text + during).join(" and "),
     judge: (facts) => {
       const history = facts.history[within];
-      return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window), facts);
+      return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window, facts.key), facts);
     },
   };
 }
@@ -115,9 +115,10 @@ function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: Fa
   return worst;
 }
 
-/** A call at the very edge of the window has left it. Each is looked at: a clock that was set back leaves them out of order. */
-function seen({ calls }: History, after: number): readonly PastCall[] {
-  return after === Number.NEGATIVE_INFINITY ? calls : calls.filter(({ at }) => at > after);
+/** A call that is tried again is not its own past. One at the very edge of the window has left it. Each is looked at: a clock that was set back leaves them out of order. */
+function seen({ calls }: History, after: number, own: string | undefined): readonly PastCall[] {
+  if (after === Number.NEGATIVE_INFINITY && own === undefined) return calls;
+  return calls.filter(({ at, key }) => at > after && (own === undefined || key !== own));
 }
 
 function countCheck(atMost: unknown, counted: Selector, at: string): Check {

@@ -168,6 +168,7 @@ it("a refused call leaves no trace in the past, and a call tried again counts on
     "arguments_invalid",
   );
   expect((await paid(2, "l")).status).toBe("ok");
+  expect((await paid(13, "k")).refusal?.code).toBe("tool_failed");
   expect((await paid(3, "m")).refusal?.code).toBe("permission_denied");
 });
 
