@@ -90,6 +90,9 @@ export interface ActiveSkills {
   readonly allowedTools: readonly string[] | undefined;
 }
 
+/** How an agent finds skills and tools at all: no active skill takes these away (C17, D3). Only our own bear the names. */
+export const alwaysOffered: readonly string[] = Object.freeze(["list_skills", "load_skill", "skills", "tool_search"]);
+
 /** What a guardrail found in the arguments of a call (D30). It can only make a decision stricter. */
 export interface Finding {
   readonly guardrail: string;

@@ -1,6 +1,6 @@
 import { globMatcher } from "../../policy/glob.ts";
 import type { ActiveSkills } from "../../policy/policy.ts";
-import { alwaysOffered } from "../builtin/skills/skills.ts";
+import { alwaysOffered } from "../../policy/policy.ts";
 import { filtered } from "./filtered.ts";
 import type { Toolset } from "./toolset.ts";
 

@@ -5,12 +5,12 @@ import { beforeEach, expect, it } from "vitest";
 import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../../test/fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../../../test/fakes/skill-folder.ts";
+import { alwaysOffered } from "../../../policy/policy.ts";
 import { MapStore } from "../../../stores/map-store.ts";
 import type { Store } from "../../../stores/store.ts";
 import { ActiveRuns, type SkillKeeping } from "./active.ts";
 import { defineSkill } from "./define-skill.ts";
 import { openSkills } from "./open-skills.ts";
-import { alwaysOffered } from "./skills.ts";
 
 const folder = ownFolder();
 const run = { tenant: "acme", runId: "run_1" };

@@ -4,8 +4,9 @@ import { RuntimeFault } from "../../../calls/fault.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ActiveSkills } from "../../../policy/policy.ts";
+import { alwaysOffered } from "../../../policy/policy.ts";
 import type { Store } from "../../../stores/store.ts";
-import { alwaysOffered, type SkillActor, type SkillRun } from "./skills.ts";
+import type { SkillActor, SkillRun } from "./skills.ts";
 
 /**
  * Where it is kept what is active; without one it ends with the process.

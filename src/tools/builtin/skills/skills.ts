@@ -114,9 +114,6 @@ export interface Skills {
   readonly tools: readonly LocalTool[];
 }
 
-/** How an agent finds skills and tools at all: no active skill takes these away (C17, D3). */
-export const alwaysOffered: readonly string[] = Object.freeze(["list_skills", "load_skill", "skills", "tool_search"]);
-
 /** What a SKILL.md may weigh; the largest of the published ones found has 134 kB. */
 export const maxSkillBytes: number = 512 * 1024;
 /** What a reference or an asset may weigh. */
