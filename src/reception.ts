@@ -91,22 +91,22 @@ export class Reception {
     const { tool, action = "default", arguments: given } = request;
     const { id, number, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);
-    return new Arrival(
-      {
-        id,
-        number,
-        arrivedAt,
-        ...this.#named(tool, action),
-        arguments: own,
-        text,
-        digest,
-        problem,
-        authority,
-        parentId,
-        idempotencyKey,
-      },
-      true,
-    );
+    const named = this.#named(tool, action);
+    const call: ToolCall = {
+      id,
+      number,
+      tool: named.tool, // spelled out: spreading costs more than all else here
+      action: named.action,
+      arguments: own,
+      text,
+      digest,
+      authority,
+      arrivedAt,
+      problem,
+      parentId,
+      idempotencyKey,
+    };
+    return new Arrival(call, true);
   }
 
   caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress }: PerCall): Caller {

@@ -4,6 +4,7 @@ import type { ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords } from "../calls/event.ts";
 import { type Json, sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
+import { bodyOf } from "../stores/store.ts";
 import { spellWith } from "./entry.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
@@ -14,7 +15,8 @@ const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =
   text,
   ...more,
 });
-const spell = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
+const spelling = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
+const spell = (event: DurableEvent): string => bodyOf(spelling(event));
 const read = (event: DurableEvent): Record<string, Json> => JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
 const ended = (
   as: keyof typeof endWords,

@@ -11,7 +11,16 @@ import { Timestamps } from "./timestamps.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
-const spell = spellWith(clean);
+const spellInParts = spellWith(clean);
+/** The body, which its parts put together must be. */
+const spell = (event: DurableEvent): string => {
+  const spelled = spellInParts(event);
+  if (typeof spelled === "string") return spelled;
+  const { body, fragments, fields } = spelled;
+  expect(fragments.map((fragment, i) => fragment + (fields[i] ?? "")).join("")).toBe(body);
+  expect([fragments.length, fields.some((field) => field.includes("\n"))]).toEqual([fields.length + 1, false]);
+  return body;
+};
 const plainly = (event: DurableEvent): string => spellPlainly(event, clean, new Timestamps());
 
 const anyText = fc.oneof(

@@ -8,6 +8,7 @@ import type { Authority, ToolCall } from "../calls/call.ts";
 import { type DurableEvent, type EndName, endWords, type Weighing, words } from "../calls/event.ts";
 import { canonical } from "../calls/json.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
+import type { Formed } from "../stores/store.ts";
 import { attemptedSummary, endSummary } from "./audit-words.ts";
 import { type Clean, callFields, nameOf, refsOf, weighingFields } from "./fields.ts";
 import { responseHash } from "./response-hash.ts";
@@ -36,19 +37,16 @@ interface Form {
 interface WeighedForm {
   /** Ends in `"refs":{`: an approval and a key may follow. */
   readonly attempted: string;
-  /** The same with `run`. */
-  readonly attemptedRun: string;
-  readonly attemptedDigest: string;
-  readonly attemptedTrace: string;
+  /** Of a call without them; between these stand its id, digest, time and trace. */
+  readonly fragments: readonly [string, string, string, string, string];
   readonly ends: Map<string, EndForm>;
 }
 
 interface EndForm {
-  readonly latency: string;
+  /** Ends in `"refs":{`. */
   readonly refs: string;
-  readonly refsRun: string;
-  readonly hash: string;
-  readonly trace: string;
+  /** Between these stand latency, id, digest, time and trace. */
+  readonly fragments: readonly [string, string, string, string, string, string];
 }
 
 /** Tools a model makes up never come here, but an authority may live long and tools come and go. */
@@ -73,65 +71,44 @@ export class Forms {
   }
 
   /** Undefined when it is no ordinary event: then the general way spells it. */
-  spell(event: DurableEvent): string | undefined {
+  spell(event: DurableEvent): string | Formed | undefined {
     if (event.moment === "attempted") return this.#attempted(event);
     return event.moment === "ended" && ordinaryEnds.has(event.as) ? this.#ended(event) : undefined;
   }
 
-  #attempted({ call, at, key, weighing, approvalId }: Attempted): string | undefined {
+  #attempted({ call, at, key, weighing, approvalId }: Attempted): string | Formed | undefined {
     if (!this.#isPlain(call)) return undefined;
     const form = this.#formOf(call);
     const weighed = this.#weighedOf(form, weighing);
-    const start =
-      approvalId === undefined && key === call.id
-        ? weighed.attemptedRun
-        : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
     const time = this.#timestamps.spell(at);
-    const { attemptedDigest, attemptedTrace } = weighed;
-    const { traceId } = call.authority;
-    return [
-      start,
-      call.id,
-      '"},"request_hash":"',
-      call.digest,
-      attemptedDigest,
-      time,
-      form.tool,
-      traceId,
-      attemptedTrace,
-    ].join("");
+    const { fragments } = weighed;
+    const [start, hash, stage, tool, end] = fragments;
+    const { id, digest, authority } = call;
+    const { traceId } = authority;
+    const isPlain = approvalId === undefined && key === id;
+    const own = isPlain ? start : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
+    const body = [own, id, hash, digest, stage, time, tool, traceId, end].join("");
+    return isPlain ? { body, fragments, fields: [id, digest, time, traceId] } : body;
   }
 
-  #ended(event: Ended): string | undefined {
+  #ended(event: Ended): string | Formed | undefined {
     const { call, at, as, outcome, weighing, code, approvalId, latencyMs } = event;
     if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined) return undefined;
     if (!this.#isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
     const form = this.#formOf(call);
     const end = this.#endOf(form, weighing, as, code);
-    const refs =
-      approvalId === undefined && call.resumes === undefined
-        ? end.refsRun
-        : end.refs + leadingRefs(call, call.resumes, approvalId) + form.run;
     const us = Math.round(latencyMs * 1000);
-    const whole = Math.floor(us / 1000);
-    const fraction = thousandths[us % 1000];
-    const hash = responseHash(outcome);
+    const latency = `${Math.floor(us / 1000)}${thousandths[us % 1000]}`;
+    const digest = responseHash(outcome);
     const time = this.#timestamps.spell(at);
-    const { traceId } = call.authority;
-    return [
-      end.latency,
-      whole,
-      fraction,
-      refs,
-      call.id,
-      '"},"response_hash":"',
-      hash,
-      end.hash,
-      time,
-      form.tool,
-      traceId,
-      end.trace,
-    ].join("");
+    const { fragments } = end;
+    const [start, refs, hash, stage, tool, last] = fragments;
+    const { id, authority, resumes } = call;
+    const { traceId } = authority;
+    const isPlain = approvalId === undefined && resumes === undefined;
+    const own = isPlain ? refs : end.refs + leadingRefs(call, resumes, approvalId) + form.run;
+    const body = [start, latency, own, id, hash, digest, stage, time, tool, traceId, last].join("");
+    return isPlain ? { body, fragments, fields: [latency, id, digest, time, traceId] } : body;
   }
 
   #isPlain(call: ToolCall): boolean {
@@ -224,9 +201,13 @@ function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm 
   const stage = inner({ risk_level, stage: "execute", summary: attemptedSummary(form.name) });
   return {
     attempted,
-    attemptedRun: flat(attempted + form.run),
-    attemptedDigest: flat(`",${stage},${form.tenant}`),
-    attemptedTrace: flat(`","type":"${words.attempted.audit}",${inner({ verdict })}}`),
+    fragments: [
+      flat(attempted + form.run),
+      '"},"request_hash":"',
+      flat(`",${stage},${form.tenant}`),
+      form.tool,
+      flat(`","type":"${words.attempted.audit}",${inner({ verdict })}}`),
+    ],
     ends: new Map(),
   };
 }
@@ -238,11 +219,15 @@ function makeEnd(form: Form, weighing: Weighing, as: EndName, code: RefusalCode 
   const refs = flat(`,${inner({ outcome, policy_version })},${form.principal},"refs":{`);
   const stage = inner({ risk_level, stage: "settle", summary: endSummary(form.name, as, code) });
   return {
-    latency: flat(`{${coded}${connector_id === undefined ? "" : `,${inner({ connector_id })}`},"latency_ms":`),
     refs,
-    refsRun: flat(refs + form.run),
-    hash: flat(`",${stage},${form.tenant}`),
-    trace: flat(`","type":"${audit}"}`),
+    fragments: [
+      flat(`{${coded}${connector_id === undefined ? "" : `,${inner({ connector_id })}`},"latency_ms":`),
+      flat(refs + form.run),
+      '"},"response_hash":"',
+      flat(`",${stage},${form.tenant}`),
+      form.tool,
+      flat(`","type":"${audit}"}`),
+    ],
   };
 }
 

@@ -1,4 +1,4 @@
-import { canonical, sha256 } from "../calls/json.ts";
+import { canonical, type Json, sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 
 /**
@@ -8,9 +8,9 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 export function responseHash(outcome: ToolOutcome): string {
   const { text, structured, content } = outcome;
   const onlyText = content.every(({ type }) => type === "text");
-  if (structured === undefined && onlyText) return sha256(text);
+  if (onlyText) return sha256(structured === undefined ? text : spelled(structured, text));
   const whole = {
-    ...(!onlyText && { content: content.map((block) => ({ ...block })) }),
+    content: content.map((block) => ({ ...block })),
     ...(structured !== undefined && { structured }),
     text,
   };
@@ -19,4 +19,15 @@ export function responseHash(outcome: ToolOutcome): string {
   } catch {
     return sha256(JSON.stringify(whole)); // half surrogates or too deep for RFC 8785: still one text for one result
   }
+}
+
+/** The canonical JSON of `{ structured, text }`, without an object made for it. */
+function spelled(structured: Json, text: string): string {
+  try {
+    if (text.isWellFormed())
+      return ['{"structured":', canonical(structured), ',"text":', JSON.stringify(text), "}"].join("");
+  } catch {
+    // As above.
+  }
+  return JSON.stringify({ structured, text });
 }

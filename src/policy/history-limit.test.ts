@@ -126,6 +126,27 @@ describe("a limit on the past", () => {
     expect(verdict({ ...limit, windowSeconds: 1 }, facts([read("a")], { path: "a" }))).toBe("DENY");
   });
 
+  it("compares paths by where they lead, and trusts none that does not say it", () => {
+    const wrote = (path: string): PastCall => past({ tool: "write", arguments: { path } });
+    const requires = { within: "run", requires: { tool: "write", samePath: "$.path" } } as const;
+    const once = { within: "run", tool: "write", atMost: 0, samePath: "$.path" } as const;
+    const forbids = { within: "run", forbids: { tool: "write", samePath: "$.path" } } as const;
+    const rows = [
+      { before: "./a//b", here: "a/b", verdicts: ["ALLOW", "DENY", "DENY"] },
+      { before: "a/b", here: "a/c", verdicts: ["DENY", "ALLOW", "ALLOW"] },
+      { before: "/a/b", here: "a/b", verdicts: ["DENY", "ALLOW", "ALLOW"] },
+      { before: "x/../a/b", here: "a/b", verdicts: ["DENY", "DENY", "DENY"] },
+      { before: "a/b", here: "x/../a/b", verdicts: ["DENY", "DENY", "DENY"] },
+    ];
+    for (const { before, here, verdicts } of rows) {
+      const given = facts([wrote(before)], { path: here });
+      expect(
+        [requires, once, forbids].map((limit) => verdict(limit, given)),
+        `${before}, then ${here}`,
+      ).toEqual(verdicts);
+    }
+  });
+
   it("forbids: no mail after a secret was read, whatever came of the reading", () => {
     const limit = { within: "run", forbids: { tool: "vault__*" } } as const;
     expect(verdict(limit, facts([]))).toBe("ALLOW");

@@ -4,11 +4,12 @@
  * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
  * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
  */
-import type { Json, JsonObject } from "../calls/json.ts";
-import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
+import type { JsonObject } from "../calls/json.ts";
+import { type ArgumentPath, parsePath } from "./argument-path.ts";
 import { fieldsOf, invalid } from "./checking.ts";
 import { globMatcher } from "./glob.ts";
 import type { Facts, History, HistoryScope, PastCall } from "./policy.ts";
+import { isNothing, samePairs, unclear } from "./same.ts";
 
 export type PastState = PastCall["state"];
 
@@ -21,6 +22,8 @@ export interface PastSelector {
   readonly state?: PastState | readonly PastState[];
   /** Equal in both calls: a path, or paths of this call with the path of the earlier one. */
   readonly same?: string | Readonly<Record<string, string>>;
+  /** The same for file paths, compared by where they lead: `./a` is `a`. */
+  readonly samePath?: string | Readonly<Record<string, string>>;
 }
 
 export interface HistoryLimit extends PastSelector {
@@ -59,7 +62,7 @@ const scopes: ReadonlyMap<unknown, string> = new Map([
   ["tenant", "in the tenant"],
 ]);
 const states: readonly unknown[] = ["attempted", "ok", "failed", "unknown"];
-const selectorFields: readonly string[] = ["tool", "action", "state", "same"];
+const selectorFields: readonly string[] = ["tool", "action", "state", "same", "samePath"];
 const limitFields: readonly string[] = [
   ...selectorFields,
   "within",
@@ -127,8 +130,9 @@ function countCheck(atMost: unknown, counted: Selector, at: string): Check {
   return {
     text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
     judge: (past, facts) => {
+      if (counted.isUnclear(facts)) return "unclear";
       let calls = counted.isThis(facts) ? 1 : 0;
-      for (const one of past) if (counted.fits(one, facts)) calls += 1;
+      for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
       return calls > most ? "broken" : "kept";
     },
   };
@@ -143,8 +147,9 @@ function sumCheck(sum: unknown, counted: Selector, at: string): Check {
   return {
     text: `a sum of ${path.text} of at most ${most} over calls of ${counted.text}`,
     judge: (past, facts) => {
+      if (counted.isUnclear(facts)) return "unclear";
       let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
-      for (const one of past) if (counted.fits(one, facts)) total += amountIn(one.arguments, path);
+      for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
       if (Number.isNaN(total)) return "unclear";
       return total - most > slack ? "broken" : "kept";
     },
@@ -169,7 +174,7 @@ function requiresCheck(given: unknown, at: string): Check {
     text: `a call of ${wanted.text} before`,
     judge: (past, facts) => {
       if (!wanted.comparable(facts)) return "unclear";
-      return past.some((one) => wanted.fits(one, facts)) ? "kept" : "broken";
+      return past.some((one) => wanted.fits(one, facts) === true) ? "kept" : "broken";
     },
   };
 }
@@ -180,15 +185,18 @@ function forbidsCheck(given: unknown, at: string): Check {
     text: `no call of ${unwanted.text} before`,
     judge: (past, facts) => {
       if (!unwanted.comparable(facts)) return "unclear";
-      return past.some((one) => unwanted.fits(one, facts)) ? "broken" : "kept";
+      return past.some((one) => unwanted.fits(one, facts) !== false) ? "broken" : "kept";
     },
   };
 }
 
 interface Selector {
   readonly text: string;
-  readonly fits: (past: PastCall, facts: Facts) => boolean;
+  /** Undefined: the earlier call's path does not say where it leads, so it may be meant. */
+  readonly fits: (past: PastCall, facts: Facts) => boolean | undefined;
   readonly isThis: (facts: Facts) => boolean;
+  /** Its own path does not say where it leads. */
+  readonly isUnclear: (facts: Facts) => boolean;
   /** What must be the same is there to be compared. */
   readonly comparable: (facts: Facts) => boolean;
 }
@@ -200,7 +208,7 @@ function compileSelector(
   rule?: RuleSelector,
 ): Selector {
   if (rule === undefined) checkFields(given, at, selectorFields);
-  const { tool, action, state, same } = given as PastSelector; // each field is checked here
+  const { tool, action, state, same, samePath } = given as PastSelector; // each field is checked here
   if (rule === undefined && tool === undefined && action === undefined)
     throw invalid(`The ${at} names no call; give it a \`tool\`.`);
   const named =
@@ -209,37 +217,26 @@ function compileSelector(
   const fitsAction = checkedPattern(named.action, `\`action\` of ${at}`);
   const fitsServer = checkedPattern("server" in named ? named.server : undefined, at);
   const wantedStates = state === undefined ? usual : checkedStates(state, at);
-  const pairs = same === undefined ? [] : checkedPairs(same, at);
+  const pairs = samePairs(same, samePath, at);
   const isOf = (one: { readonly tool: string; readonly action: string; readonly server?: string }): boolean =>
     fitsTool(one.tool) && fitsAction(one.action) && fitsServer(one.server);
   return {
-    text: `\`${named.tool ?? "*"}\`${named.action === undefined ? "" : ` ${named.action}`}${pairs.length === 0 ? "" : ` with the same ${pairs.map(([here]) => here.text).join(", ")}`}`,
+    text: `\`${named.tool ?? "*"}\`${named.action === undefined ? "" : ` ${named.action}`}${pairs.length === 0 ? "" : ` with the same ${pairs.map(({ here }) => here.text).join(", ")}`}`,
     isThis: ({ tool: facts }) => isOf(facts),
-    comparable: (facts) => pairs.every(([here]) => scalarAt(here, facts.arguments) !== undefined),
-    fits: (past, facts) =>
-      isOf(past) &&
-      (wantedStates === undefined || wantedStates.includes(past.state)) &&
-      (pairs.length === 0 ||
-        pairs.every(([here, there]) => {
-          const value = scalarAt(here, facts.arguments);
-          return value !== undefined && value === scalarAt(there, past.arguments);
-        })),
+    isUnclear: (facts) => pairs.some(({ here, valueAt }) => valueAt(here, facts.arguments) === unclear),
+    comparable: (facts) => pairs.every(({ here, valueAt }) => !isNothing(valueAt(here, facts.arguments))),
+    fits: (past, facts) => {
+      if (!isOf(past) || (wantedStates !== undefined && !wantedStates.includes(past.state))) return false;
+      let fits: boolean | undefined = true;
+      for (const { here, there, valueAt } of pairs) {
+        const mine = valueAt(here, facts.arguments);
+        const other = valueAt(there, past.arguments);
+        if (other === unclear && !isNothing(mine)) fits = undefined;
+        else if (isNothing(mine) || mine !== other) return false;
+      }
+      return fits;
+    },
   };
-}
-
-/** Lists and objects are not compared: undefined, like what is missing. */
-function scalarAt(path: ArgumentPath, args: JsonObject): Json | undefined {
-  const value = path.one(args);
-  return value === wrong || (typeof value === "object" && value !== null) ? undefined : (value as Json | undefined); // `wrong` is excluded
-}
-
-function checkedPairs(same: unknown, at: string): readonly (readonly [ArgumentPath, ArgumentPath])[] {
-  const pairs = typeof same === "string" ? [[same, same] as const] : fieldsOf(same, `\`same\` of ${at}`);
-  return pairs.map(([here, there]) => {
-    const both = [parsePath(here, `\`same\` of ${at}`), parsePath(there, `\`same\` of ${at}`)] as const;
-    if (both.some(({ many }) => many)) throw invalid(`\`same\` of ${at} has a \`[*]\`; it compares single values.`);
-    return both;
-  });
 }
 
 function checkedStates(state: unknown, at: string): readonly PastState[] {

@@ -28,7 +28,7 @@ policy:
         - { within: run, window_seconds: 3600, at_most: 3, state: [ok, attempted] }
         - within: tenant
           sum: { path: $.amount, at_most: 500 }
-          requires: { tool: read, same: { $.file: $.path } }
+          requires: { tool: read, same: { $.file: $.path }, same_path: $.at }
           forbids: { tool: vault, action: open }
     - { effect: deny, tool: drop }
   sandbox:
@@ -60,7 +60,7 @@ describe("rules in a file", () => {
             {
               within: "tenant",
               sum: { path: "$.amount", atMost: 500 },
-              requires: { tool: "read", same: { "$.file": "$.path" } },
+              requires: { tool: "read", same: { "$.file": "$.path" }, samePath: "$.at" },
               forbids: { tool: "vault", action: "open" },
             },
           ],

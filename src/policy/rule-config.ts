@@ -37,6 +37,7 @@ interface PastFile {
   readonly action?: string | undefined;
   readonly state?: PastState | readonly PastState[] | undefined;
   readonly same?: string | Readonly<Record<string, string>> | undefined;
+  readonly same_path?: string | Readonly<Record<string, string>> | undefined;
 }
 
 interface LimitFile extends PastFile {
@@ -114,6 +115,10 @@ const past = {
     .union([path, z.record(path, path)])
     .optional()
     .describe("equal in this call and in the earlier one"),
+  same_path: z
+    .union([path, z.record(path, path)])
+    .optional()
+    .describe("file paths that lead to the same place: `./a` is `a`"),
 };
 const limit = z.strictObject({
   ...past,
@@ -175,6 +180,7 @@ const spellings: ReadonlyMap<string, keyof (Condition & HistoryLimit & PastSelec
   ["relative_to", "relativeTo"],
   ["at_least", "atLeast"],
   ["at_most", "atMost"],
+  ["same_path", "samePath"],
   ["window_seconds", "windowSeconds"],
 ]);
 

@@ -5,6 +5,8 @@ import type { ContentBlock } from "../calls/outcome.ts";
 export interface RawResult {
   readonly content: readonly ContentBlock[];
   readonly structured?: Json;
+  /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
+  readonly spelled?: true;
   readonly isError: boolean;
   /** With `isError`: the same call may be tried again (D26). */
   readonly retryable?: boolean;

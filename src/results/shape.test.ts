@@ -285,3 +285,24 @@ it("repairs half of a surrogate pair and NUL, so that every store and wire can c
     structured: { "\uFFFD": "\\ud83d \uFFFD \\\uFFFD" },
   });
 });
+
+it("structured content that is its own text goes back as it would with both looked at apart", async () => {
+  const values: readonly Json[] = [
+    { sum: 3 },
+    ["a", null],
+    { key: "hunter2-hunter2" },
+    { "hunter2-hunter2": 1 },
+    { nul: "\0" },
+    42,
+    "x".repeat(40),
+  ];
+  for (const structured of values) {
+    const raw = { ...text(JSON.stringify(structured)), structured };
+    for (const limitBytes of [20, 60, 4096]) {
+      const setting = { redactor: hiding("hunter2-hunter2"), limitBytes };
+      const apart = await shaped(raw, { ...setting, artifacts: memoryArtifacts() });
+      expect(await shaped({ ...raw, spelled: true }, { ...setting, artifacts: memoryArtifacts() })).toEqual(apart);
+      expect(JSON.stringify(apart)).not.toContain("hunter2");
+    }
+  }
+});

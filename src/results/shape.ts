@@ -39,6 +39,9 @@ export function shape(
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fits(text, order.limitBytes)) return plain(callId, raw, text);
     }
+    if (only?.type === "text" && raw.spelled === true && isClean(only.text, redactor)) {
+      if (artifacts === undefined || fits(only.text, order.limitBytes / 2)) return spelled(callId, raw, only.text);
+    }
     const result = cleanResult(raw, redactor);
     const { content, text, structured } = result;
     if (artifacts === undefined || isSmall(result, order.limitBytes)) {
@@ -58,6 +61,16 @@ export function shape(
 function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
   if (raw.isError) return outcome(callId, raw, text, { content: [{ type: "text", text }], text });
   return { status: "ok", callId, content: [{ type: "text", text }], text };
+}
+
+/** Structured content whose own text is the text: looked through once. */
+function spelled(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
+  return { status: "ok", callId, content: [{ type: "text", text }], text, structured };
+}
+
+/** JSON text that `cleanText` and `cleanJson` would leave as it is. */
+function isClean(json: string, redactor: Redactor): boolean {
+  return redactor.redact(json) === json && !json.includes("\\u0000") && !json.includes("\\ud");
 }
 
 function outcome(callId: string, raw: RawResult, text: string, shaped: Shaped): ToolOutcome {

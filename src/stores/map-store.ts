@@ -6,7 +6,17 @@ import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
 import { digestsIn, needsArtifacts, runsWith } from "./references.ts";
 import { type Rows, rule, type Won } from "./rules.ts";
-import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Spell, Store } from "./store.ts";
+import {
+  type ApprovalFilter,
+  bodyOf,
+  type CallFilter,
+  type Committed,
+  type Documents,
+  type Durability,
+  type Entry,
+  type Spell,
+  type Store,
+} from "./store.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -60,7 +70,7 @@ export class MapStore implements Store {
     const ruling = rule(write, this.#rows);
     if (!ruling.won) return durability === "queued" ? ruling : Promise.resolve(ruling);
     try {
-      const body = write.event === undefined ? undefined : this.#spell(write.event);
+      const body = write.event === undefined ? undefined : bodyOf(this.#spell(write.event));
       this.#apply(ruling);
       if (body !== undefined && write.event !== undefined)
         this.#untold.push({ seq: this.#nextSeq++, body, event: write.event });

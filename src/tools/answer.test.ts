@@ -45,6 +45,7 @@ it("a result is taken as one, in our spelling, MCP's and [000]'s", () => {
   expect(toRawResult({ structured: [1, 2] })).toEqual({
     content: [{ type: "text", text: "[1,2]" }],
     structured: [1, 2],
+    spelled: true,
     isError: false,
   });
   expect(toRawResult({ isError: true, content: "why" })).toEqual({
@@ -57,11 +58,13 @@ it("other JSON is structured content and its text, also where it merely has a me
   expect(toRawResult({ a: 1 })).toEqual({
     content: [{ type: "text", text: '{"a":1}' }],
     structured: { a: 1 },
+    spelled: true,
     isError: false,
   });
   expect(toRawResult(42)).toEqual({
     content: [{ type: "text", text: "42" }],
     structured: 42,
+    spelled: true,
     isError: false,
   });
   expect(toRawResult({ content: "of a page", title: "t" })).toMatchObject({

@@ -4,7 +4,7 @@ import type { ContentBlock } from "../calls/outcome.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
-import { plain } from "./plain.ts";
+import { type Plain, plain } from "./plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and [000]'s. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
@@ -56,12 +56,19 @@ function fromResult(answer: Record<string, unknown>): RawResult {
   const given = structuredOf(answer);
   const structured = given === undefined ? undefined : plain(given);
   const blocks = contentOf(content ?? text);
+  if (!isError && blocks.length === 0 && isSpelled(structured)) {
+    return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
+  }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
     ...(structured?.value !== undefined && !isEmptyRecord(structured.value) && { structured: structured.value }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
   };
+}
+
+function isSpelled(structured: Plain | undefined): structured is Required<Plain> {
+  return typeof structured?.value === "object" && structured.value !== null && !isEmptyRecord(structured.value);
 }
 
 function contentOf(content: unknown): readonly ContentBlock[] {
@@ -71,8 +78,12 @@ function contentOf(content: unknown): readonly ContentBlock[] {
 
 function fromJson(answer: unknown): RawResult {
   const { text, value } = plain(answer);
-  const content = contentOf(typeof value === "string" ? value : text);
-  return value === undefined ? { content, isError: false } : { content, structured: value, isError: false };
+  const isText = typeof value === "string";
+  const content = contentOf(isText ? value : text);
+  if (value === undefined) return { content, isError: false };
+  return isText
+    ? { content, structured: value, isError: false }
+    : { content, structured: value, spelled: true, isError: false };
 }
 
 /** [000]'s results always have `structured_content`, empty when there is none. */

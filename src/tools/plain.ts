@@ -20,7 +20,7 @@ export function plain(given: unknown): Plain {
   if (written === undefined) throw new TypeError(`a ${typeof given} is not JSON`);
   const text = written.includes("\\ud") ? whole(written) : written;
   const value = JSON.parse(text) as Json; // `JSON.stringify` wrote it
-  return isDeeperThan(maxDepth, value) ? { text } : { text, value };
+  return text.length > 2 * maxDepth && isDeeperThan(maxDepth, value) ? { text } : { text, value };
 }
 
 /** `JSON.stringify` spells only half surrogate pairs as `\ud…`; the same characters typed as text have their backslash doubled. */

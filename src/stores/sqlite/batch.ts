@@ -9,6 +9,8 @@ export interface PendingCall {
   readonly isNew: boolean;
 }
 
+const noApprovals: ReadonlyMap<string, ApprovalRecord> = new Map();
+const noDocuments: ReadonlyMap<string, NewDocument> = new Map();
 export const won: Committed = { won: true };
 
 /**
@@ -17,12 +19,21 @@ export const won: Committed = { won: true };
  */
 export class Batch {
   readonly calls: Map<string, PendingCall> = new Map();
-  readonly approvals: Map<string, ApprovalRecord> = new Map();
-  readonly documents: Map<string, NewDocument> = new Map();
   readonly events: DurableEvent[] = [];
   writes = 0;
+  /** Made when there is one: most batches have neither approvals nor documents. */
+  #approvals: Map<string, ApprovalRecord> | undefined;
+  #documents: Map<string, NewDocument> | undefined;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
+
+  get approvals(): ReadonlyMap<string, ApprovalRecord> {
+    return this.#approvals ?? noApprovals;
+  }
+
+  get documents(): ReadonlyMap<string, NewDocument> {
+    return this.#documents ?? noDocuments;
+  }
 
   get isDurable(): boolean {
     return this.#synced !== undefined;
@@ -36,8 +47,14 @@ export class Batch {
       if (pending === undefined) this.calls.set(call.key, { record: call, isNew: before === undefined });
       else pending.record = call;
     }
-    if (approval !== undefined) this.approvals.set(approval.id, approval);
-    if (document !== undefined) this.documents.set(documentName(document.kind, document.id), document);
+    if (approval !== undefined) {
+      this.#approvals ??= new Map();
+      this.#approvals.set(approval.id, approval);
+    }
+    if (document !== undefined) {
+      this.#documents ??= new Map();
+      this.#documents.set(documentName(document.kind, document.id), document);
+    }
   }
 
   committed(): Promise<Committed> {

@@ -1,7 +1,7 @@
-/** A record as a row of schema 1, and back. Texts that many rows share are spelled once. */
+/** A record as a row of schema 3, and back. Texts that many rows share are spelled once. */
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
-import { sha256 } from "../../calls/json.ts";
+import { type Json, sha256 } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
@@ -24,19 +24,24 @@ export interface CallRow {
   readonly id: string;
   readonly state: number;
   readonly flags: number;
-  readonly fence: string | null;
   readonly alive_until: number | null;
   readonly started_at: number | null;
   readonly ended_at: number | null;
   readonly arrived_at: number;
-  readonly tool: string;
-  readonly action: string;
-  readonly definition: string;
-  readonly authority: string;
+  readonly trace_id: string;
   readonly more: string | null;
   readonly arguments: string;
   readonly outcome: string | null;
+  readonly tool: string;
+  readonly action: string;
+  readonly definition: string;
+  readonly fence: string | null;
+  readonly authority: string;
 }
+
+/** Rows with what they share; conditions may follow. */
+export const selectCalls: string = `select call.*, tool, action, definition, fence, authority
+  from call join call_form on call_form.number = call.form`;
 
 /** What plain calls do not have. */
 interface RareFields {
@@ -47,11 +52,12 @@ interface RareFields {
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly resumes?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly stepId?: string | undefined;
 }
 
 const idempotentFlag = 4;
 const retryableFlag = 8;
-const authorityTexts = new WeakMap<Authority, string>();
 const authorities = new Map<string, Authority>();
 
 export function stateNumber(state: CallState): number {
@@ -59,22 +65,19 @@ export function stateNumber(state: CallState): number {
 }
 
 /** All columns, in the table's order. */
-export function insertValues(record: CallRecord): SQLInputValue[] {
+export function insertValues(record: CallRecord, form: number): SQLInputValue[] {
   const { call } = record;
   return [
     call.number,
     call.id,
     stateNumber(record.state),
     flagsOf(record),
-    record.fence ?? null,
+    form,
     record.aliveUntil ?? null,
     record.startedAt ?? null,
     record.endedAt ?? null,
     call.arrivedAt,
-    call.tool,
-    call.action,
-    record.definition,
-    authorityText(call.authority),
+    call.authority.traceId,
     moreOf(record),
     call.text,
     outcomeText(record),
@@ -82,25 +85,24 @@ export function insertValues(record: CallRecord): SQLInputValue[] {
 }
 
 /** What may change in a row, then its number: the parameters of `updateSql`. */
-export function updateValues(record: CallRecord): SQLInputValue[] {
+export function updateValues(record: CallRecord, form: number): SQLInputValue[] {
   return [
     stateNumber(record.state),
     flagsOf(record),
-    record.fence ?? null,
+    form,
     record.aliveUntil ?? null,
     record.startedAt ?? null,
     record.endedAt ?? null,
-    record.definition,
     moreOf(record),
     outcomeText(record),
     record.call.number,
   ];
 }
-export const updateSql: string = `update call set state=?, flags=?, fence=?, alive_until=?,
-  started_at=?, ended_at=?, definition=?, more=?, outcome=? where number=?`;
+export const updateSql: string = `update call set state=?, flags=?, form=?, alive_until=?,
+  started_at=?, ended_at=?, more=?, outcome=? where number=?`;
 
 /** Where the outcome stands among the values. */
-export const outcomeAt = { insert: 15, update: 8 } as const;
+export const outcomeAt = { insert: 12, update: 7 } as const;
 
 export function recordOf(row: CallRow): CallRecord {
   const rare: RareFields = row.more === null ? {} : JSON.parse(row.more);
@@ -132,7 +134,7 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
     arguments: JSON.parse(row.arguments),
     text: row.arguments,
     digest: sha256(row.arguments),
-    authority: authorityOf(row.authority),
+    authority: authorityOf(row, rare),
     arrivedAt: row.arrived_at,
     parentId: rare.parentId,
     idempotencyKey: rare.idempotencyKey,
@@ -164,15 +166,26 @@ function outcomeText({ outcome, call }: CallRecord): string | null {
     const { content: _, ...rest } = outcome;
     return JSON.stringify(rest);
   }
-  const isPlain = status === "ok" && callId === call.id && structured === undefined && expiresAt === undefined;
-  return JSON.stringify(isPlain ? text : { status, callId, text, structured, expiresAt });
+  if (status === "ok" && callId === call.id && expiresAt === undefined) {
+    if (structured === undefined) return JSON.stringify(text);
+    if (JSON.stringify(structured) === text) return `[${text}]`; // what spells itself is kept once
+  }
+  return JSON.stringify({ status, callId, text, structured, expiresAt });
 }
 
 function outcomeOf(kept: string, id: string): ToolOutcome {
-  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> | string = JSON.parse(kept);
+  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> | string | readonly [Json] = JSON.parse(kept);
   if (typeof outcome === "string")
     return { status: "ok", callId: id, content: [{ type: "text", text: outcome }], text: outcome };
+  if (isList(outcome)) {
+    const text = kept.slice(1, -1);
+    return { status: "ok", callId: id, content: [{ type: "text", text }], text, structured: outcome[0] };
+  }
   return "content" in outcome ? outcome : { ...outcome, content: [{ type: "text", text: outcome.text }] };
+}
+
+function isList(value: object | readonly [Json]): value is readonly [Json] {
+  return Array.isArray(value);
 }
 
 function flagsOf({ risk, idempotent, retryable }: CallRecord): number {
@@ -180,7 +193,8 @@ function flagsOf({ risk, idempotent, retryable }: CallRecord): number {
 }
 
 function moreOf({ key, match, approvalId, image, call }: CallRecord): string | null {
-  const { id, parentId, idempotencyKey, resumes } = call;
+  const { id, parentId, idempotencyKey, resumes, authority } = call;
+  const { taskId, stepId } = authority;
   const isPlain =
     key === id &&
     match === undefined &&
@@ -188,29 +202,22 @@ function moreOf({ key, match, approvalId, image, call }: CallRecord): string | n
     image === undefined &&
     parentId === undefined &&
     idempotencyKey === undefined &&
-    resumes === undefined;
+    resumes === undefined &&
+    taskId === undefined &&
+    stepId === undefined;
   if (isPlain) return null;
   const ownKey = key === id ? undefined : key;
-  return JSON.stringify({ key: ownKey, match, approvalId, image, parentId, idempotencyKey, resumes });
-}
-
-function authorityText(authority: Authority): string {
-  let text = authorityTexts.get(authority);
-  if (text === undefined) {
-    text = JSON.stringify(authority);
-    authorityTexts.set(authority, text);
-  }
-  return text;
+  return JSON.stringify({ key: ownKey, match, approvalId, image, parentId, idempotencyKey, resumes, taskId, stepId });
 }
 
 /** The calls of a session share one object, also when they are read again. */
-function authorityOf(text: string): Authority {
-  let authority = authorities.get(text);
-  if (authority === undefined) {
-    if (authorities.size >= 256) authorities.clear();
-    const read: Authority = JSON.parse(text);
-    authorities.set(text, read);
-    authority = read;
-  }
+function authorityOf({ authority: text, trace_id: traceId }: CallRow, { taskId, stepId }: RareFields): Authority {
+  const name = JSON.stringify([traceId, taskId, stepId, text]);
+  const known = authorities.get(name);
+  if (known !== undefined) return known;
+  const own = { traceId, ...(taskId !== undefined && { taskId }), ...(stepId !== undefined && { stepId }) };
+  const authority: Authority = { ...JSON.parse(text), ...own };
+  if (authorities.size >= 256) authorities.clear();
+  authorities.set(name, authority);
   return authority;
 }

@@ -2,7 +2,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import { digestsIn, needsArtifacts, runsWith } from "../references.ts";
 import type { ApprovalFilter, CallFilter, Entry } from "../store.ts";
-import { type CallRow, recordOf, stateNumber } from "./encode.ts";
+import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
+import type { EventForms } from "./event-forms.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
@@ -24,8 +25,11 @@ export interface Start {
 export class Queries {
   readonly #database: DatabaseSync;
 
-  constructor(database: DatabaseSync) {
+  readonly #eventForms: EventForms;
+
+  constructor(database: DatabaseSync, eventForms: EventForms) {
     this.#database = database;
+    this.#eventForms = eventForms;
   }
 
   start(now: number): Start {
@@ -39,10 +43,10 @@ export class Queries {
       lastSeq: this.#number("select max(seq) from event", -1),
       watermark,
       open: this.#calls(
-        `select * from call where number >= ? and state = ${stateNumber("attempted")} order by number`,
+        `${selectCalls} where call.number >= ? and state = ${stateNumber("attempted")} order by call.number`,
         watermark,
       ),
-      live: this.#calls(`select call.* ${live} order by number`, now),
+      live: this.#calls(`${selectCalls} where call.number in (select number ${live}) order by call.number`, now),
     };
   }
 
@@ -55,7 +59,7 @@ export class Queries {
       "authority ->> '$.principal.tenant'": where.tenant,
       "authority ->> '$.runId'": where.runId,
     });
-    const sql = `select * from call where number < ? and number >= ? ${condition} order by number desc`;
+    const sql = `${selectCalls} where call.number < ? and call.number >= ? ${condition} order by call.number desc`;
     const found: CallRecord[] = [];
     for (
       let before = Math.min(where.before ?? Infinity, lastNumber + 1);
@@ -89,7 +93,7 @@ export class Queries {
   async needed(digests: readonly string[], now: number): Promise<ReadonlySet<string>> {
     const needed = this.#edited(now);
     const referring = this.#database.prepare(
-      "select call.* from call_artifact join call using (number) where digest = ? order by number desc",
+      `${selectCalls} join call_artifact on call_artifact.number = call.number where digest = ? order by call.number desc`,
     );
     for (const [i, digest] of digests.entries()) {
       if (i % digestsATurn === digestsATurn - 1) await turn();
@@ -122,7 +126,7 @@ export class Queries {
     let last = after;
     for (let left = limit; left > 0; ) {
       const rows = statement.all(last, Math.min(left, entriesATurn));
-      for (const { seq, body } of rows) yield { seq: Number(seq), body: String(body) };
+      for (const { seq, body } of rows) yield { seq: Number(seq), body: this.#eventForms.whole(String(body)) };
       if (rows.length < entriesATurn) return;
       last = Number(rows.at(-1)?.["seq"]);
       left -= rows.length;

@@ -12,7 +12,7 @@ export class Referring {
   /** @param texts JSON as it is kept; an outcome that is one text is a JSON string and refers to nothing */
   note(number: number, ...texts: readonly (SQLInputValue | undefined)[]): void {
     for (const text of texts) {
-      if (typeof text !== "string" || !text.startsWith("{")) continue;
+      if (typeof text !== "string" || text.startsWith('"')) continue;
       for (const digest of digestsIn(text)) this.#add.get(digest, number);
     }
   }

@@ -16,6 +16,8 @@ import {
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
+import { risks } from "../../calls/risk.ts";
+import { migrations } from "./schema.ts";
 
 const { at, openAt } = sqliteFiles();
 
@@ -136,19 +138,39 @@ describe("SqliteStore over restarts", () => {
     await again[Symbol.asyncDispose]();
   });
 
-  it("learns of a file of the first schema which artifacts its rows refer to", async () => {
+  it("brings a file of the first schema up to date: its rows stay what they were, and their artifacts are known", async () => {
     const [sent, kept] = ["a".repeat(64), "b".repeat(64)];
     const clock = new FakeClock();
-    const first = openAt("first.db", { clock });
-    const call = callOf(first, clock, { arguments: { file: [{ $artifact: sent }], text: '{"$artifact":"c"}' } });
-    const record = recordOf(call, { key: "mine", fence: first.incarnation });
-    await first.commit(claimOf(record), "committed");
-    await first.commit(settleOf(record, "ok", { outcome: { ...outcomeOf(call), artifact: kept } }), "committed");
-    await first[Symbol.asyncDispose]();
+    const next = openAt("next.db", { clock });
+    const call = callOf(next, clock, { arguments: { file: [{ $artifact: sent }], text: '{"$artifact":"c"}' } });
+    await next[Symbol.asyncDispose]();
+    const authority = { ...call.authority, taskId: "task_1" };
+    const outcome = { ...outcomeOf(call), artifact: kept };
+    const record = recordOf({ ...call, authority }, { key: "mine", state: "ok", endedAt: clock.now(), outcome });
     const database = new DatabaseSync(at("first.db"));
-    database.exec("drop table call_artifact; update meta set value = 1 where name = 'schema'");
+    database.exec(`${migrations[0]} pragma application_id = 0x506f7374; insert into meta values ('schema', 1)`);
+    const insert = database.prepare("insert into call values (?, ?, 4, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    const { definition, fence, aliveUntil, startedAt, endedAt } = record;
+    const { number, id, arrivedAt, tool, action, text } = call;
+    const flags = risks.indexOf(record.risk) | (record.idempotent ? 4 : 0);
+    const values = [flags, fence, aliveUntil, startedAt, endedAt, arrivedAt, tool, action, definition].map(
+      (one) => one ?? null,
+    );
+    const texts = [JSON.stringify(authority), '{"key":"mine"}', text, JSON.stringify(outcome)];
+    insert.run(number, id, ...values, ...texts);
+    const plainId = id.replace(/.$/, "f");
+    insert.run(number + 14, plainId, ...values, JSON.stringify(call.authority), null, "{}", '"done"');
+    database.exec(`insert into call_key values ('mine', ${number})`);
+    database.exec(`insert into event values (0, '{"type":"run.opened"}')`);
     database.close();
+
     await using again = openAt("first.db", { clock });
+    expect(await again.call({ key: "mine" })).toEqual({ ...record, match: undefined });
+    expect(await again.call({ key: plainId })).toMatchObject({
+      call: { authority: call.authority },
+      outcome: { text: "done" },
+    });
     expect([...(await again.needed([sent, kept, "d".repeat(64)]))].sort()).toEqual([sent, kept]);
+    expect(await all(again.events({ after: -1 }))).toEqual([{ seq: 0, body: '{"type":"run.opened"}' }]);
   });
 });

@@ -5,9 +5,20 @@ import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { rule } from "../rules.ts";
-import type { ApprovalFilter, CallFilter, Committed, Documents, Durability, Entry, Spell, Store } from "../store.ts";
+import {
+  type ApprovalFilter,
+  bodyOf,
+  type CallFilter,
+  type Committed,
+  type Documents,
+  type Durability,
+  type Entry,
+  type Spell,
+  type Store,
+} from "../store.ts";
 import type { Batch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
+import { EventForms } from "./event-forms.ts";
 import { type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
 import { Tables } from "./tables.ts";
@@ -50,9 +61,10 @@ export class SqliteStore implements Store {
     this.#database = database;
     this.#spell = spell;
     this.#clock = clock;
-    this.#queries = new Queries(database.database);
+    const eventForms = new EventForms(database.database);
+    this.#queries = new Queries(database.database, eventForms);
     const start = this.#queries.start(clock.now());
-    this.#tables = new Tables(database.database, database.walFd !== undefined); // after `start` tidied what waits
+    this.#tables = new Tables(database.database, eventForms, database.walFd !== undefined); // after `start` tidied what waits
     this.#followers = new Followers(log);
     this.#lastNumber = start.lastNumber;
     this.#nextSeq = start.lastSeq + 1;
@@ -159,11 +171,10 @@ export class SqliteStore implements Store {
   }
 
   #write(batch: Batch): void {
-    const entries = batch.events.map((event, i) => ({
-      seq: this.#nextSeq + i,
-      body: this.#spell(event),
-      event,
-    }));
+    const entries = batch.events.map((event, i) => {
+      const spelled = this.#spell(event);
+      return { seq: this.#nextSeq + i, body: bodyOf(spelled), event, spelled };
+    });
     const watermark = this.#watermark.next(batch, this.#rows.open);
     this.#tables.write(batch, entries, watermark);
     if (watermark !== undefined) this.#watermark.written(watermark);

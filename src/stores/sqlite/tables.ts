@@ -3,19 +3,28 @@ import { numberOf } from "../../calls/ids.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument } from "../rules.ts";
-import type { Entry } from "../store.ts";
+import type { Entry, Formed } from "../store.ts";
 import type { Batch } from "./batch.ts";
-import { type CallRow, insertValues, outcomeAt, recordOf, updateSql, updateValues } from "./encode.ts";
+import { CallForms } from "./call-forms.ts";
+import { type CallRow, insertValues, outcomeAt, recordOf, selectCalls, updateSql, updateValues } from "./encode.ts";
+import type { EventForms } from "./event-forms.ts";
 import { Inserts } from "./inserts.ts";
 import { type Keys, MapKeys, TableKeys } from "./keys.ts";
 import { Referring } from "./referring.ts";
 import { Waiting } from "./waiting.ts";
+
+/** An entry with its body in parts, where it has some. */
+export interface SpelledEntry extends Entry {
+  readonly spelled: string | Formed;
+}
 
 /** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
 export class Tables {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #database: DatabaseSync;
+  readonly #callForms: CallForms;
+  readonly #eventForms: EventForms;
   readonly #newCalls: Inserts;
   readonly #newEvents: Inserts;
   readonly #updateCall: StatementSync;
@@ -30,11 +39,13 @@ export class Tables {
   readonly #document: StatementSync;
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
-  constructor(database: DatabaseSync, isKept: boolean) {
+  constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
     this.#database = database;
+    this.#callForms = new CallForms(database);
+    this.#eventForms = eventForms;
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
-    this.#newCalls = new Inserts(database, "call", 16, [16, 4, 1]);
+    this.#newCalls = new Inserts(database, "call", 13, [16, 4, 1]);
     this.#newEvents = new Inserts(database, "event", 2, [32, 8, 2, 1]);
     this.#updateCall = database.prepare(updateSql);
     this.#putApproval = database.prepare(
@@ -42,7 +53,7 @@ export class Tables {
     );
     this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
     this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
-    this.#callByNumber = database.prepare("select * from call where number = ?");
+    this.#callByNumber = database.prepare(`${selectCalls} where call.number = ?`);
     this.#keys = isKept ? new TableKeys(database) : new MapKeys();
     this.#waiting = new Waiting(database, isKept);
     this.#referring = new Referring(database);
@@ -51,7 +62,7 @@ export class Tables {
   }
 
   /** One transaction: all of it, or it throws and nothing of it is there. */
-  write(batch: Batch, entries: readonly Entry[], watermark: number | undefined): void {
+  write(batch: Batch, entries: readonly SpelledEntry[], watermark: number | undefined): void {
     this.#begin.get();
     try {
       this.#writeCalls(batch);
@@ -59,13 +70,17 @@ export class Tables {
       if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
       if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
       const events: SQLInputValue[] = [];
-      for (const { seq, body } of entries) events.push(seq, body);
+      for (const { seq, spelled } of entries) events.push(seq, this.#eventForms.kept(spelled));
       this.#newEvents.write(events);
       this.#commit.get();
+      this.#callForms.committed();
+      this.#eventForms.committed();
       this.#keys.kept();
       this.#waiting.kept();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
+      this.#callForms.undo();
+      this.#eventForms.undo();
       this.#keys.undo();
       this.#waiting.undo();
       throw error;
@@ -113,12 +128,13 @@ export class Tables {
     const inserts: SQLInputValue[] = [];
     for (const { record, isNew } of calls.values()) {
       const { number, text } = record.call;
+      const form = this.#callForms.numberOf(record);
       if (isNew) {
-        const values = insertValues(record);
+        const values = insertValues(record, form);
         inserts.push(...values);
         this.#referring.note(number, text, values[outcomeAt.insert]);
       } else {
-        const values = updateValues(record);
+        const values = updateValues(record, form);
         this.#updateCall.get(...values);
         this.#referring.note(number, values[outcomeAt.update]);
       }
