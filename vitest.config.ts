@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /** What kills processes and races with them, and the corpora in whole: `npm run test:whole`. */
@@ -12,6 +13,8 @@ export default defineConfig({
       "node_modules/**",
       ...(heavy ? [] : ["test/race/**", "test/**/*-killed.test.ts"]),
     ],
+    // Commands that tests start a hundred times compile the sources once.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node-compile") },
     testTimeout: 20_000,
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {

@@ -4,14 +4,20 @@
  * Invariant: every way to run a tool here ends in `invoke()`; nothing here runs a tool by itself.
  */
 
-import type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
+import type { Accounts } from "./accounts/accounts.ts";
+import type { Alarms } from "./alarms/alarms.ts";
+import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
+import type { Delegations } from "./approvals/delegations.ts";
+import type { Grants } from "./approvals/grants.ts";
 import type { AuditLog } from "./audit/log.ts";
 import type { Autonomy, Principal } from "./calls/call.ts";
 import type { CallEvent } from "./calls/event.ts";
 import type { Json, JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
+import type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts";
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
+import type { OpenChannels } from "./channels/open-channels.ts";
 import type { Controls } from "./policy/controls.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
 import type { Expectation, ExpectationResult } from "./policy/expectations.ts";
@@ -26,6 +32,7 @@ import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
 import type { ToolPins } from "./tools/upstream/pins.ts";
 import type { Runs } from "./watchers/archive/runs.ts";
+import type { Feed } from "./watchers/feed.ts";
 
 export interface CallRequest {
   readonly tool: string;
@@ -52,6 +59,8 @@ export interface CallContext {
   /** Wall clock, milliseconds. */
   readonly deadline?: number;
   readonly onProgress?: (content: string) => void;
+  /** The agent's own word on why it calls: shown to whoever is asked, marked as unverified, and decides nothing. */
+  readonly reason?: string;
 }
 
 /** A chain's, a client's or an agent's budget, trace and pins, for one run. */
@@ -72,6 +81,7 @@ export interface RuntimeSession extends AsyncDisposable {
       | "signal"
       | "deadline"
       | "onProgress"
+      | "reason"
       | "traceId"
       | "taskId"
       | "stepId"
@@ -82,13 +92,35 @@ export interface RuntimeSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** `nextAfter`: where the next page begins; none: there is no more. */
+export interface ApprovalPage {
+  readonly approvals: readonly ApprovalRecord[];
+  readonly nextAfter?: string;
+}
+
 export interface Approvals {
   list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
+  /**
+   * Old to new, a page at a time (100 when no limit is given).
+   *
+   * @param mine only what this person may decide
+   */
+  page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage>;
   get(id: string): Promise<ApprovalRecord | undefined>;
-  /** Never runs anything (D24), except a `detached` tool's call. */
+  /** Never runs anything (D24), except a `detached` tool's call. Under a quorum it is one vote. */
   decide(id: string, request: DecisionRequest): Promise<Decided>;
+  /** Many alike requests of one run: each is decided, and recorded, by itself. */
+  decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
+  /** Whether this person may decide it as things stand. */
+  mayDecide(approval: ApprovalRecord, by: Decider): boolean;
   /** By the requester: the request is taken back. */
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
+  /** Of an approval that nobody has used yet: the call does not run. */
+  revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
+  /** Remembered yeses. */
+  readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf">;
+  /** Who decides in whose place. */
+  readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }
 
 export interface Calls {
@@ -183,6 +215,24 @@ export interface PolicyFace {
   ): readonly ExpectationResult[];
 }
 
+/**
+ * Scripts that call tools: what runs, what waits, and going on with it.
+ *
+ * @public
+ */
+export interface Chains {
+  /** In the order they are tried. Asking may start a process of each, to see whether it can run. */
+  engines(): Promise<readonly ChainEngine[]>;
+  /** New to old; 100 when no limit is given. */
+  list(where?: {
+    readonly tenant?: string;
+    readonly runId?: string;
+    readonly limit?: number;
+  }): Promise<readonly ChainSummary[]>;
+  /** Lets a script that waits go on; while its person has not decided it is pending still. Undefined: none of this id waits. */
+  resume(callId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
+}
+
 export interface Runtime extends AsyncDisposable {
   /**
    * The one way to a tool. Throws what the caller's own signal says, after it was recorded; and RuntimeFault
@@ -195,9 +245,11 @@ export interface Runtime extends AsyncDisposable {
   resume(approvalId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
   /** What would be decided; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: CallContext): Promise<Explanation>;
+  /** Runs a script that calls tools: a call of `tool_chain`, as every door makes it. */
+  runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome>;
   openSession(limits?: Partial<Limits>, context?: CallContext): RuntimeSession;
-  /** The actions this principal may be shown. */
-  offered(principal?: Principal): readonly Action[];
+  /** The actions this principal may be shown, in this run (none: its run of the day): those of the active skills, where they restrict. */
+  offered(principal?: Principal, runId?: string): readonly Action[];
   /** Every moment from now on, until disposed. */
   watch(watcher: (event: CallEvent) => void): Disposable;
   /** Records something that is nobody's call: an operator's act, a server that came or went. */
@@ -222,15 +274,25 @@ export interface Runtime extends AsyncDisposable {
   readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
+  /** People, their sessions and their tokens. */
+  readonly accounts: Accounts;
   readonly policy: PolicyFace;
   /** Undefined: no folders were given for skills. */
   readonly skills: Skills | undefined;
   /** Undefined: no folder was given for runs. */
   readonly runs: Runs | undefined;
+  /** Undefined: code mode is off. */
+  readonly chains: Chains | undefined;
+  /** What happens, live, for pages and terminals that look on. */
+  readonly feed: Feed;
+  /** What somebody should look at. */
+  readonly alarms: Alarms;
+  /** Undefined: none are configured. */
+  readonly channels: OpenChannels | undefined;
   health(): Health;
   /** Refuses new calls, waits for those in flight (`graceMs`, then aborts them), closes servers and the store. */
   close(graceMs?: number): Promise<void>;
 }
 
 export { decisionProblems } from "./approvals/decision.ts";
-export type { Decided, Decider, DecisionRequest, Explanation };
+export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation };

@@ -4,11 +4,55 @@
  * @packageDocumentation
  */
 
+export type {
+  Account,
+  AccountChange,
+  Accounts,
+  Actor,
+  ApiToken,
+  Attempt,
+  Found,
+  FoundSession,
+  FoundToken,
+  LiveSession,
+  NewAccount,
+  NewToken,
+  OpenIdPerson,
+  SignedIn,
+  SignIn,
+} from "./accounts/accounts.ts";
+export type { OpenIdSettings } from "./accounts/openid.ts";
+export type { PasswordCost } from "./accounts/password.ts";
+export type { Permission, Role } from "./accounts/roles.ts";
+export { permissions } from "./accounts/roles.ts";
+export type { SessionLimits } from "./accounts/session-book.ts";
+export type { Alarm, AlarmChange, AlarmFilter, AlarmSeverity, AlarmState, Alarms, AlarmWord } from "./alarms/alarms.ts";
 export type { Answer, Approver } from "./approvals/approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approvals/approver.ts";
-export type { Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
+export type {
+  BatchDecided,
+  BatchRequest,
+  Decided,
+  Decider,
+  DeciderRole,
+  DecisionProblem,
+  DecisionRequest,
+} from "./approvals/decision.ts";
 export { decisionProblems } from "./approvals/decision.ts";
-export type { AuditEvent, AuditFilter, AuditLog, Verification } from "./audit/log.ts";
+export type { Delegation, DelegationRequest } from "./approvals/delegation.ts";
+export type { Delegated } from "./approvals/delegations.ts";
+export type { Grant, Remember } from "./approvals/grant.ts";
+export type { GrantFilter, GrantState } from "./approvals/grants.ts";
+export type { ApprovalRoute } from "./approvals/routing.ts";
+export type {
+  AuditEvent,
+  AuditFilter,
+  AuditLog,
+  EntryProof,
+  LatestFilter,
+  LatestPage,
+  Verification,
+} from "./audit/log.ts";
 export { verifyExport } from "./audit/verify.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./calls/call.ts";
 export { CallRefused } from "./calls/call-refused.ts";
@@ -22,8 +66,28 @@ export type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "./cal
 export type { Refusal, RefusalCode, RefusalKind } from "./calls/refusals.ts";
 export { refusals } from "./calls/refusals.ts";
 export type { RunFolders } from "./calls/run-folders.ts";
+export type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts";
 export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
+export type { ChainOptions } from "./chains/chain-options.ts";
+export type { CodeRisk } from "./chains/classify-code.ts";
+export { classifyCode } from "./chains/classify-code.ts";
+export type { AccessOptions, FirecrackerOptions, KubernetesOptions } from "./chains/hardened.ts";
+export { firecrackerDriver, kubernetesDriver } from "./chains/hardened.ts";
+export type { EngineSettings } from "./chains/known-engines.ts";
+export type {
+  AskedCall,
+  Printed,
+  Program,
+  SandboxDriver,
+  SandboxLimits,
+  SandboxSession,
+  Settled as SettledCall,
+  Step as SandboxStep,
+  ToolSketch,
+} from "./chains/sandbox.ts";
+export type { Channel, ChannelState, Channels, DeadLetter, Delivered, Notice, NoticeType } from "./channels/channel.ts";
+export type { ChannelsOptions, OpenChannels, WebhookSettings } from "./channels/open-channels.ts";
 export type { PosternConfig } from "./config/define-config.ts";
 export { defineConfig } from "./config/define-config.ts";
 export { createRuntime } from "./create.ts";
@@ -32,6 +96,7 @@ export type {
   CallContext,
   CallRequest,
   Calls,
+  Chains,
   Explanation,
   Health,
   LedgerFace,
@@ -137,6 +202,7 @@ export { defineTool, legacyTool, suspend } from "./tools/define.ts";
 export type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./tools/kinds.ts";
 export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./tools/kinds.ts";
 export { Registry } from "./tools/registry.ts";
+export type { ActionStatistics, Minute, ToolStatistics } from "./tools/statistics.ts";
 export type { ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
 export { Toolbox } from "./tools/toolbox.ts";
 export type { Difference } from "./tools/upstream/differences.ts";
@@ -158,4 +224,6 @@ export type {
   RunVerification,
   ToolRecord,
 } from "./watchers/archive/runs.ts";
+export type { Feed, FeedReader, FeedSeat, ResetReason } from "./watchers/feed.ts";
+export type { FeedEvent, FeedFilter } from "./watchers/feed-event.ts";
 export type { Hooks } from "./watchers/hooks.ts";

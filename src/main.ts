@@ -1,89 +1,15 @@
-/** The command's entry: configuration → runtime → doors. Everything heavy is imported when a command needs it. */
-import { readFileSync } from "node:fs";
-import { SystemClock } from "./calls/clock.ts";
-import { messageOf, RuntimeFault } from "./calls/fault.ts";
-import { ConfigProblems } from "./config/problem.ts";
+import { RuntimeFault } from "./calls/fault.ts";
+import { createHost, runCommand, settingsFor, version } from "./command-host.ts";
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
-import type { GlobalFlags, Host, Inside, InsideNeeds, Inspected, StartFlags } from "./doors/cli/host.ts";
-import { silentLog } from "./doors/cli/log.ts";
-import { createProgram } from "./doors/cli/program.ts";
+import type { StartFlags } from "./doors/cli/host.ts";
 import { processTerminal } from "./doors/cli/terminal.ts";
-import { UsageProblem } from "./doors/cli/usage-problem.ts";
-import { ClientProblem } from "./doors/http/client.ts";
 import type { Listening } from "./doors/http/serve.ts";
-import type { NamedText } from "./doors/policy-reader.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const terminal = processTerminal();
-const clock = new SystemClock();
-const version = versionOf(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")));
 
-const host: Host = { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, configurationText };
-
-process.exitCode = await run(process.argv.slice(2));
-
-async function run(words: readonly string[]): Promise<ExitCode> {
-  try {
-    return await createProgram(host, version).run(words);
-  } catch (error) {
-    const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some((kind) => error instanceof kind);
-    const isVerbose = words.includes("--verbose");
-    terminal.aside(`${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`);
-    if (!expected && !isVerbose) terminal.aside("This should not happen; `--verbose` shows where it did.\n");
-    const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
-    return isTyping ? exitCodes.usage : exitCodes.failed;
-  }
-}
-
-async function settingsFor(flags: StartFlags): Promise<Settings> {
-  const { loadConfig } = await import("./config/load.ts");
-  return loadConfig({ flags, environment: process.env, folder: process.cwd() });
-}
-
-async function dataFolder(flags: GlobalFlags): Promise<string> {
-  const { resolve } = await import("node:path");
-  const { loadOverrides } = await import("./config/load.ts");
-  const { data } = loadOverrides({ flags, environment: process.env });
-  return data === undefined ? (await settingsFor(flags)).dataFolder : resolve(data);
-}
-
-function wantedPort({ port }: GlobalFlags): number | undefined {
-  const said = port ?? process.env["POSTERN_PORT"];
-  return said === undefined || said === "" || !/^\d{1,5}$/.test(said) ? undefined : Number(said);
-}
-
-async function inspect(flags: GlobalFlags): Promise<Inspected> {
-  const { codeNearby } = await import("./config/find-file.ts");
-  const settings = await settingsFor(flags);
-  return {
-    ...settings,
-    codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
-  };
-}
-
-async function configurationText(flags: GlobalFlags, named?: string): Promise<NamedText> {
-  const [{ resolve }, text, { noConfiguration }] = await Promise.all([
-    import("node:path"),
-    import("./config/policy-text.ts"),
-    import("./config/find-file.ts"),
-  ]);
-  const file = named === undefined ? (await settingsFor(flags)).file : resolve(named);
-  if (file === undefined) throw noConfiguration(process.cwd());
-  return text.configurationText(file, process.cwd());
-}
-
-/** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
-async function startInside(flags: GlobalFlags, needs: InsideNeeds): Promise<Inside> {
-  const log = { ...silentLog, problem: (message: string) => terminal.aside(`postern: ${message}\n`) };
-  const wired = await wire(await settingsFor(flags), needs, log, version);
-  wired.hosts = ["postern.inside"];
-  return {
-    url: "http://postern.inside",
-    send: (request) => wired.door.fetch(request),
-    close: () => wired.close(),
-  };
-}
+process.exitCode = await runCommand(createHost(terminal, start), process.argv.slice(2));
 
 async function start(flags: StartFlags): Promise<ExitCode> {
   const settings = await settingsFor(flags);
@@ -105,7 +31,7 @@ async function start(flags: StartFlags): Promise<ExitCode> {
   }
   const { openLog } = await import("./doors/cli/log.ts");
   const log = await openLog(settings.logLevel, terminal);
-  const wired = await wire(settings, { tools: true }, log, version);
+  const wired = await wire(settings, { tools: true, channels: true }, log, version);
   try {
     const listening = await listenFor(wired, settings, flags.stdio === true);
     await announce(wired, listening, settings, flags);
@@ -119,7 +45,7 @@ async function start(flags: StartFlags): Promise<ExitCode> {
 /** An MCP client that starts Postern does not care for the port: when it is taken, a free one will do. */
 async function listenFor(
   wired: Wired,
-  { listen: { host: address, port } }: Settings,
+  { listen: { host: address, port, publicUrl } }: Settings,
   anyPort: boolean,
 ): Promise<Listening> {
   const { listen, loopbackHosts } = await import("./doors/http/serve.ts");
@@ -128,14 +54,14 @@ async function listenFor(
     if (anyPort && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
     throw error;
   });
-  wired.hosts = loopbackHosts(listening.port);
+  wired.hosts = [...loopbackHosts(listening.port), ...(publicUrl === undefined ? [] : [publicUrl])];
   return listening;
 }
 
 async function announce(
   { runtime }: Wired,
   { url, port }: Listening,
-  { file, dataFolder: folder }: Settings,
+  { file, dataFolder: folder, listen: { publicUrl } }: Settings,
   flags: StartFlags,
 ): Promise<void> {
   const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] = await Promise.all([
@@ -158,6 +84,8 @@ async function announce(
       autonomy: runtime.controls.state.autonomy,
       health,
       agent,
+      // Over pipes this goes to the client's log, which its agent may read.
+      signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, publicUrl ?? url),
       command: commandName(flags),
     },
     terminal,
@@ -165,6 +93,14 @@ async function announce(
   if (flags.stdio === true)
     terminal.aside(text); // standard output belongs to the protocol
   else terminal.out(text);
+}
+
+/** Until there are accounts, whoever reads what is printed here signs in as the built-in operator. */
+async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<string | undefined> {
+  if (accounts.exist) return undefined;
+  const { linkUrl } = await import("./doors/http/account-routes.ts");
+  const { token } = await accounts.makeLink("operator", { by: "operator", via: "start" });
+  return linkUrl(url, token);
 }
 
 /** Until a signal comes, or the client of standard input goes. The first drains; a second one does not wait. */
@@ -196,10 +132,4 @@ async function serve(
   await wired.close();
   await listening.close(1_000);
   return exitCodes.ok;
-}
-
-function versionOf(manifest: unknown): string {
-  return typeof manifest === "object" && manifest !== null && "version" in manifest
-    ? String(manifest.version)
-    : "0.0.0";
 }

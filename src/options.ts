@@ -1,8 +1,13 @@
+import type { PasswordCost } from "./accounts/password.ts";
+import type { SessionLimits } from "./accounts/session-book.ts";
 import type { Approver } from "./approvals/approver.ts";
+import type { ApprovalRoute } from "./approvals/routing.ts";
 import type { Autonomy } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { isPatience, type Limits, type Patience } from "./calls/session.ts";
+import type { ChainOptions } from "./chains/chain-options.ts";
+import type { ChannelsOptions } from "./channels/open-channels.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
 import type { Guardrail } from "./policy/guardrails.ts";
 import type { Policy } from "./policy/policy.ts";
@@ -41,6 +46,16 @@ export interface RuntimeOptions {
     readonly ttlMs?: number;
     /** The deciding user must not be the asking one. */
     readonly separateUser?: boolean;
+    /** Whom a request is sent to, and what their yes must bring; the first that matches applies. */
+    readonly routes?: readonly ApprovalRoute[];
+    /** Whether people have accounts here: then `critical` needs one of them signed in, and the operator's token is not enough. */
+    readonly accountsExist?: () => boolean;
+  };
+  readonly accounts?: {
+    /** When a session in the console ends: unused, and however much it is used. Default 12 hours, 7 days. */
+    readonly sessions?: SessionLimits | undefined;
+    /** What one try of a password costs. Default: about 0.2 s and 32 MiB. */
+    readonly passwordCost?: PasswordCost | undefined;
   };
   readonly results?: {
     /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
@@ -48,6 +63,10 @@ export interface RuntimeOptions {
   };
   /** Folders of skills: what is active is then kept over restarts. Or skills that were opened already. */
   readonly skills?: SkillsOptions | Skills;
+  /** Code mode: scripts that call tools. Left out: off. */
+  readonly chains?: ChainOptions;
+  /** Where people are told that they are wanted, and from where they may answer. */
+  readonly channels?: ChannelsOptions;
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
@@ -62,6 +81,7 @@ export interface RuntimeOptions {
 const optionNames: ReadonlySet<string> = new Set([
   ...["tools", "policy", "store", "secrets", "redactor", "hooks", "clock", "autonomy", "limits"],
   ...[
+    "accounts",
     "approvals",
     "results",
     "skills",
@@ -72,9 +92,13 @@ const optionNames: ReadonlySet<string> = new Set([
     "log",
     "secretPatterns",
     "guardrails",
+    "chains",
+    "channels",
   ],
 ]);
-const approvalNames: ReadonlySet<string> = new Set(["patience", "approver", "ttlMs", "separateUser"]);
+const approvalNames: ReadonlySet<string> = new Set([
+  ...["patience", "approver", "ttlMs", "separateUser", "routes", "accountsExist"],
+]);
 
 /**
  * What is checked where it is used (policy, limits, tools, servers, the store) is not checked here.
@@ -94,6 +118,7 @@ export function checkOptions(options: RuntimeOptions): void {
   if (separateUser !== undefined && typeof separateUser !== "boolean") {
     throw invalid("approvals.separateUser", separateUser, "true or false");
   }
+  known("accounts.", options.accounts ?? {}, new Set(["sessions", "passwordCost"]));
   known("results.", results, new Set(["retentionDays"]));
   const { retentionDays } = results;
   if (retentionDays !== undefined && !(Number.isFinite(retentionDays) && retentionDays >= 0)) {

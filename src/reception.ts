@@ -13,7 +13,7 @@ import type { Store } from "./stores/store.ts";
 /** The part of a context that may differ from call to call of one session. */
 export type PerCall = Pick<
   CallContext,
-  "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress"
+  "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress" | "reason"
 >;
 
 export interface ReceptionOptions {
@@ -28,6 +28,7 @@ export interface ReceptionOptions {
 
 /** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
 const longestName = 100_000;
+const longestReason = 2000;
 const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
 /** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
@@ -61,7 +62,8 @@ export class Reception {
   /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
   #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: CallContext): void {
     const said = [runId, traceId, taskId, stepId, idempotencyKey];
-    if (principal !== undefined) said.push(principal.tenant, principal.agent, principal.user, principal.via);
+    if (principal !== undefined)
+      said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
     if (scopes !== undefined) said.push(...scopes);
     const text = said.filter((one) => typeof one === "string").join("\n");
     if (text === "" || !this.#options.redactor.finds(text)) return;
@@ -109,7 +111,7 @@ export class Reception {
     return new Arrival(call, true);
   }
 
-  caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress }: PerCall): Caller {
+  caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason }: PerCall): Caller {
     const { clock, patience: granted } = this.#options;
     return {
       session,
@@ -118,6 +120,7 @@ export class Reception {
       deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
       approvalWaitMs,
       progress: onProgress,
+      reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
     };
   }
 }

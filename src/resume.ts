@@ -1,6 +1,11 @@
 /** The other verbs, by way of the same gates: resume, decide (an edit is gated), explain. */
+import { type Admitted, admit, type Bench, isAskedOf, late } from "./approvals/admission.ts";
 import { bind } from "./approvals/binding.ts";
-import { type Decided, type DecisionRequest, isWellFormed } from "./approvals/decision.ts";
+import type { Ruled } from "./approvals/book.ts";
+import type { Decided, DecisionRequest } from "./approvals/decision.ts";
+import { rememberProblem } from "./approvals/grant.ts";
+import { grantReason } from "./approvals/grants.ts";
+import type { Ruling } from "./approvals/ruling.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { isEnding } from "./calls/ending.ts";
@@ -8,6 +13,7 @@ import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import { type Refusal, refusal } from "./calls/refusals.ts";
 import type { Caller } from "./calls/session.ts";
+import { grantFor } from "./gates/approval.ts";
 import { ask } from "./gates/budget.ts";
 import { mayAsk } from "./gates/run.ts";
 import { assess, invoke } from "./invoke.ts";
@@ -29,7 +35,39 @@ export async function resume(
   parts: Parts,
 ): Promise<ToolOutcome | undefined> {
   const approval = await parts.book.get(approvalId);
-  return approval && invoke(await parts.book.recorded(approval, arrival), caller, parts);
+  return approval && invoke(await goesOn(approval, arrival, parts), caller, parts);
+}
+
+/** A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. */
+async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
+  const call = await parts.book.recorded(approval, arrival);
+  if (call.parentId === undefined || call.authority.fromChain !== true) return call;
+  const parent = await parts.ledger.find({ key: call.parentId });
+  return parent === undefined ? call : new Arrival({ ...parent.call, ...arrival, resumes: parent.key });
+}
+
+/** What the runtime knows of deciders beside what they say. */
+export interface Deciders {
+  readonly accountsExist: boolean;
+  /** The approver of this process decides, configured in code. */
+  readonly inProcess: boolean;
+  /** What somebody is now, who has an account here. */
+  readonly person?: (tenant: string, user: string) => Promise<Giver | undefined>;
+}
+
+interface Giver {
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly disabled: boolean;
+}
+
+/** What a decision is held against: the routes as they are now, delegations, accounts. */
+export function benchOf(
+  approval: ApprovalRecord,
+  deciders: Deciders,
+  { book, delegations }: Pick<Parts, "book" | "delegations">,
+): Bench {
+  return { ...deciders, present: book.routing.demand(approval), delegators: (by) => delegations.to(by) };
 }
 
 /** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
@@ -37,71 +75,104 @@ export async function decide(
   id: string,
   request: DecisionRequest,
   arrival: ReturnType<Arrive>,
-  separateUser: boolean,
+  deciders: Deciders,
   parts: Parts,
 ): Promise<Decided> {
   const approval = await parts.book.get(id);
   if (approval === undefined)
     return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
+  const first = await admitNow(approval, request, deciders, parts);
+  if ("code" in first) return refused(first, approval);
+  const edit = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
+  if (edit !== undefined && "refusal" in edit)
+    return { decided: false, code: "edit_refused", message: edit.refusal.message, refusal: edit.refusal, approval };
+  // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
+  const isOther = edit !== undefined && edit.risk !== approval.risk;
+  const admitted = isOther ? await admitNow({ ...approval, risk: edit.risk }, request, deciders, parts) : first;
+  if ("code" in admitted) return refused(admitted, approval);
+  const remember = rememberRefusal(approval, request, edit?.arguments ?? approval.arguments, admitted, parts);
+  if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
+  const ruled = await parts.book.rule(approval, rulingOf(request, admitted, edit, parts));
+  if (!ruled.won) return lost(ruled, request);
+  if (request.remember === undefined || ruled.approval.state !== "approved")
+    return { decided: true, approval: ruled.approval };
+  const words = { ...request.remember, reason: parts.redactor.redact(request.remember.reason) };
+  return { decided: true, approval: ruled.approval, grant: await parts.grants.make(words, ruled.approval, request.by) };
+}
+
+async function admitNow(
+  approval: ApprovalRecord,
+  request: DecisionRequest,
+  deciders: Deciders,
+  parts: Parts,
+): Promise<Admitted | DecisionProblem> {
+  const admitted = admit(approval, request, benchOf(approval, deciders, parts));
+  return "code" in admitted ? admitted : ((await silencedGiver(approval, admitted, deciders, parts)) ?? admitted);
+}
+
+/** Whoever lost the account or the role since gives nobody a word any more. */
+async function silencedGiver(
+  approval: ApprovalRecord,
+  { onBehalfOf: user }: Admitted,
+  { person }: Deciders,
+  { book }: Parts,
+): Promise<DecisionProblem | undefined> {
+  if (user === undefined) return undefined;
+  const giver = await person?.(approval.principal.tenant, user);
+  if (giver === undefined) return undefined;
+  if (!giver.disabled && isAskedOf(approval, book.routing.demand(approval), { ...giver, user })) return undefined;
+  const message = `\`${user}\`, in whose place this is decided, may not decide it any more.`;
+  return { code: "decider_not_allowed", message };
+}
+
+function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
   const { decision, by, reason } = request;
-  const barred = barrier(approval, request, separateUser);
-  if (barred?.code === "approval_unknown") return { decided: false, ...barred }; // to another tenant it is not there
-  if (barred !== undefined) return { decided: false, approval, ...barred };
-  const ruling = {
+  const { demand, onBehalfOf } = admitted;
+  return {
     as: decision,
     by: by.user,
     via: by.via ?? `user:${by.user}`,
+    onBehalfOf,
     reason: reason === undefined ? undefined : parts.redactor.redact(reason),
+    quorum: demand.quorum,
+    deny: demand.deny,
+    edited,
   };
-  const edit = decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
-  if (edit !== undefined && "refusal" in edit)
-    return { decided: false, code: "edit_refused", message: edit.refusal.message, refusal: edit.refusal, approval };
-  const ruled = await parts.book.rule(approval, { ...ruling, edited: edit });
-  if (ruled.won) return { decided: true, approval: ruled.approval };
-  return { decided: false, ...late(ruled.approval) };
 }
 
-function barrier(
+/** Why this yes is not to be remembered; undefined when it is, or nobody asked for that. */
+function rememberRefusal(
   approval: ApprovalRecord,
-  request: DecisionRequest,
-  separateUser: boolean,
-): Pick<Extract<Decided, { decided: false }>, "code" | "message"> | undefined {
-  const { by } = request;
-  if (by.tenant !== undefined && by.tenant !== approval.principal.tenant)
-    return { code: "approval_unknown", message: `There is no approval \`${approval.id}\`.` };
-  const credential = by.via ?? `user:${by.user}`;
-  const asker =
-    approval.principal.via ??
-    (approval.principal.user === undefined ? `agent:${approval.principal.agent}` : `user:${approval.principal.user}`);
-  if (credential === asker)
-    return {
-      code: "decider_not_allowed",
-      message: `\`${credential}\` asked for this call and cannot decide it; another credential must.`,
-    };
-  if (separateUser && by.user === approval.principal.user)
-    return {
-      code: "decider_not_allowed",
-      message: `\`${by.user}\` asked for this call and cannot decide it; another person must.`,
-    };
-  if (!isWellFormed(request))
-    return {
-      code: "decision_invalid",
-      message:
-        "A decision is `approved`, `denied`, `skipped` or `modified`. Arguments go with `modified`, and only with it.",
-    };
-  return approval.state === "pending" ? undefined : late(approval);
+  { decision, remember }: DecisionRequest,
+  given: ApprovalRecord["arguments"],
+  { demand }: Admitted,
+  parts: Parts,
+): string | undefined {
+  if (remember === undefined) return undefined;
+  if (decision !== "approved" && decision !== "modified") return "Only a yes is remembered.";
+  if (!demand.remembers)
+    return `The route \`${demand.rule}\` lets no yes be remembered for \`${approval.tool}\` at risk ${approval.risk}.`;
+  return rememberProblem(remember, approval, given, parts.clock.now());
 }
 
-function late(approval: ApprovalRecord): Pick<Extract<Decided, { decided: false }>, "code" | "message" | "approval"> {
-  if (approval.state === "expired")
-    return {
-      code: "approval_expired",
-      message: `The approval \`${approval.id}\` has expired; the call must be sent again.`,
-      approval,
-    };
-  const by = approval.decision === undefined ? "" : ` by ${approval.decision.by}`;
-  const state = approval.state === "used" ? `approved${by}, and used` : `${approval.state}${by}`;
-  return { code: "approval_decided", message: `The approval \`${approval.id}\` is ${state} already.`, approval };
+type DecisionProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
+
+function refused(problem: DecisionProblem, approval: ApprovalRecord): Decided {
+  return problem.code === "approval_unknown" // to another tenant it is not there
+    ? { decided: false, ...problem }
+    : { decided: false, ...problem, approval };
+}
+
+function lost({ approval, because }: Extract<Ruled, { won: false }>, { by }: DecisionRequest): Decided {
+  if (because === "voted") {
+    const message = `\`${by.user}\` has said a word on \`${approval.id}\` already; another person must.`;
+    return { decided: false, code: "approval_voted", message, approval };
+  }
+  if (because === "changed") {
+    const message = `\`${approval.id}\` was edited meanwhile; look at it again.`;
+    return { decided: false, code: "approval_changed", message, approval };
+  }
+  return { decided: false, ...late(approval), approval };
 }
 
 /** What the approver wrote instead, weighed as the recorded call would be; its risk and reasons replace the asked ones. */
@@ -131,10 +202,14 @@ export async function explain(call: ToolCall, parts: Parts): Promise<Explanation
   const asked = ask(call);
   const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
   if (!isEnding(weighed)) {
-    const { weighing, found, suggestion } = weighed;
+    const { weighing, found, suggestion, verdict } = weighed;
+    const grant = verdict === "CONFIRM" ? await grantFor(weighed, undefined, parts) : undefined;
     return {
       reached: "verdict",
-      decision: weighing,
+      decision:
+        grant === undefined
+          ? weighing
+          : { ...weighing, reasons: [...weighing.reasons, grantReason(grant)], grant: grant.id },
       facts: found.facts,
       ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     };

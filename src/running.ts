@@ -1,4 +1,6 @@
 /** A runtime that runs: the public face over the path. Every verb that can run a tool ends in `invoke()`. */
+import type { Accounts } from "./accounts/accounts.ts";
+import type { Alarms } from "./alarms/alarms.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
 import { type CallClaims, narrower, perCallFault } from "./calls/authority.ts";
@@ -9,10 +11,17 @@ import { newTraceId } from "./calls/ids.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
+import type { ChainScript } from "./calls/scripts.ts";
 import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
+import type { OpenChains } from "./chains/chains.ts";
+import { chainToolName } from "./chains/names.ts";
+import type { OpenChannels } from "./channels/open-channels.ts";
 import { Deciding } from "./deciding.ts";
 import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession } from "./face.ts";
+import { healthOf } from "./health.ts";
+import { InFlight } from "./in-flight.ts";
 import { invoke } from "./invoke.ts";
+import { offeredTo } from "./offering.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
 import { type PerCall, Reception } from "./reception.ts";
@@ -28,12 +37,14 @@ import type { Action } from "./tools/tool.ts";
 import type { ToolPins } from "./tools/upstream/pins.ts";
 import type { Servers } from "./tools/upstream/servers.ts";
 import type { Runs } from "./watchers/archive/runs.ts";
+import type { Feed } from "./watchers/feed.ts";
 import type { Stream } from "./watchers/stream.ts";
 import type { Watcher } from "./watchers/watcher.ts";
 
 export interface RunningOptions {
   readonly parts: Parts;
   readonly controls: Controls;
+  readonly accounts: Accounts;
   readonly store: Store;
   readonly audit: AuditLog;
   readonly tools: Registry;
@@ -41,10 +52,13 @@ export interface RunningOptions {
   readonly policy: Runtime["policy"];
   readonly skills: Skills | undefined;
   readonly stream: Stream;
+  readonly feed: Feed;
+  readonly alarms: Alarms;
+  readonly channels: OpenChannels | undefined;
   readonly limits: Limits;
   readonly patience: Patience;
   readonly approver: Approver | undefined;
-  readonly separateUser: boolean;
+  readonly accountsExist: () => boolean;
   /** Everything that must be closed, in the order of its opening. */
   readonly closing: AsyncDisposableStack;
 }
@@ -59,20 +73,26 @@ export class RunningRuntime implements Runtime {
   readonly policy: Runtime["policy"];
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
+  readonly accounts: Accounts;
   readonly skills: Skills | undefined;
+  readonly feed: Feed;
+  readonly alarms: Alarms;
+  readonly channels: OpenChannels | undefined;
   readonly #options: RunningOptions;
   readonly #parts: Parts;
   readonly #reception: Reception;
-  #runs: Runs | undefined;
+  /** Set once by createRuntime, as `chains` is. */
+  runs: Runs | undefined;
   #servers: Servers | undefined;
   #closing = false;
-  #inFlight = 0;
-  #idle: (() => void) | undefined;
+  readonly #inFlight: InFlight;
+  chains: OpenChains | undefined;
 
   constructor(options: RunningOptions) {
-    const { parts, store, audit, tools, approver, separateUser } = options;
+    const { parts, store, audit, tools, approver, accountsExist } = options;
     this.#options = options;
     this.#parts = parts;
+    this.#inFlight = new InFlight(parts.clock, parts.log);
     this.#reception = new Reception({
       store,
       clock: parts.clock,
@@ -87,13 +107,18 @@ export class RunningRuntime implements Runtime {
     this.policy = options.policy;
     this.artifacts = parts.artifacts;
     this.controls = options.controls;
+    this.accounts = options.accounts;
     this.skills = options.skills;
+    this.feed = options.feed;
+    this.alarms = options.alarms;
+    this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({
       parts,
       store,
       approver,
-      separateUser,
+      accountsExist,
+      accounts: options.accounts,
       arrive: () => this.#reception.arrive(),
       runDetached,
     });
@@ -116,12 +141,24 @@ export class RunningRuntime implements Runtime {
     return outcome;
   }
 
-  async resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+  resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+    return this.entering(context, (arrival, caller) => resume(approvalId, arrival, caller, this.#parts));
+  }
+
+  runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome> {
+    return this.invoke({ tool: chainToolName, arguments: { ...script } }, context);
+  }
+
+  /** A recorded call enters again, for whoever asks for it now. */
+  async entering(
+    context: CallContext,
+    go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
+  ): Promise<ToolOutcome | undefined> {
     const fault = perCallFault(context);
     if (fault !== undefined) throw fault;
     const session = new Session(this.#options.limits, this.#parts.clock);
     try {
-      return await resume(approvalId, this.#reception.arrive(), this.#reception.caller(session, context), this.#parts);
+      return await go(this.#reception.arrive(), this.#reception.caller(session, context));
     } finally {
       if (session.hasPins) await this.#release(session);
     }
@@ -161,11 +198,14 @@ export class RunningRuntime implements Runtime {
     };
   }
 
-  offered(principal?: Principal): readonly Action[] {
+  offered(principal?: Principal, runId?: string): readonly Action[] {
+    const actions = this.visible(principal, runId);
+    return this.chains?.described(actions) ?? actions;
+  }
+  /** What is offered, as it was registered. */
+  visible(principal?: Principal, runId?: string): readonly Action[] {
     const actions = this.tools.actions();
-    return principal === undefined
-      ? actions
-      : actions.filter(({ facts }) => this.#parts.policy.offers(principal, facts));
+    return principal === undefined ? actions : offeredTo(principal, runId, actions, this.#parts);
   }
 
   watch(watcher: Watcher): Disposable {
@@ -192,38 +232,13 @@ export class RunningRuntime implements Runtime {
   }
 
   health(): Health {
-    const { broken } = this.#options.store;
-    const servers = (this.#servers?.status() ?? []).map(({ name, status, problem, processId }) => ({
-      name,
-      status,
-      ...(problem !== undefined && { problem }),
-      ...(processId !== undefined && { processId }),
-    }));
-    return {
-      status: broken === undefined ? "ok" : "broken",
-      ...(broken !== undefined && { problem: broken.message }),
-      tools: this.tools.names().length,
-      servers,
-    };
+    return healthOf(this.#options.store, this.#servers, this.tools.names().length);
   }
 
-  /** Every moment comes by here: `arrived` and `left` are how many calls are in flight. */
+  /** Every moment comes by here. */
   announce(event: CallEvent): void {
-    if (event.moment === "arrived") this.#inFlight += 1;
-    else if (event.moment === "left") {
-      this.#inFlight -= 1;
-      if (this.#inFlight === 0) this.#idle?.();
-    }
+    this.#inFlight.see(event);
     this.#options.stream.announce(event);
-  }
-
-  get runs(): Runs | undefined {
-    return this.#runs;
-  }
-
-  /** Told once by createRuntime, before any call. */
-  archiveWith(runs: Runs): void {
-    this.#runs = runs;
   }
 
   /** Told once by createRuntime: its servers are closed with it. */
@@ -235,7 +250,9 @@ export class RunningRuntime implements Runtime {
     if (this.#closing) return;
     this.#closing = true;
     this.#parts.book.stopWaiting();
-    await this.#drained(graceMs);
+    const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
+    await this.#inFlight.drained(graceMs);
+    stopScripts();
     await this.#servers?.close();
     await this.#options.closing.disposeAsync();
   }
@@ -244,15 +261,13 @@ export class RunningRuntime implements Runtime {
     await this.close();
   }
 
-  /** A tool's call of another tool: its parent's authority, budget and caller; its own place in the parent as key (D23). */
-  async child(
-    parent: ToolCall & { readonly key: string },
+  /** A tool's call of another tool: its parent's authority, its own place in the parent as key (D23). */
+  child(
+    parent: Pick<ToolCall, "id" | "authority"> & { readonly key: string },
     position: number,
     request: CallRequest,
-    caller: Caller,
-  ): Promise<ToolOutcome> {
-    const call = this.#reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
-    return invoke(call, caller, this.#parts);
+  ): ToolCall {
+    return this.#reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
   }
 
   async #invokeWithin(
@@ -281,19 +296,5 @@ export class RunningRuntime implements Runtime {
     await this.resume(approval.id, { patience: "deny" }).catch((error: unknown) => {
       this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
     });
-  }
-
-  async #drained(graceMs: number): Promise<void> {
-    if (this.#inFlight === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle = resolve;
-    const cancel = this.#parts.clock.in(graceMs, () => {
-      this.#parts.log(
-        `${this.#inFlight} calls were still running after ${graceMs} ms; they will be unknown at the next start.`,
-      );
-      resolve();
-    });
-    await promise;
-    cancel();
   }
 }

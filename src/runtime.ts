@@ -1,20 +1,23 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { join } from "node:path";
-import { Book } from "./approvals/book.ts";
+import { openAccounts } from "./accounts/open-accounts.ts";
+import { hearVerification, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
+import { openApprovals } from "./approvals/open-approvals.ts";
 import { openAuditLog } from "./audit/audit-log.ts";
 import { spellWith } from "./audit/entry.ts";
 import { createSigner, loadSigner } from "./audit/signer.ts";
-import { type Clock, SystemClock } from "./calls/clock.ts";
-import { RuntimeFault } from "./calls/fault.ts";
+import { SystemClock } from "./calls/clock.ts";
 import type { JsonObject } from "./calls/json.ts";
 import { checkedLimits, directLimits } from "./calls/session.ts";
+import type { ChannelsHouse, OpenChannels } from "./channels/open-channels.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
-import { carryOut } from "./invoke.ts";
+import { carryOut, invoke } from "./invoke.ts";
 import { HistoryBook, type KnownTool } from "./ledger/history.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { recover } from "./ledger/recovery.ts";
 import { RunOwners } from "./ledger/run-owners.ts";
+import { folderBeside, openStore } from "./open-store.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
 import { createPolicy } from "./policy/decide.ts";
@@ -22,14 +25,13 @@ import { openControls } from "./policy/durable-controls.ts";
 import { openGuardrails } from "./policy/guardrails.ts";
 import { PolicyDesk } from "./policy-desk.ts";
 import { openArtifacts } from "./results/open-artifacts.ts";
+import { revealer } from "./reveal.ts";
 import { RunningRuntime } from "./running.ts";
 import { environmentSecrets } from "./secrets/env-secrets.ts";
-import { learnNamed } from "./secrets/lend.ts";
+import { redactJson } from "./secrets/redact-json.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { openSecondLayer } from "./secrets/second-layer.ts";
-import { MapStore } from "./stores/map-store.ts";
-import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
-import type { Spell, Store } from "./stores/store.ts";
+import type { Store } from "./stores/store.ts";
 import { tellIndexed } from "./tools/builtin/skills/indexed.ts";
 import type { SkillsHouse } from "./tools/builtin/skills/library.ts";
 import { openSkills } from "./tools/builtin/skills/open-skills.ts";
@@ -43,7 +45,7 @@ import type { Servers } from "./tools/upstream/servers.ts";
 import type { ArchiveOptions } from "./watchers/archive/archive.ts";
 import type { Runs } from "./watchers/archive/runs.ts";
 import { hooksWatcher } from "./watchers/hooks.ts";
-import { stormAlarm } from "./watchers/storm-alarm.ts";
+import { LiveFeed } from "./watchers/live-feed.ts";
 import { createStream, type Stream } from "./watchers/stream.ts";
 
 /** What `createRuntime` (create.ts) loads and calls: options that were checked become a runtime, or nothing is half started. */
@@ -60,12 +62,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     );
     await recover(store, clock);
     const signer = folder === undefined ? createSigner() : await loadSigner(folder);
+    const auditProblems: string[] = [];
     const audit = closing.use(
       await openAuditLog({
-        store,
-        clock,
-        signer,
-        log,
+        ...{ store, clock, signer },
+        log: (problem) => {
+          auditProblems.push(problem);
+          log(problem);
+        },
+        verified: (found) => hearVerification(alarms, found),
         ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
       }),
     );
@@ -97,7 +102,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       log,
     });
     const tools = closing.use(new Registry({ clock, switches: () => controls.state }));
+    stream.watch(tools.statistics.see);
     const keep = { store, clock, policyVersion: policy.version };
+    const accounts = await openAccounts({ ...keep, ...options.accounts });
     const skills = await skillsOf(options.skills, { keep, tools: () => tools.names(), log });
     const pins = await openPins({ store, clock, policyVersion: policy.version, redactor, log });
     const { shelf: artifacts, sweeper } = await openArtifacts({
@@ -108,16 +115,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       log,
     });
     closing.use(sweeper);
-    const book = closing.use(
-      new Book({ store, clock, ttlMs: options.approvals?.ttlMs ?? 3_600_000, policyVersion: policy.version, log }),
-    );
-    await book.watchOpen();
+    const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
+    const approvals = await openApprovals({ ...options.approvals, ...keep, definitionOf, log, closing });
     const parts: Parts & { readonly tools: Registry } = {
       tools,
       controls,
       artifacts,
       redactor,
-      book,
+      ...approvals,
       clock,
       log,
       policy,
@@ -133,14 +138,21 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       preview: (call, caller) => preview(call, caller, parts),
       consult: options.approvals?.approver && ((approval) => running.approvals.consult(approval)),
       executor: { carryOut: (call, caller) => carryOut(call, caller, parts) },
-      child: (parent, position, request, caller) => running.child(parent, position, request, caller),
+      child: (parent, position, request, caller) => invoke(running.child(parent, position, request), caller, parts),
     };
+    const alarms = await openAlarmHouse({
+      ...{ store, clock, log, closing, policyVersion: policy.version, auditProblems },
+      redact: (text) => secondLayer.written.redact(text),
+      watch: (watcher) => stream.watch(watcher),
+      urgent: (summary) => void running.channels?.urgent(summary),
+      tokens: () => accounts.listTokens({ by: "postern", via: "postern" }),
+    });
     const limits = checkedLimits({ ...directLimits, ...options.limits });
-    const { approver, separateUser = false } = options.approvals ?? {};
+    const { approver, accountsExist = () => accounts.exist } = options.approvals ?? {};
     const patience = options.approvals?.patience ?? (approver === undefined ? "deny" : "wait");
     const running = new RunningRuntime({
       parts,
-      controls,
+      ...{ controls, accounts },
       store,
       audit,
       tools,
@@ -148,21 +160,42 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       policy: new PolicyDesk({ parts, store, skills, given, limits }),
       skills,
       stream,
+      alarms,
+      channels: await openChannelsIn(options.channels, closing, {
+        ...{ store, clock, log, people: accounts, size: () => audit.size },
+        note: (type, summary, outcome, data) => running.note(type, summary, { outcome, data }),
+        redact: (value) => redactJson(value, secondLayer.written),
+        resolveSecret: revealer(parts),
+        approval: (id) => parts.book.get(id),
+        decide: (id, request) => running.approvals.decide(id, request),
+      }),
+      feed: closing.use(
+        new LiveFeed({
+          ...{ store, clock, log },
+          watch: (watcher) => stream.watch(watcher),
+          size: () => audit.size,
+          redact: (text) => secondLayer.written.redact(text),
+        }),
+      ),
       limits,
       patience,
       approver,
-      separateUser,
+      accountsExist,
       closing,
     });
-    stream.watch(stormAlarm(clock, (type, summary, more) => running.note(type, summary, more), log));
-    secondLayer.tellBy((type, summary, more) => running.note(type, summary, more));
+    secondLayer.tellBy(secretAlarms(alarms, (type, summary, more) => running.note(type, summary, more)));
     if (options.archive !== undefined) {
       const archive = { ...options.archive, artifacts, audit, clock, log, stream, closing };
-      running.archiveWith(await openArchive(archive, running, { ...parts, redactor: secondLayer.written }));
+      running.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
     }
     register(options.tools ?? [], tools);
     register(skills?.tools ?? [], tools);
     if (skills !== undefined) await tellIndexed(skills, keep, log);
+    if (options.chains !== undefined) {
+      const { openChains } = await import("./chains/chains.ts");
+      running.chains = await openChains(options.chains, { parts, store, running, folder, closing });
+      register(running.chains.tools, tools);
+    }
     await tools.ready(); // a schema that cannot be used is said now, not at the first call
     if (options.servers !== undefined)
       running.serve(await connect(options.servers, running, { ...parts, pins, store }));
@@ -200,6 +233,17 @@ function register(given: readonly AnyTool[] | Toolbox, registry: Registry): void
   if ("all" in given) given.follow((tool) => void registry.register(tool));
 }
 
+/** Closed before the store is, which their places are kept in. */
+async function openChannelsIn(
+  given: RuntimeOptions["channels"],
+  closing: AsyncDisposableStack,
+  house: ChannelsHouse,
+): Promise<OpenChannels | undefined> {
+  if (given === undefined) return undefined;
+  const { openChannels } = await import("./channels/open-channels.ts");
+  return closing.use(await openChannels(given, house));
+}
+
 /** The SDK is loaded only where a server is configured. */
 async function connect(
   servers: Readonly<Record<string, ServerConfig>>,
@@ -217,11 +261,7 @@ async function connect(
     clock: parts.clock,
     note: (type, summary, data) => running.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),
-    resolveSecret: async (connector, key) => {
-      const value = (await parts.secrets.get(connector, key)).reveal();
-      learnNamed(parts.redactor, value, `${connector}/${key}`); // whatever store it comes from
-      return value;
-    },
+    resolveSecret: revealer(parts),
   });
 }
 
@@ -236,7 +276,7 @@ async function openArchive(
     readonly closing: AsyncDisposableStack;
   },
   running: RunningRuntime,
-  { redactor }: Parts,
+  { redactor, runs }: Parts,
 ): Promise<Runs> {
   const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
     import("./watchers/archive/archive.ts"),
@@ -253,29 +293,7 @@ async function openArchive(
       note: (type, summary, more) => running.note(type, summary, more),
     }),
   );
-  return new RunsFace({ archive, audit: options.audit, redact });
-}
-
-async function openStore(
-  store: string | Store,
-  clock: Clock,
-  spell: Spell,
-  log: (problem: string) => void,
-): Promise<Store> {
-  if (typeof store !== "string") return store;
-  if (store === "memory") return new MapStore({ clock, spell });
-  if (store.startsWith("sqlite:"))
-    return openSqliteStore({ location: store.slice("sqlite:".length), clock, spell, log });
-  throw new RuntimeFault(
-    "store_unknown",
-    `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
-  );
-}
-
-/** What a file refers to must outlive the process as it does. */
-function folderBeside(store: string | Store | undefined): string | undefined {
-  if (typeof store !== "string" || !store.startsWith("sqlite:") || store === "sqlite::memory:") return undefined;
-  return `${store.slice("sqlite:".length)}-files`;
+  return new RunsFace({ archive, audit: options.audit, redact, owners: runs });
 }
 
 function logNothing(): void {}

@@ -1,16 +1,19 @@
 /** Settings become a runtime with its doors. It knows every part a command may need, and loads what these settings name. */
 import { dirname, join } from "node:path";
+import type { OpenIdSignIn } from "./accounts/accounts.ts";
 import type { Approver } from "./approvals/approver.ts";
 import { SystemClock } from "./calls/clock.ts";
+import type { PolicyFileOptions } from "./config/policy-file.ts";
 import type { Settings } from "./config/settings.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
 import type { Log } from "./doors/cli/log.ts";
 import type { HttpDoor } from "./doors/http/http-door.ts";
 import type { McpDoor } from "./doors/mcp/mcp-door.ts";
+import type { PolicyFile } from "./doors/policy-file.ts";
 import type { PolicyReader } from "./doors/policy-reader.ts";
 import type { Runtime } from "./face.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Redactor } from "./secrets/secret-store.ts";
+import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
 import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
 
 const clock = new SystemClock();
@@ -18,11 +21,27 @@ const clock = new SystemClock();
 export const drainMs = 10_000;
 
 /** The configuration's code is loaded when somebody asks. */
-function policyReader(file: string | undefined): PolicyReader {
+function policyReader(
+  { file, console: { editPolicy: mayEdit } }: Pick<Settings, "file" | "console">,
+  redactor: Redactor,
+): PolicyReader {
   const base = file === undefined ? process.cwd() : dirname(file);
   return {
     policy: async (text) => (await import("./config/policy-text.ts")).readPolicyText(text, base),
     tests: async (text) => (await import("./config/policy-text.ts")).readTestsText(text),
+    ...(file !== undefined && { file: policyFile({ file, mayEdit, clock, redact: (text) => redactor.redact(text) }) }),
+  };
+}
+
+function policyFile(options: PolicyFileOptions): PolicyFile {
+  let opened: Promise<PolicyFile> | undefined;
+  const open = (): Promise<PolicyFile> => {
+    opened ??= import("./config/policy-file.ts").then(({ openPolicyFile }) => openPolicyFile(options));
+    return opened;
+  };
+  return {
+    read: async () => (await open()).read(),
+    save: async (change, tell) => (await open()).save(change, tell),
   };
 }
 
@@ -41,6 +60,8 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     { createRuntime },
     { openCredentials },
     { createHttpDoor },
+    { consoleFiles },
+    { buildConsole },
     { createMcpDoor },
     { createRedactor },
     { openSecrets },
@@ -48,6 +69,8 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     import("./create.ts"),
     import("./doors/credentials.ts"),
     import("./doors/http/http-door.ts"),
+    import("./doors/http/console-files.ts"),
+    import("./doors/http/console-build.ts"),
     import("./doors/mcp/mcp-door.ts"),
     import("./secrets/redactor.ts"),
     import("./secrets/open-secrets.ts"),
@@ -57,6 +80,7 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   });
   for (const notice of credentials.notices) log.problem(notice);
   const redactor = createRedactor();
+  const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
   const runtime = await createRuntime({
     ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))]) : {}),
@@ -69,10 +93,13 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     limits: settings.limits,
     results: settings.results,
     ...(needs.tools && settings.skillFolders.length > 0 && { skills: { folders: settings.skillFolders } }),
+    ...(needs.tools && settings.chains !== undefined && { chains: settings.chains }),
+    accounts: { sessions: settings.accounts.sessions },
     approvals: approvalsOf(settings, needs.approver),
     ...(await archiveOf(settings)),
+    ...(needs.channels === true && settings.channels !== undefined && { channels: channelsOf(settings, () => wired) }),
     ...(settings.hooks !== undefined && { hooks: settings.hooks }),
-    secrets: settings.secrets ?? (await openSecrets(settings.secretSettings, redactor)),
+    secrets,
     secretPatterns: settings.secretSettings.patterns,
     clock,
     log: (problem) => log.problem(problem),
@@ -86,8 +113,12 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     hosts: () => wired.hosts,
     clock,
     memory: memory?.desk,
-    policies: policyReader(settings.file),
+    accounts: runtime.accounts,
+    openId: await openIdOf(settings, secrets, redactor),
+    publicUrl: settings.listen.publicUrl,
+    policies: policyReader(settings, redactor),
     mcp: (request, by, path) => mcp.handle(request, by, path),
+    page: consoleFiles({ prepare: buildConsole }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });
   const close = async (): Promise<void> => {
@@ -97,6 +128,27 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   };
   const wired: Wired = { runtime, door, mcp, hosts: [], close };
   return wired;
+}
+
+/** The provider's package is loaded when somebody signs in there. */
+async function openIdOf(
+  { accounts: { openId } }: Settings,
+  secrets: SecretStore,
+  redactor: Redactor,
+): Promise<OpenIdSignIn | undefined> {
+  if (openId === undefined) return undefined;
+  const [{ OpenId }, { withSecrets }, { learnNamed }] = await Promise.all([
+    import("./accounts/openid.ts"),
+    import("./secrets/secret-reference.ts"),
+    import("./secrets/lend.ts"),
+  ]);
+  const resolve = (text: string): Promise<string> =>
+    withSecrets(text, async (connector, key) => {
+      const value = (await secrets.get(connector, key)).reveal();
+      learnNamed(redactor, value, `${connector}/${key}`);
+      return value;
+    });
+  return new OpenId(openId, { clock, resolve });
 }
 
 async function toolsOf(
@@ -122,6 +174,15 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
     outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
     notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...skillFolders],
   });
+}
+
+/** Links in messages lead to where people reach the console: said by the operator, else this machine. */
+function channelsOf({ channels = {}, listen }: Settings, wired: () => Wired): NonNullable<RuntimeOptions["channels"]> {
+  const here = (): string | undefined => {
+    const [host] = wired().hosts;
+    return listen.publicUrl?.replace(/\/+$/, "") ?? (host === undefined ? undefined : `http://${host}`);
+  };
+  return { consoleUrl: here, ...channels };
 }
 
 async function archiveOf(settings: Settings): Promise<Pick<RuntimeOptions, "archive">> {

@@ -6,7 +6,8 @@ import { expect, it } from "vitest";
 const layers: readonly (readonly string[])[] = [
   ["calls"],
   ["policy", "stores", "secrets", "results", "audit", "watchers"],
-  ["tools", "approvals", "ledger"],
+  ["tools", "approvals", "ledger", "accounts", "alarms"],
+  ["channels"],
   ["gates"],
   ["executors"],
   ["parts.ts"],
@@ -18,10 +19,22 @@ const layers: readonly (readonly string[])[] = [
   ["doors"],
   ["config"],
   ["deciding.ts"],
-  ["options.ts", "running.ts", "reception.ts", "settling.ts", "policy-desk.ts"],
+  [
+    "options.ts",
+    "health.ts",
+    "reveal.ts",
+    "in-flight.ts",
+    "offering.ts",
+    "open-store.ts",
+    "running.ts",
+    "reception.ts",
+    "settling.ts",
+    "policy-desk.ts",
+  ],
   ["runtime.ts"],
   ["create.ts"],
   ["wiring.ts"],
+  ["command-host.ts"],
   ["main.ts", "index.ts"],
 ];
 const ports: ReadonlyMap<string, string> = new Map([
@@ -34,6 +47,8 @@ const ports: ReadonlyMap<string, string> = new Map([
   ["tools", "tool.ts"],
   ["approvals", "book.ts"],
   ["ledger", "ledger.ts"],
+  ["accounts", "roles.ts"],
+  ["alarms", "alarms.ts"],
   ["chains", "sandbox.ts"],
   ["fleet", "order.ts"],
 ]);

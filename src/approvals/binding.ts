@@ -45,6 +45,7 @@ export function isBoundAsShown({
 
 /** A preview is stored with its digest: what was shown can be compared with what would be shown now. */
 export function previewDigest(preview: Preview): string {
-  const { summary, diff = null, details = null, supported } = preview;
-  return sha256(digestOf({ details, diff, summary, supported }));
+  const { summary, diff = null, details = null, supported, table, message } = preview;
+  const shaped = { ...(table !== undefined && { table }), ...(message !== undefined && { message: { ...message } }) };
+  return sha256(digestOf({ details, diff, summary, supported, ...shaped }));
 }

@@ -3,36 +3,28 @@
  *
  * Invariant: a request is stored before anybody is asked; one decision wins and is never changed; an approval is spent
  * by the claim that uses it (ledger), once; silence is never an answer.
- * Next: binding.ts (what an approval is bound to), approver.ts (who can be asked in this process), wait.ts (who waits for an answer).
+ * Next: routing.ts (who is asked), admission.ts (who may decide), voting.ts (what a decision makes of the record), binding.ts
+ * (what an approval is bound to), sweeper.ts (time), grants.ts (what is remembered), wait.ts (who waits for an answer).
  */
 import { Arrival } from "../calls/arrival.ts";
-import type { Risk, ToolCall } from "../calls/call.ts";
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
-import type { ApprovalWord, Weighing } from "../calls/event.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { newId } from "../calls/ids.ts";
-import { canonical, type JsonObject, sha256 } from "../calls/json.ts";
+import type { DurableEvent } from "../calls/event.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { canonical, sha256 } from "../calls/json.ts";
 import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Store } from "../stores/store.ts";
-import { bind, previewDigest } from "./binding.ts";
+import { reminding, tell } from "./noted.ts";
+import { type Asking, type Question, requestOf } from "./request.ts";
+import { votesLeft } from "./routed.ts";
+import type { Routing } from "./routing.ts";
+import type { Ruling } from "./ruling.ts";
+import { type Due, dueNext, Sweeper } from "./sweeper.ts";
+import { counted } from "./voting.ts";
 import { type Answered, Waiting } from "./wait.ts";
-
-/** What the book must know of a call to ask about it; every FreshCall is one. (A stage type would point upwards.) */
-export interface Question extends ToolCall {
-  readonly key: string;
-  readonly match: string;
-  readonly risk: Risk;
-  readonly weighing: Weighing;
-  readonly suggestion: { readonly summary?: string } | undefined;
-  readonly found: {
-    readonly definition: string;
-    readonly idempotent: boolean;
-    readonly approvalTtlMs: number | undefined;
-  };
-}
 
 export type Asked =
   | { readonly asked: ApprovalRecord }
@@ -42,27 +34,16 @@ export type Asked =
       readonly approval: ApprovalRecord | undefined;
     };
 
-/** One decision on its way into the book. The decider is whoever the door authenticated. */
-export interface Ruling {
-  readonly as: ApprovalWord;
-  readonly by: string;
-  readonly via: string;
-  readonly reason?: string | undefined;
-  /** With `modified`: what runs instead, and its binding, made by the gates that weighed it. */
-  readonly edited?:
-    | {
-        readonly arguments: JsonObject;
-        readonly binding: string;
-        readonly risk: Risk;
-        readonly why: Weighing["reasons"];
-      }
-    | undefined;
-}
+export type Ruled =
+  | { readonly won: true; readonly approval: ApprovalRecord }
+  /** `changed`: what was shown is not what is asked any more. `voted`: this person's word is counted already. */
+  | { readonly won: false; readonly approval: ApprovalRecord; readonly because?: "changed" | "voted" };
 
 export interface BookOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ttlMs: number;
+  readonly routing: Routing;
   readonly policyVersion: string;
   readonly log: (problem: string) => void;
 }
@@ -72,32 +53,38 @@ export class Book implements Disposable {
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #policyVersion: string;
-  readonly #log: (problem: string) => void;
   readonly #waiting: Waiting;
-  readonly #sweeps = new Map<string, () => void>();
+  readonly #sweeper: Sweeper;
+  /** What is demanded of decisions now. */
+  readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, policyVersion, log }: BookOptions) {
+  constructor({ store, clock, ttlMs, routing, policyVersion, log }: BookOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
+    this.routing = routing;
     this.#policyVersion = policyVersion;
-    this.#log = log;
     this.#waiting = new Waiting(store, clock);
+    this.#sweeper = new Sweeper({
+      clock,
+      log,
+      expire: (approval) => this.#expire(approval),
+      remind: (id, due) => this.#remind(id, due),
+    });
   }
 
   /** As it stands now: one whose time is over is expired, whether or not the sweeper has come by (D5). */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     const approval = await this.#store.approval(id);
-    const live = approval?.state === "pending" || approval?.state === "approved";
-    return live && approval.expiresAt <= this.#clock.now() ? { ...approval, state: "expired" } : approval;
+    return approval && this.#now(approval);
   }
 
   /** Stored before anybody is asked. A racer with the same call gets the first one's record. */
-  async ask(question: Question, preview: Preview | undefined): Promise<Asked> {
+  async ask(question: Question, preview: Preview | undefined, caller: Asking): Promise<Asked> {
     const { key, match, risk, weighing, found } = question;
     const at = this.#clock.now();
-    const expiresAt = at + (found.approvalTtlMs ?? this.#ttlMs);
-    const approval = this.#request(question, preview, at, expiresAt);
+    const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
+    const { expiresAt } = approval;
     const record: CallRecord = {
       key,
       match,
@@ -118,7 +105,7 @@ export class Book implements Disposable {
     const event = { moment: "held", at, call: question, weighing, approvalId: approval.id, expiresAt } as const;
     const committed = await this.#store.commit({ write: "hold", record, approval, event }, "synced");
     if (committed.won) {
-      this.#sweepLater(approval);
+      this.#sweeper.watch(approval);
       return { asked: approval };
     }
     const first = committed.call?.approvalId;
@@ -129,32 +116,6 @@ export class Book implements Disposable {
     };
   }
 
-  #request(question: Question, preview: Preview | undefined, requestedAt: number, expiresAt: number): ApprovalRecord {
-    const { key, tool, action, authority, risk, weighing, suggestion, found } = question;
-    return {
-      id: newId("apr"),
-      key,
-      tool,
-      action,
-      risk,
-      requestedAt,
-      expiresAt,
-      state: "pending",
-      principal: authority.principal,
-      runId: authority.runId,
-      traceId: authority.traceId,
-      asked: question.arguments,
-      arguments: question.arguments,
-      binding: bind(question, expiresAt),
-      definition: found.definition,
-      ...(authority.autonomy !== undefined && { autonomy: authority.autonomy }),
-      why: weighing.reasons,
-      ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
-      policyVersion: weighing.policyVersion,
-      ...(preview !== undefined && { preview, previewDigest: previewDigest(preview) }),
-    };
-  }
-
   /** Waits for a decision, as long as this caller can wait. */
   answered(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
     return this.#waiting.for(approval, caller);
@@ -162,9 +123,7 @@ export class Book implements Disposable {
 
   /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
   async recorded(approval: ApprovalRecord, arrival: Pick<ToolCall, "id" | "number" | "arrivedAt">): Promise<ToolCall> {
-    const record = await this.#store.call({ key: approval.key });
-    if (record === undefined)
-      throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
+    const record = await this.#rowOf(approval);
     const { id, number, arrivedAt } = arrival;
     const text = canonical(approval.arguments);
     return new Arrival({
@@ -179,53 +138,88 @@ export class Book implements Disposable {
     });
   }
 
-  /** One decision wins; whoever comes later gets the record that won. */
-  async rule(
-    approval: ApprovalRecord,
-    ruling: Ruling,
-  ): Promise<{ readonly won: boolean; readonly approval: ApprovalRecord }> {
-    const at = this.#clock.now();
-    const { as, by, via, reason, edited } = ruling;
-    const state = as === "modified" ? "approved" : as;
-    const { preview: _shown, previewDigest: _digest, ...unseen } = approval; // an edit was not what the preview showed
-    const next: ApprovalRecord = {
-      ...(edited === undefined
-        ? approval
-        : { ...unseen, arguments: edited.arguments, binding: edited.binding, risk: edited.risk, why: edited.why }),
-      state,
-      decision: { as, by, via, at, ...(reason !== undefined && { reason }) },
-    };
-    const record = await this.#store.call({ key: approval.key });
-    if (record === undefined)
-      throw new RuntimeFault("call_missing", `The approval \`${approval.id}\` has no call; the store is damaged.`);
-    const { call } = record;
-    const event = {
+  /**
+   * One decision wins; whoever comes later gets the record that won. A vote that lost its race to another vote is
+   * counted anew on what won, unless what it said yes to was edited meanwhile.
+   */
+  async rule(approval: ApprovalRecord, ruling: Ruling): Promise<Ruled> {
+    const call = await this.#callOf(approval);
+    const isYes = ruling.as === "approved" || ruling.as === "modified";
+    for (let seen = approval; ; ) {
+      const at = this.#clock.now();
+      const count = counted(seen, ruling, at);
+      if (count === undefined) return { won: false, approval: seen, because: "voted" };
+      const { ends } = count;
+      const expectedRevision = seen.revision ?? 0;
+      const next = { ...count.next, revision: expectedRevision + 1 };
+      const denied =
+        ends &&
+        (ruling.as === "denied" || ruling.as === "skipped" ? deniedOutcome(call.id, ruling.as, next) : undefined);
+      const event = ends ? this.#decided(call, next, ruling, at) : this.#voted(next, ruling, at);
+      const write = { write: "decide", approval: next, expectedRevision, ...(denied && { denied }), event } as const;
+      const committed = await this.#store.commit(write, "synced");
+      if (committed.won) {
+        if (ends) this.#sweeper.forget(approval.id);
+        return { won: true, approval: next };
+      }
+      const found = committed.approval ?? seen;
+      if (found.state !== seen.state || found.revision === seen.revision)
+        return { won: false, approval: await this.#now(found) };
+      if (isYes && found.binding !== approval.binding) return { won: false, approval: found, because: "changed" };
+      seen = found;
+    }
+  }
+
+  #decided(call: ToolCall, next: ApprovalRecord, { as, by, onBehalfOf, reason }: Ruling, at: number): DurableEvent {
+    return {
       moment: "decided",
       at,
       call,
-      approvalId: approval.id,
+      approvalId: next.id,
       as,
       by,
+      ...(onBehalfOf !== undefined && { onBehalfOf }),
       risk: next.risk,
       policyVersion: this.#policyVersion,
       ...(reason !== undefined && { reason }),
-    } as const;
-    const denied =
-      as === "denied" || as === "skipped" ? deniedOutcome(call.id, as, by, reason, approval.id) : undefined;
-    const committed = await this.#store.commit(
-      { write: "decide", approval: next, ...(denied !== undefined && { denied }), event },
-      "synced",
-    );
-    if (!committed.won) return { won: false, approval: committed.approval ?? approval };
-    this.#sweeps.get(approval.id)?.();
-    this.#sweeps.delete(approval.id);
-    return { won: true, approval: next };
+    };
+  }
+
+  #voted(next: ApprovalRecord, { as, by, onBehalfOf, reason, quorum }: Ruling, at: number): DurableEvent {
+    const left = votesLeft(next, quorum);
+    const said = as === "modified" ? "edited" : `voted on (${as})`;
+    return tell("approval.voted", `${next.tool} ${said} by ${by}, ${left} more must say yes`, next, {
+      at,
+      by,
+      policyVersion: this.#policyVersion,
+      data: {
+        as,
+        quorum_left: left,
+        ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
+        ...(reason !== undefined && { reason }),
+      },
+    });
+  }
+
+  async #callOf(approval: ApprovalRecord): Promise<ToolCall> {
+    return (await this.#rowOf(approval)).call;
+  }
+
+  async #rowOf({ id, key }: ApprovalRecord): Promise<CallRecord> {
+    const record = await this.#store.call({ key });
+    if (record !== undefined) return record;
+    throw new RuntimeFault("call_missing", `The approval \`${id}\` has no call; the store is damaged.`);
+  }
+
+  #now(approval: ApprovalRecord): ApprovalRecord {
+    const live = approval.state === "pending" || approval.state === "approved";
+    return live && approval.expiresAt <= this.#clock.now() ? { ...approval, state: "expired" } : approval;
   }
 
   /** Requests that were open when this process started expire on time as well. */
   async watchOpen(): Promise<number> {
     const open = await this.#store.approvals({ state: "pending" });
-    for (const approval of open) this.#sweepLater(approval);
+    for (const approval of open) this.#sweeper.watch(approval);
     return open.length;
   }
 
@@ -235,37 +229,40 @@ export class Book implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const cancel of this.#sweeps.values()) cancel();
-    this.#sweeps.clear();
+    this.#sweeper[Symbol.dispose]();
     this.#waiting[Symbol.dispose]();
   }
 
-  #sweepLater(approval: ApprovalRecord): void {
-    const expire = (): void => {
-      this.#sweeps.delete(approval.id);
-      this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "nobody decided in time" }).catch(
-        (error: unknown) => {
-          this.#log(
-            `The expiry of \`${approval.id}\` could not be written: ${messageOf(error)}. It counts as expired all the same.`,
-          );
-        },
-      );
-    };
-    this.#sweeps.set(approval.id, this.#clock.in(Math.max(0, approval.expiresAt - this.#clock.now()), expire, false));
+  async #expire(approval: ApprovalRecord): Promise<void> {
+    await this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "nobody decided in time" });
+  }
+
+  /** Once each, on record: a restart reminds nobody twice. */
+  async #remind(id: string, due: Due): Promise<ApprovalRecord | undefined> {
+    for (;;) {
+      const approval = await this.#store.approval(id);
+      if (approval?.state !== "pending" || dueNext(approval)?.due !== due) return approval;
+      const at = this.#clock.now();
+      const expectedRevision = approval.revision ?? 0;
+      const next = {
+        ...approval,
+        [due === "reminder" ? "remindedAt" : "escalatedAt"]: at,
+        revision: expectedRevision + 1,
+      };
+      const event = reminding(next, due, at, this.#policyVersion);
+      const { won } = await this.#store.commit({ write: "decide", approval: next, expectedRevision, event }, "synced");
+      if (won) return next;
+      if (approval.expiresAt <= this.#clock.now()) return approval; // too late to remind anybody
+    }
   }
 }
 
-function deniedOutcome(
-  callId: string,
-  as: "denied" | "skipped",
-  by: string,
-  reason: string | undefined,
-  approvalId: string,
-): ToolOutcome {
+function deniedOutcome(callId: string, as: "denied" | "skipped", { id, decision }: ApprovalRecord): ToolOutcome {
+  const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;
   const said =
     as === "denied"
       ? `A person (${by}) denied this call; it was not run.${why}`
       : `Skipped by ${by}: continue without it.${why}`;
-  return { ...outcomeOf(callId, refuse(`approval_${as}`, said)), approvalId };
+  return { ...outcomeOf(callId, refuse(`approval_${as}`, said)), approvalId: id };
 }

@@ -5,7 +5,9 @@ import { AnchorFile } from "./anchor-file.ts";
 import { type KeptCheckpoint, lastCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { Follower } from "./follower.ts";
-import type { AuditEvent, AuditFilter, AuditLog, Verification } from "./log.ts";
+import { Inclusion } from "./inclusion.ts";
+import { latestEvents } from "./latest.ts";
+import type { AuditEvent, AuditFilter, AuditLog, EntryProof, LatestFilter, LatestPage, Verification } from "./log.ts";
 import { queryEvents } from "./query.ts";
 import type { Signer } from "./signer.ts";
 import { Tree } from "./tree.ts";
@@ -18,6 +20,8 @@ export interface AuditLogOptions {
   /** Where checkpoints are kept outside the store: what shows that table and checkpoints were cut off together. */
   readonly anchorFile?: string;
   readonly log?: (problem: string) => void;
+  /** Told what each `verify` found that looked at nothing from outside. */
+  readonly verified?: (found: Verification) => void;
 }
 
 /** A checkpoint is due after so long or so many entries, whichever comes first. */
@@ -45,8 +49,10 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #signer: Signer;
   readonly #anchors: AnchorFile | undefined;
   readonly #log: (problem: string) => void;
+  readonly #verified: AuditLogOptions["verified"];
   readonly #tree: Tree;
   readonly #follower: Follower;
+  readonly #inclusion: Inclusion;
   #last: KeptCheckpoint | undefined;
   #stopTimer: (() => void) | undefined;
   /** Checkpoints are written one after another: their sizes only grow. */
@@ -55,7 +61,8 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   #closed = false;
 
   constructor(options: AuditLogOptions, tree: Tree, last: KeptCheckpoint | undefined) {
-    const { store, clock, signer, anchorFile, log = () => undefined } = options;
+    const { store, clock, signer, anchorFile, verified, log = () => undefined } = options;
+    this.#verified = verified;
     this.#store = store;
     this.#clock = clock;
     this.#signer = signer;
@@ -63,6 +70,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#log = log;
     this.#tree = tree;
     this.#last = last;
+    this.#inclusion = new Inclusion(store);
     this.#follower = new Follower(
       tree,
       store,
@@ -101,11 +109,25 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     const seen = this.#sign(); // what this process saw, whatever the store says by now
     const kept = (await this.#anchors?.notes()) ?? [];
     const anchors = against === undefined ? [...kept, seen] : [...kept, seen, against];
-    return await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
+    const found = await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
+    if (against === undefined) this.#verified?.(found); // a note from outside may be anybody's
+    return found;
   }
 
   query(where: AuditFilter): Promise<readonly AuditEvent[]> {
     return queryEvents(this.#store, this.#signer.keyId, where);
+  }
+
+  latest(where: LatestFilter): Promise<LatestPage> {
+    return latestEvents(this.#store, { keyId: this.#signer.keyId, size: this.size }, where);
+  }
+
+  async prove(seq: number): Promise<EntryProof | undefined> {
+    const { size } = this;
+    if (!(Number.isSafeInteger(seq) && seq >= 0 && seq < size)) return undefined;
+    const [root, checkpoint] = [this.head(), this.#sign()]; // of this size, whatever is added while the log is read
+    const place = await this.#inclusion.find(seq, size);
+    return place && { seq, ...place, size, root, checkpoint, publicKey: this.#signer.publicKey };
   }
 
   async *export(): AsyncGenerator<string> {

@@ -63,6 +63,7 @@ export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">
   skipped: "info",
   expired: "info",
   withdrawn: "info",
+  revoked: "info",
 };
 
 /** Ends of calls that were attempted: verdict, reasons and request stand in `tool_call.attempted`. */

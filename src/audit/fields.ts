@@ -50,9 +50,10 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
 }
 
 function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, as, by, reason, risk, policyVersion } = event;
+  const { call, at, approvalId, as, by, onBehalfOf, reason, risk, policyVersion } = event;
   return {
     ...callFields(call, clean),
+    ...(onBehalfOf !== undefined && { data: { on_behalf_of: clean(onBehalfOf) } }),
     decided_by: clean(by),
     outcome: decisionOutcomes[as],
     ...(policyVersion !== undefined && { policy_version: policyVersion }),

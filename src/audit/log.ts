@@ -62,12 +62,58 @@ export interface AuditFilter {
   /** An arrival's id or a call's key. */
   readonly callId?: string;
   readonly runId?: string;
+  /** The principal's agent. */
+  readonly agent?: string;
+  /** Stands somewhere in the entry, in this spelling. */
+  readonly text?: string;
   /** Wall clock, milliseconds. */
   readonly since?: number;
   readonly until?: number;
   /** Entries with `seq` above it. */
   readonly after?: number;
   readonly limit?: number;
+}
+
+/**
+ * The same, looked at from the end.
+ *
+ * @public
+ */
+export interface LatestFilter extends Omit<AuditFilter, "after"> {
+  /** Entries with `seq` below it. */
+  readonly before?: number;
+}
+
+/**
+ * New to old. It may hold less than was asked for although there is more: `nextBefore` says where to go on.
+ *
+ * @public
+ */
+export interface LatestPage {
+  readonly events: readonly AuditEvent[];
+  /** None: everything was looked at. */
+  readonly nextBefore?: number;
+}
+
+/**
+ * That an entry is in the log: hash `leaf` with `path` (RFC 6962 2.1.1) and it must be `root`, which `checkpoint` signs.
+ *
+ * @public
+ */
+export interface EntryProof {
+  readonly seq: number;
+  /** What `leaf` is the hash of: SHA-256 over 0x00 and this text. */
+  readonly body: string;
+  /** All digests are 64 hex digits. */
+  readonly leaf: string;
+  readonly path: readonly string[];
+  /** Entries under `root`. */
+  readonly size: number;
+  readonly root: string;
+  /** A signed note over size and root. */
+  readonly checkpoint: string;
+  /** The C2SP verifier key that signed it. */
+  readonly publicKey: string;
 }
 
 export type Verification =
@@ -98,6 +144,10 @@ export interface AuditLog {
   verify(against?: string): Promise<Verification>;
   /** Old to new, 200 at most unless `limit` says otherwise. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
+  /** New to old, 100 at most unless `limit` says otherwise; a page comes soon, however rare its events are. */
+  latest(where: LatestFilter): Promise<LatestPage>;
+  /** Undefined: there is no such entry, or the log is not whole any more (`verify` tells where). */
+  prove(seq: number): Promise<EntryProof | undefined>;
   /** The whole log as lines without their breaks, public key, bodies and checkpoints: the form of export-reader.ts. */
   export(): AsyncIterable<string>;
 }

@@ -41,8 +41,8 @@ export function inclusionPath(leaves: readonly string[], index: number): readonl
   const left = leaves.slice(0, split);
   const right = leaves.slice(split);
   return index < split
-    ? [...inclusionPath(left, index), rootOf(right)]
-    : [...inclusionPath(right, index - split), rootOf(left)];
+    ? [...inclusionPath(left, index), treeRoot(right)]
+    : [...inclusionPath(right, index - split), treeRoot(left)];
 }
 
 /** RFC 6962 2.1.2: what shows that the tree over all leaves grew out of the one over the first `size`. */
@@ -80,7 +80,7 @@ export function verifyConsistency(proof: ConsistencyProof): boolean {
 /** RFC 9162 2.1.4.2, for any part as in draft-ietf-plants-merkle-tree-certs 4.4. */
 export function verifyPart({ start, end, size, endRoot, root, path }: PartProof): boolean {
   if (!isPlace(end) || !isPlace(size) || !isPart(start, end) || end > size) return false;
-  if (start === end) return path.length === 0 && endRoot === rootOf([]);
+  if (start === end) return path.length === 0 && endRoot === treeRoot([]);
   if (start === 0 && end === size) return path.length === 0 && endRoot === root;
   if (![endRoot, root, ...path].every(isDigest)) return false;
   let [first, last, top] = [start, end - 1, size - 1];
@@ -107,21 +107,22 @@ export function verifyPart({ start, end, size, endRoot, root, path }: PartProof)
 }
 
 function subproof(leaves: readonly string[], size: number, whole: boolean): readonly string[] {
-  if (size === leaves.length) return whole ? [] : [rootOf(leaves)];
+  if (size === leaves.length) return whole ? [] : [treeRoot(leaves)];
   const split = splitOf(leaves.length);
   const left = leaves.slice(0, split);
   const right = leaves.slice(split);
   return size <= split
-    ? [...subproof(left, size, whole), rootOf(right)]
-    : [...subproof(right, size - split, false), rootOf(left)];
+    ? [...subproof(left, size, whole), treeRoot(right)]
+    : [...subproof(right, size - split, false), treeRoot(left)];
 }
 
-function rootOf(leaves: readonly string[]): string {
+/** RFC 6962 2.1; of no leaves the SHA-256 of nothing. */
+export function treeRoot(leaves: readonly string[]): string {
   const [only] = leaves;
   if (only === undefined) return hash("sha256", "", "hex");
   if (leaves.length === 1) return only;
   const split = splitOf(leaves.length);
-  return nodeHash(rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)));
+  return nodeHash(treeRoot(leaves.slice(0, split)), treeRoot(leaves.slice(split)));
 }
 
 /** The largest power of two below `size`. */

@@ -137,7 +137,7 @@ export function narrower(base: Limits, asked: Partial<Limits>): Limits {
 let latest: { readonly who: string; readonly day: number; readonly runId: string } | undefined;
 
 /** One run per principal and UTC day for those who name none. */
-function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): string {
+export function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): string {
   const day = Math.floor(now / 86_400_000);
   const who = `${tenant}\0${agent}\0${user}`;
   if (latest?.day !== day || latest.who !== who) {

@@ -20,6 +20,8 @@ export interface Principal {
   readonly agent: string;
   readonly user?: string;
   readonly via?: string;
+  /** The person who made the token that an agent calls with: who asks is they, whatever the token says of its user. */
+  readonly owner?: string;
 }
 
 /**

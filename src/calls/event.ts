@@ -26,7 +26,7 @@ export type EndName =
   | "suspended"
   | "settled";
 
-export type ApprovalWord = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn";
+export type ApprovalWord = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
 
 /** What policy decided, as far as a record tells it: the same object for every call it was decided for. */
 export interface Weighing {
@@ -36,6 +36,8 @@ export interface Weighing {
   readonly policyVersion: string;
   /** The server the tool comes from; none: this process. */
   readonly connector?: string;
+  /** The grant that answered for a person (approvals/grants.ts). */
+  readonly grant?: string;
 }
 
 /** One rule that took part. `where` is its place in a file, when it has one. */
@@ -62,6 +64,8 @@ export type CallEvent =
       readonly approvalId: string;
       readonly as: ApprovalWord;
       readonly by: string;
+      /** The person who delegated the decision to `by`. */
+      readonly onBehalfOf?: string;
       readonly reason?: string;
       readonly risk: Risk;
       readonly policyVersion?: string;

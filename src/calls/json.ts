@@ -30,9 +30,9 @@ export function digestOf(value: Json): string {
   return sha256(canonical(value));
 }
 
-/** SHA-256 of a text's UTF-8 bytes, as 64 hex digits. */
-export function sha256(text: string): string {
-  return hash("sha256", text, "hex");
+/** SHA-256 of bytes, or of a text's in UTF-8, as 64 hex digits. */
+export function sha256(bytes: string | Uint8Array): string {
+  return hash("sha256", bytes, "hex");
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

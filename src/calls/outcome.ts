@@ -35,7 +35,12 @@ export interface ResultFile {
 /** SPEC 3.15. What would happen; nothing of it was done. */
 export interface Preview {
   readonly summary: string;
+  /** Unified. */
   readonly diff?: string;
+  /** What changes, as rows. */
+  readonly table?: { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] };
+  /** A message as whoever gets it will read it. */
+  readonly message?: { readonly to?: readonly string[]; readonly subject?: string; readonly body: string };
   readonly details?: Json;
   /** False: the tool offers none, and the summary is only the call itself. */
   readonly supported: boolean;

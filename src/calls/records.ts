@@ -43,10 +43,56 @@ export interface CallRecord {
 }
 
 /** What its end changes in a row; all else stays as it was claimed. */
-export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image"> & { readonly endedAt: number };
+export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image"> & {
+  readonly endedAt: number;
+  /** Of a call that suspended: as long as the approval it waits for. */
+  readonly aliveUntil?: number;
+};
 
 /** D7. `used` is the end of an approved one: single use. */
 export type ApprovalState = "pending" | "approved" | "denied" | "skipped" | "expired" | "withdrawn" | "used";
+
+/** Who is asked: any of them. Empty: whoever may decide at all. */
+export interface Addressees {
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly users?: readonly string[];
+}
+
+/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routing.ts). */
+export interface Routed {
+  /** The route's name, or `default`. */
+  readonly rule: string;
+  readonly to: Addressees;
+  /** So many different persons must say yes. */
+  readonly quorum: number;
+  /** Whether one no is enough, or as many as a yes needs. */
+  readonly deny: "any" | "quorum";
+  /** The decider types the tool's name. */
+  readonly typedConfirmation: boolean;
+  /** The asking user decides nothing, whatever the credential. */
+  readonly separateUser: boolean;
+  /** A person signed in; without accounts, the operator's own token. */
+  readonly signedIn: boolean;
+  /** Whether a yes may be remembered. */
+  readonly remembers: boolean;
+  /** Wall clock, milliseconds. */
+  readonly remindAt?: number;
+  readonly escalateAt?: number;
+  /** Who is asked as well from `escalateAt` on. */
+  readonly escalateTo?: Addressees;
+}
+
+/** One person's word, where more than one is needed, and where one was enough. */
+export interface Vote {
+  readonly as: "approved" | "denied" | "skipped";
+  readonly by: string;
+  readonly via: string;
+  readonly at: number;
+  /** The person who delegated the decision to `by`. */
+  readonly onBehalfOf?: string;
+  readonly reason?: string;
+}
 
 export interface ApprovalRecord {
   readonly id: string;
@@ -54,6 +100,8 @@ export interface ApprovalRecord {
   readonly state: ApprovalState;
   readonly tool: string;
   readonly action: string;
+  /** The server the tool comes from; none: this process. */
+  readonly server?: string;
   readonly principal: Principal;
   readonly runId: string;
   readonly traceId: string;
@@ -76,12 +124,29 @@ export interface ApprovalRecord {
   /** Wall clock, milliseconds. */
   readonly requestedAt: number;
   readonly expiresAt: number;
+  readonly routed?: Routed;
+  /** Of the arguments as they stand: an edit begins anew. */
+  readonly votes?: readonly Vote[];
+  /** The last edit of a request that other persons must still agree to. */
+  readonly edited?: { readonly by: string; readonly via: string; readonly at: number };
+  /** The agent's own word on why it calls. Nobody has checked it. */
+  readonly reason?: string;
+  /** Calls its session had made when it asked, itself included. */
+  readonly runCalls?: number;
+  /** Of the session that asked, while its process lives. */
+  readonly sessionId?: string;
+  readonly remindedAt?: number;
+  readonly escalatedAt?: number;
+  /** How often it was written since it was asked; none: never. A write names the one it has seen. */
+  readonly revision?: number;
   readonly decision?: {
-    readonly as: "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn";
+    readonly as: "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
     readonly by: string;
     readonly via: string;
     readonly at: number;
     readonly reason?: string;
+    /** The person who delegated the decision to `by`. */
+    readonly onBehalfOf?: string;
   };
 }
 
@@ -92,10 +157,14 @@ export type Write =
       readonly approval: ApprovalRecord;
       readonly event: DurableEvent;
     }
-  /** `denied`: what the held call ended with, when the decision ends it. */
+  /**
+   * A request ends, or stays pending with what was said so far. `denied`: what the held call ended with, when the
+   * decision ends it. `expectedRevision`: it loses when the record was written since.
+   */
   | {
       readonly write: "decide";
       readonly approval: ApprovalRecord;
+      readonly expectedRevision?: number;
       readonly denied?: ToolOutcome;
       readonly event: DurableEvent;
     }

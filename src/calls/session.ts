@@ -1,6 +1,7 @@
 import type { Risk, ToolCall } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import { RuntimeFault } from "./fault.ts";
+import { newId } from "./ids.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
 import { parseRisk, risks } from "./risk.ts";
 
@@ -82,6 +83,7 @@ export class Session {
   readonly limits: Limits;
   readonly #clock: Clock;
   readonly #openedAt: number;
+  #id: string | undefined;
   #calls: number;
   #closed = false;
   readonly #tools: string[] = [];
@@ -97,6 +99,12 @@ export class Session {
     this.#calls = state?.calls ?? 0;
     this.#pins = new Set(state?.pins);
     for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);
+  }
+
+  /** Its name while this process lives; made when somebody first asks. */
+  get id(): string {
+    this.#id ??= newId("ses");
+    return this.#id;
   }
 
   get callCount(): number {
@@ -186,4 +194,6 @@ export interface Caller {
   /** How long this caller waits for a person, when shorter than the session's limit. */
   readonly approvalWaitMs?: number | undefined;
   readonly progress?: ((content: string) => void) | undefined;
+  /** The agent's own word on why it calls, for a person to read. */
+  readonly reason?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import type { SecretStore } from "../secrets/secret-store.ts";
-import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool } from "../tools/kinds.ts";
+import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import { ConfigProblems } from "./problem.ts";
 import { type Shape, toFileSpelling } from "./shape.ts";
@@ -14,7 +14,7 @@ export interface Given {
 
 /** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
 export function codeConfig(exported: unknown, source: string, shape: Shape): Given {
-  if (!isObject(exported)) {
+  if (!isRecord(exported)) {
     throw new ConfigProblems([
       {
         source,
@@ -35,7 +35,7 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
     ...(Array.isArray(tools) && {
       tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)),
     }),
-    ...(isObject(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
+    ...(isRecord(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
     ...(isSecretStore(secrets) && { secrets }),
   };
 }
@@ -58,9 +58,5 @@ export function isTool(value: unknown): value is AnyTool {
 }
 
 function isSecretStore(value: unknown): value is SecretStore {
-  return isObject(value) && typeof value["get"] === "function";
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value) && typeof value["get"] === "function";
 }

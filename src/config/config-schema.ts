@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { type AccountsFile, accountsSchema } from "../accounts/accounts-config.ts";
+import { type ApprovalsFile, approvalsSchema } from "../approvals/approvals-config.ts";
 import type { Autonomy, Risk } from "../calls/call.ts";
 import { autonomies } from "../calls/risk.ts";
-import type { Patience } from "../calls/session.ts";
+import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
+import { type ChannelsFile, channelsSchema } from "../channels/channels-config.ts";
 import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails-config.ts";
 import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
 import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
@@ -17,7 +20,8 @@ import type { Shape } from "./shape.ts";
 /** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
 export interface ConfigFile {
   readonly version?: 1 | undefined;
-  readonly listen?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
+  readonly listen?: ListenFile | undefined;
+  readonly accounts?: AccountsFile | undefined;
   readonly data?: string | undefined;
   readonly autonomy?: Autonomy | undefined;
   readonly agent?: { readonly scopes?: readonly string[] | undefined } | undefined;
@@ -33,7 +37,16 @@ export interface ConfigFile {
   readonly skills?: SkillsFile | undefined;
   readonly secrets?: SecretsFile | undefined;
   readonly runs?: RunsFile | undefined;
+  readonly chains?: ChainsFile | undefined;
+  readonly console?: { readonly edit_policy?: boolean | undefined } | undefined;
+  readonly channels?: ChannelsFile | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+}
+
+export interface ListenFile {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly public_url?: string | undefined;
 }
 
 export interface LimitsFile {
@@ -43,12 +56,6 @@ export interface LimitsFile {
   readonly total_timeout_ms?: number | undefined;
   readonly max_inline_result_bytes?: number | undefined;
   readonly max_risk_unapproved?: Risk | undefined;
-}
-
-export interface ApprovalsFile {
-  readonly ttl_seconds?: number | undefined;
-  readonly separate_user?: boolean | undefined;
-  readonly patience?: Patience | undefined;
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
@@ -82,22 +89,6 @@ const limits = z.strictObject({
     .describe("Above it a person is asked, whatever the autonomy level says."),
 });
 
-const approvals = z.strictObject({
-  ttl_seconds: z
-    .int()
-    .min(1)
-    .max(30 * 86_400)
-    .optional()
-    .describe("How long a request stays open; 3600 when nothing is said."),
-  separate_user: z.boolean().optional().describe("The deciding user must not be the asking one."),
-  patience: z
-    .enum(["deny", "wait", "suspend"])
-    .optional()
-    .describe(
-      "What happens to a call that needs a person: refused, held on the line, or left pending until it is sent again (default).",
-    ),
-});
-
 /** The one schema: file, TypeScript and the published JSON Schema are all made from it. */
 export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   version: z.literal(1).optional().describe("Of this format."),
@@ -108,6 +99,11 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .optional()
         .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
       port: z.int().min(0).max(65_535).optional().describe("7420 when nothing is said; 0 takes a free one."),
+      public_url: z
+        .string()
+        .regex(/^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/, "must be `https://HOST` or `https://HOST:PORT`, without a path")
+        .optional()
+        .describe("How people reach it through the proxy in front, which keeps the `Host` header."),
     })
     .optional(),
   data: path
@@ -132,7 +128,10 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   policy: policySchema.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
   guardrails: guardrailsSchema.optional().describe("Looks at arguments and at results: docs/reference/risk.md."),
   limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
-  approvals: approvals.optional(),
+  accounts: accountsSchema.optional().describe("Who signs in to the console: docs/reference/accounts.md."),
+  approvals: approvalsSchema
+    .optional()
+    .describe("How long requests stay open, who decides: docs/reference/approvals.md."),
   results: resultsSchema.optional().describe("What is kept of large results: docs/reference/results.md."),
   servers: z
     .record(serverName, serverSchema)
@@ -152,7 +151,20 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   files: filesSchema.optional().describe("Tools for files beneath roots: docs/reference/files.md."),
   memory: memorySchema.optional().describe("What agents may remember: docs/reference/memory.md."),
   secrets: secretsSchema.optional().describe("Where values come from: docs/reference/secrets.md."),
+  chains: chainsSchema.optional().describe("Scripts that call tools: docs/reference/chains.md."),
   runs: runsSchema.optional().describe("Folders of runs: docs/reference/runs.md."),
+  console: z
+    .strictObject({
+      edit_policy: z
+        .boolean()
+        .optional()
+        .describe("Whether the console may write the policy into this file; off when nothing is said."),
+    })
+    .optional()
+    .describe("The pages that Postern serves: docs/guide/console.md."),
+  channels: channelsSchema
+    .optional()
+    .describe("Where people are told that they are wanted: docs/reference/channels.md."),
   log: z.strictObject({ level: z.enum(["error", "warn", "info", "debug"]).optional() }).optional(),
 });
 

@@ -1,5 +1,8 @@
+import type { OpenIdSettings } from "../accounts/openid.ts";
+import type { ApprovalRoute } from "../approvals/routing.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";
+import type { ChainOptions } from "../chains/chain-options.ts";
 import type { CedarArguments } from "../policy/cedar-facts.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { BackendName } from "../secrets/open-secrets.ts";
@@ -18,7 +21,12 @@ import type { LogLevel } from "./config-schema.ts";
  */
 export interface PosternConfig {
   readonly version?: 1;
-  readonly listen?: { readonly host?: "127.0.0.1" | "localhost" | "::1"; readonly port?: number };
+  readonly listen?: {
+    readonly host?: "127.0.0.1" | "localhost" | "::1";
+    readonly port?: number;
+    /** How people reach it through a proxy with TLS: `https://HOST`. */
+    readonly publicUrl?: string;
+  };
   /** Relative to the configuration's folder. */
   readonly data?: string;
   readonly autonomy?: Autonomy;
@@ -28,10 +36,21 @@ export interface PosternConfig {
     readonly cedar?: { readonly policies: string; readonly schema?: string; readonly arguments?: CedarArguments };
   };
   readonly limits?: Partial<Limits>;
+  /** Who signs in to the console. */
+  readonly accounts?: {
+    readonly session?: { readonly idleMinutes?: number; readonly absoluteHours?: number };
+    readonly openid?: Pick<OpenIdSettings, "issuer" | "clientId"> & Partial<OpenIdSettings>;
+  };
   readonly approvals?: {
     readonly ttlSeconds?: number;
     readonly separateUser?: boolean;
     readonly patience?: Patience;
+    /** Who is asked, and what a yes must bring; the first that matches applies. */
+    readonly routes?: readonly (Omit<ApprovalRoute, "ttlMs" | "remindBeforeMs" | "escalateAfterMs"> & {
+      readonly ttlSeconds?: number;
+      readonly remindBeforeSeconds?: number;
+      readonly escalateAfterSeconds?: number;
+    })[];
   };
   readonly results?: { readonly retentionDays?: number };
   readonly servers?: Readonly<Record<string, ServerConfig>>;
@@ -47,6 +66,11 @@ export interface PosternConfig {
     readonly writeMode?: WriteMode;
     readonly scopes?: readonly string[];
   };
+  /** Scripts that call tools: on where an engine can run, unless it is switched off. */
+  readonly chains?: { readonly enabled?: boolean } & Omit<ChainOptions, "drivers" | "engineSettings"> & {
+      /** Of `kubernetes` and `firecracker`, which run where `engines` names them. */
+      readonly drivers?: ChainOptions["engineSettings"];
+    };
   /** Folders of runs; relative to the configuration's folder, `runs` in the data folder when nothing is said. */
   readonly runs?: { readonly enabled?: boolean; readonly folder?: string };
   readonly hooks?: Hooks;

@@ -8,7 +8,11 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { accountSettingsFrom } from "../accounts/accounts-config.ts";
+import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-config.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { chainOptionsFrom } from "../chains/chains-config.ts";
+import { channelSettingsFrom } from "../channels/channels-config.ts";
 import { cedarLayer } from "../policy/cedar.ts";
 import { cedarOptionsFrom } from "../policy/cedar-config.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
@@ -56,6 +60,7 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
     );
   const policy = await policyOf(parsed.data, locate, dirname(found.file));
   checkMemory(parsed.data, locate);
+  checkRoutes(parsed.data, locate);
   const guardrails = await guardrailsOf(parsed.data, locate);
   return settingsOf({ ...given, data: parsed.data, guardrails }, found.file, overrides, folder, policy);
 }
@@ -178,6 +183,20 @@ function checkMemory({ memory, servers = {} }: ConfigFile, locate: Locate): void
   ]);
 }
 
+/** A quorum that nobody can reach would only be found out by the first call that waits for it. */
+function checkRoutes({ approvals = {} }: ConfigFile, locate: Locate): void {
+  const message = routesProblem(approvals);
+  if (message === undefined) return;
+  throw new ConfigProblems([
+    {
+      ...locate(["approvals", "routes"], "key"),
+      key: "approvals.routes",
+      message,
+      fix: "Correct the route as said; see docs/reference/approvals.md.",
+    },
+  ]);
+}
+
 interface Parsed extends Given {
   readonly data: ConfigFile;
   readonly guardrails?: readonly Guardrail[];
@@ -193,13 +212,13 @@ function settingsOf(
   const { data } = given;
   const base = file === undefined ? folder : dirname(file);
   const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
-  const { ttl_seconds, separate_user, patience = "suspend" } = data.approvals ?? {};
   const { retention_days } = data.results ?? {};
   return {
     file,
     listen: {
       host: over.host ?? data.listen?.host ?? "127.0.0.1",
       port: over.port ?? data.listen?.port ?? 7420,
+      publicUrl: data.listen?.public_url,
     },
     dataFolder,
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
@@ -207,25 +226,25 @@ function settingsOf(
     policy,
     guardrails: given.guardrails ?? [],
     limits: respelled(data.limits ?? {}),
-    approvals: {
-      patience,
-      ...(ttl_seconds !== undefined && { ttlMs: ttl_seconds * 1000 }),
-      ...(separate_user !== undefined && { separateUser: separate_user }),
-    },
+    accounts: accountSettingsFrom(data.accounts ?? {}),
+    approvals: approvalSettingsFrom(data.approvals ?? {}),
     results: retention_days === undefined ? {} : { retentionDays: retention_days },
     servers: serversOf(data.servers ?? {}, base),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
     files: fileSettingsFrom(data.files ?? {}, base),
     memory: memorySettingsFrom(data.memory ?? {}),
+    chains: chainOptionsFrom(data.chains ?? {}),
     tools: given.tools ?? [],
     hooks: given.hooks,
     secrets: given.secrets,
     secretSettings: secretSettingsFrom(data.secrets ?? {}, base, dataFolder),
+    console: { editPolicy: data.console?.edit_policy ?? false },
     runs: {
       enabled: data.runs?.enabled ?? true,
       folder: data.runs?.folder === undefined ? join(dataFolder, "runs") : resolve(base, data.runs.folder),
     },
+    channels: data.channels === undefined ? undefined : channelSettingsFrom(data.channels),
     logLevel: over.logLevel ?? data.log?.level ?? "warn",
   };
 }

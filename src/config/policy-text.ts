@@ -1,6 +1,6 @@
 /** A policy that is not in force: read from a text, with the line of every rule, to be held against the one that is. */
-import { readFile } from "node:fs/promises";
-import { basename, extname, isAbsolute, relative } from "node:path";
+import { readFile, realpath } from "node:fs/promises";
+import { basename, extname, isAbsolute, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Autonomy } from "../calls/call.ts";
@@ -45,14 +45,14 @@ const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.stric
 });
 
 /**
- * @param base folder that paths in it are relative to; files outside of it are not read
+ * @param base folder that paths in it are relative to; only Cedar files in it are read
  * @throws RuntimeFault `policy_invalid` with every mistake, a line each
  */
 export async function readPolicyText(named: NamedText, base: string): Promise<PolicyText> {
   try {
     const { data, locate } = parsed(named, sections, configShape());
     const { policy: section = {}, autonomy = "A2" } = data;
-    for (const file of [section.cedar?.policies, section.cedar?.schema]) checkWithin(file, base);
+    for (const file of [section.cedar?.policies, section.cedar?.schema]) await checkCedarFile(file, base);
     const policy = await policyOf({ policy: section }, locate, base);
     return { policy, autonomy, tests: expectationsFrom(section.tests ?? [], ["policy", "tests"], locate) };
   } catch (error) {
@@ -115,11 +115,28 @@ function expectationsFrom(files: readonly ExpectationFile[], above: KeyPath, loc
   });
 }
 
-function checkWithin(file: string | undefined, base: string): void {
+/**
+ * Whoever may look at a policy may send one, and what cannot be read as Cedar is quoted to them: a token beside the
+ * configuration is nothing to be named here, whatever the name or the link to it.
+ */
+async function checkCedarFile(file: string | undefined, base: string): Promise<void> {
   if (file === undefined) return;
-  const inside = relative(base, `${base}/${file}`);
-  if (isAbsolute(file) || inside.startsWith(".."))
+  if (isAbsolute(file) || !isWithin(base, join(base, file)))
     throw new RuntimeFault("policy_invalid", `\`${file}\` lies outside ${base}; name a file inside it.`);
+  const real = await realpath(join(base, file)).catch(() => undefined); // not there: whoever reads it says so
+  const isNamed = [file, real ?? file].every((path) => cedarName.test(path));
+  if (!isNamed || (real !== undefined && !isWithin(await realpath(base), real)))
+    throw new RuntimeFault(
+      "policy_invalid",
+      `\`${file}\` is no Cedar file of this folder; name one that ends in \`.cedar\` or \`.cedarschema\`, and is no link out of it.`,
+    );
+}
+
+const cedarName = /\.(?:cedar|cedarschema)(?:\.json)?$/;
+
+function isWithin(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== "" && !isAbsolute(inside) && inside.split(sep)[0] !== "..";
 }
 
 function asFault(error: unknown): unknown {

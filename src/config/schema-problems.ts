@@ -179,6 +179,13 @@ function shown(root: unknown, path: KeyPath): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "A list";
   if (typeof value === "object" && value !== null) return "A mapping";
+  if (typeof value === "string" && mayBeSecret(path)) return "What stands there";
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return `\`${text.length > 60 ? `${text.slice(0, 60)}…` : text}\``;
+}
+
+/** Somebody may have written the value where its reference belongs; the address of a channel is often a password. */
+function mayBeSecret(path: KeyPath): boolean {
+  const last = String(path.at(-1) ?? "");
+  return /(?:secret|password|token)$/i.test(last) || (path[0] === "channels" && last === "url");
 }

@@ -1,5 +1,9 @@
+import type { AccountSettings } from "../accounts/accounts-config.ts";
+import type { ApprovalSettings } from "../approvals/approvals-config.ts";
 import type { Autonomy } from "../calls/call.ts";
-import type { Limits, Patience } from "../calls/session.ts";
+import type { Limits } from "../calls/session.ts";
+import type { ChainOptions } from "../chains/chain-options.ts";
+import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Guardrail } from "../policy/guardrails.ts";
 import type { SecretSettings } from "../secrets/open-secrets.ts";
@@ -15,7 +19,7 @@ import type { LogLevel } from "./config-schema.ts";
 export interface Settings {
   /** Undefined: none was found, and everything is default. */
   readonly file: string | undefined;
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: { readonly host: string; readonly port: number; readonly publicUrl?: string | undefined };
   /** Absolute. */
   readonly dataFolder: string;
   readonly autonomy: Autonomy;
@@ -23,11 +27,8 @@ export interface Settings {
   readonly policy: PolicyOptions;
   readonly guardrails: readonly Guardrail[];
   readonly limits: Partial<Limits>;
-  readonly approvals: {
-    readonly patience: Patience;
-    readonly ttlMs?: number;
-    readonly separateUser?: boolean;
-  };
+  readonly accounts: AccountSettings;
+  readonly approvals: ApprovalSettings;
   readonly results: { readonly retentionDays?: number };
   readonly servers: Readonly<Record<string, ServerConfig>>;
   /** Absolute paths of modules that export tools; loaded only when tools are needed. */
@@ -42,10 +43,15 @@ export interface Settings {
   readonly tools: readonly AnyTool[];
   /** Where the folders of runs lie, absolute. */
   readonly runs: { readonly enabled: boolean; readonly folder: string };
+  /** Undefined: off. */
+  readonly chains: ChainOptions | undefined;
   readonly hooks: Hooks | undefined;
   /** Given as an object, by a TypeScript configuration. */
   readonly secrets: SecretStore | undefined;
   /** Where values come from when no object was given. */
   readonly secretSettings: SecretSettings;
+  readonly console: { readonly editPolicy: boolean };
+  /** Where people are told that they are wanted. Undefined: nowhere. */
+  readonly channels: ChannelsOptions | undefined;
   readonly logLevel: LogLevel;
 }

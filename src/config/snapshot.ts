@@ -11,7 +11,7 @@ import { toFileSpelling } from "./shape.ts";
  */
 export function configSnapshot(settings: Settings): string {
   const { file, listen, dataFolder, autonomy, agentScopes, policy, limits, approvals, results } = settings;
-  const { servers, toolModules, tools, memory, skillFolders, runs, logLevel } = settings;
+  const { servers, toolModules, tools, memory, skillFolders, runs, channels, logLevel } = settings;
   const { ttlMs, ...asking } = approvals;
   const written = {
     listen,
@@ -27,6 +27,7 @@ export function configSnapshot(settings: Settings): string {
     memory,
     skills: { folders: skillFolders },
     runs,
+    channels: channels && shownChannels(channels),
     log: { level: logLevel },
   };
   const data: unknown = JSON.parse(JSON.stringify(toFileSpelling(written, configShape()))); // what is no data is left out
@@ -36,6 +37,17 @@ export function configSnapshot(settings: Settings): string {
     ...(byCode.length === 0 ? [] : [`# Tools given by code: ${JSON.stringify(byCode)}`]),
   ];
   return `${head.join("\n")}\n${stringify(data)}`;
+}
+
+function shownChannels({ webhooks = [], consoleUrl }: NonNullable<Settings["channels"]>): object {
+  return {
+    webhooks: webhooks.map(({ url, secret, ...rest }) => ({
+      ...rest,
+      url: url.startsWith("secret://") ? url : URL.canParse(url) ? `${new URL(url).origin}/${mask}` : mask,
+      ...(secret !== undefined && { secret: masked(secret) }),
+    })),
+    ...(typeof consoleUrl === "string" && { consoleUrl }),
+  };
 }
 
 /** A password may stand anywhere but in a bare flag, so only those stay of the arguments. */

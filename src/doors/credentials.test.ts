@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { agentPermissions, allPermissions } from "../accounts/roles.ts";
 import { openCredentials, readToken } from "./credentials.ts";
 
 let folder = "";
@@ -28,18 +29,22 @@ it("keeps the tokens over a restart", async () => {
   const token = await readToken(folder, "agent");
   const again = await openCredentials(folder);
   expect(await readToken(folder, "agent")).toBe(token);
-  expect(again.authenticate(`Bearer ${token}`)?.role).toBe("agent");
+  expect(again.authenticate(`Bearer ${token}`)?.kind).toBe("agent");
 });
 
-it("says who a token speaks for, and that an operator may decide while an agent has nothing to decide with", async () => {
+it("says who a token speaks for, and that an operator may decide while an agent may only call", async () => {
   const credentials = await openCredentials(folder, { agentScopes: ["mail:read"] });
   expect(credentials.authenticate(`Bearer ${await readToken(folder, "agent")}`)).toEqual({
-    role: "agent",
+    kind: "agent",
+    credential: "agent-token",
     principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
     scopes: ["mail:read"],
+    permissions: agentPermissions,
+    decider: { user: "local-agent", via: "token:agent", tenant: "default" },
   });
   expect(credentials.authenticate(`Bearer ${await readToken(folder, "operator")}`)).toEqual({
-    role: "operator",
+    kind: "person",
+    credential: "operator-token",
     principal: {
       tenant: "default",
       agent: "operator-cli",
@@ -47,6 +52,7 @@ it("says who a token speaks for, and that an operator may decide while an agent 
       via: "token:operator",
     },
     scopes: ["*"],
+    permissions: allPermissions,
     decider: { user: "operator", via: "token:operator", tenant: "default" },
   });
 });
@@ -103,7 +109,8 @@ it("writes a token as one line of its file", async () => {
 it("agrees with another first start at the same moment, and leaves nothing else behind", async () => {
   const both = await Promise.all([openCredentials(folder), openCredentials(folder)]);
   const token = await readToken(folder, "operator");
-  for (const credentials of both) expect(credentials.authenticate(`Bearer ${token}`)?.role).toBe("operator");
+  for (const credentials of both)
+    expect(credentials.authenticate(`Bearer ${token}`)?.credential).toBe("operator-token");
   expect((await readdir(folder)).sort()).toEqual(["agent.token", "operator.token"]);
 });
 

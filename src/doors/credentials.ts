@@ -1,22 +1,32 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { Account, LiveSession } from "../accounts/accounts.ts";
+import { agentPermissions, allPermissions, type Permission } from "../accounts/roles.ts";
 import type { Principal } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Decider } from "../face.ts";
 
-/**
- * Whom a token speaks for. Both may call; only an operator may decide, and the runtime never lets a credential decide
- * what it asked for itself (D18).
- */
-export type Who =
-  | { readonly role: "agent"; readonly principal: Principal; readonly scopes: readonly string[] }
-  | {
-      readonly role: "operator";
-      readonly principal: Principal;
-      readonly scopes: readonly string[];
-      readonly decider: Decider;
-    };
+/** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
+export interface Who {
+  /** An agent sees its own; a person sees its tenant. */
+  readonly kind: "agent" | "person";
+  readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+  readonly principal: Principal;
+  readonly scopes: readonly string[];
+  readonly permissions: ReadonlySet<Permission>;
+  /** The name under which it acts. It never decides what it asked for itself (D18). */
+  readonly decider: Decider;
+  /** Behind a session or an API token. */
+  readonly account?: Account;
+  /** Of a session in a browser, whose requests need its CSRF token. */
+  readonly session?: LiveSession;
+  /** Calls `then` once, when the credential ends: streams that go on end with it. What it returns takes that back. */
+  readonly whenEnded?: (then: () => void) => () => void;
+}
+
+/** The tokens of the data folder, each in its file. */
+export type TokenRole = "agent" | "operator";
 
 export interface Credentials {
   /** What was not as it should be in the folder and was put right: a sentence each. */
@@ -51,7 +61,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
  *
  * @throws RuntimeFault `token_unreadable`
  */
-export async function readToken(folder: string, role: Who["role"]): Promise<string | undefined> {
+export async function readToken(folder: string, role: TokenRole): Promise<string | undefined> {
   const path = join(folder, `${role}.token`);
   const file = await openExisting(path);
   if (file === undefined) return undefined;
@@ -74,12 +84,16 @@ class TokenCredentials implements Credentials {
     this.#operatorDigest = digest(operatorToken);
     this.notices = notices;
     this.#agent = {
-      role: "agent",
+      kind: "agent",
+      credential: "agent-token",
       principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
       scopes: agentScopes,
+      permissions: agentPermissions,
+      decider: { user: "local-agent", via: "token:agent", tenant: "default" },
     };
     this.#operator = {
-      role: "operator",
+      kind: "person",
+      credential: "operator-token",
       principal: {
         tenant: "default",
         agent: "operator-cli",
@@ -87,6 +101,7 @@ class TokenCredentials implements Credentials {
         via: "token:operator",
       },
       scopes: ["*"],
+      permissions: allPermissions,
       decider: { user: "operator", via: "token:operator", tenant: "default" },
     };
   }

@@ -1,6 +1,7 @@
 import type { Autonomy } from "../calls/call.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Expectation } from "../policy/expectations.ts";
+import type { PolicyFile } from "./policy-file.ts";
 
 /** A configuration or a table of expectations as it was read; JSON is YAML too. */
 export interface NamedText {
@@ -20,4 +21,6 @@ export interface PolicyReader {
     readonly autonomy: Autonomy;
   }>;
   tests(table: NamedText): Promise<readonly Expectation[]>;
+  /** The text of the policy that this Postern was started with; none where it came from no file. */
+  readonly file?: PolicyFile | undefined;
 }

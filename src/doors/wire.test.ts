@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
 import { refusal } from "../calls/refusals.ts";
 import type { Action } from "../tools/tool.ts";
-import { approvalToWire, callToWire, contextFromWire, outcomeToWire } from "./wire.ts";
+import { callToWire, contextFromWire, outcomeToWire } from "./wire.ts";
+import { approvalToWire } from "./wire-approvals.ts";
 import { controlChangeToWire, controlsToWire, explanationToWire, toolToWire } from "./wire-tools.ts";
 
 const at = Date.UTC(2026, 10, 20);

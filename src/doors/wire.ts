@@ -5,10 +5,9 @@
  * written out one by one, never split or joined, so that a tool's own names (arguments, structured results) pass untouched.
  */
 import type { Autonomy, Principal, Risk } from "../calls/call.ts";
-import type { Reason } from "../calls/event.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { CallStatus, ContentBlock, Mark, Preview, ToolOutcome } from "../calls/outcome.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../calls/records.ts";
+import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Patience } from "../calls/session.ts";
 import type { CallContext } from "../face.ts";
@@ -27,7 +26,7 @@ export interface OutcomeWire {
     | readonly { readonly path: string; readonly media_type: string; readonly artifact: string }[]
     | undefined;
   readonly summary?: string | undefined;
-  readonly preview?: Preview | undefined;
+  readonly preview?: PreviewWire | undefined;
   readonly marks?: readonly Mark[] | undefined;
   readonly refusal?: Refusal | undefined;
   readonly approval_id?: string | undefined;
@@ -52,7 +51,7 @@ export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
       artifact,
     })),
     summary: outcome.summary,
-    preview: outcome.preview,
+    preview: outcome.preview && previewToWire(outcome.preview),
     marks: outcome.marks,
     refusal: outcome.refusal,
     approval_id: approvalId,
@@ -69,79 +68,20 @@ function blockToWire(block: ContentBlock): BlockWire {
   return { ...rest, media_type: mediaType };
 }
 
+/** `kind`: what to draw first; the summary is always there. */
+export type PreviewWire = Preview & { readonly kind: "text" | "diff" | "table" | "message" };
+
+export function previewToWire(preview: Preview): PreviewWire {
+  const { table, message, diff } = preview;
+  const kind = table !== undefined ? "table" : message !== undefined ? "message" : diff !== undefined ? "diff" : "text";
+  return { kind, ...preview };
+}
+
 export interface PrincipalWire {
   readonly tenant: string;
   readonly agent: string;
   readonly user?: string | undefined;
   readonly via?: string | undefined;
-}
-
-/** SPEC 8.5. `what` is exactly what runs if it is approved; `asked` is there when that is not what was asked for. */
-export interface ApprovalWire {
-  readonly approval_id: string;
-  readonly status: ApprovalState;
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly trace_id: string;
-  readonly refs: { readonly run: string; readonly key: string };
-  readonly requested_by: PrincipalWire;
-  readonly risk_level: Risk;
-  readonly autonomy_level?: string | undefined;
-  readonly what: { readonly tool: string; readonly action: string; readonly arguments: JsonObject };
-  readonly asked?: JsonObject | undefined;
-  readonly why: readonly Reason[];
-  readonly summary?: string | undefined;
-  readonly preview?: Preview | undefined;
-  readonly preview_digest?: string | undefined;
-  readonly policy_version: string;
-  readonly definition: string;
-  readonly binding: string;
-  readonly how_to_approve: string;
-  readonly decision?:
-    | {
-        readonly as: string;
-        readonly by: string;
-        readonly via: string;
-        readonly at: string;
-        readonly reason?: string | undefined;
-      }
-    | undefined;
-}
-
-export function approvalToWire(approval: ApprovalRecord): ApprovalWire {
-  const { decision } = approval;
-  return {
-    approval_id: approval.id,
-    status: approval.state,
-    created_at: iso(approval.requestedAt),
-    expires_at: iso(approval.expiresAt),
-    trace_id: approval.traceId,
-    refs: { run: approval.runId, key: approval.key },
-    requested_by: principalToWire(approval.principal),
-    risk_level: approval.risk,
-    autonomy_level: approval.autonomy,
-    what: { tool: approval.tool, action: approval.action, arguments: approval.arguments },
-    asked: isEdited(approval) ? approval.asked : undefined,
-    why: approval.why,
-    summary: approval.summary,
-    preview: approval.preview,
-    preview_digest: approval.previewDigest,
-    policy_version: approval.policyVersion,
-    definition: approval.definition,
-    binding: approval.binding,
-    how_to_approve: howToApprove(approval.id),
-    decision: decision && {
-      as: decision.as,
-      by: decision.by,
-      via: decision.via,
-      at: iso(decision.at),
-      reason: decision.reason,
-    },
-  };
-}
-
-function isEdited({ asked, arguments: runs, decision }: ApprovalRecord): boolean {
-  return decision?.as === "modified" || JSON.stringify(asked) !== JSON.stringify(runs);
 }
 
 export function howToApprove(approvalId: string): string {
@@ -221,6 +161,8 @@ export interface ContextWire {
   readonly idempotency_key?: string | undefined;
   readonly patience?: Patience | undefined;
   readonly approval_wait_ms?: number | undefined;
+  /** The agent's own word on why it calls, for whoever is asked. */
+  readonly reason?: string | undefined;
 }
 
 export function contextFromWire(wire: ContextWire): CallContext {
@@ -234,6 +176,7 @@ export function contextFromWire(wire: ContextWire): CallContext {
     ...(wire.idempotency_key !== undefined && { idempotencyKey: wire.idempotency_key }),
     ...(wire.patience !== undefined && { patience: wire.patience }),
     ...(wire.approval_wait_ms !== undefined && { approvalWaitMs: wire.approval_wait_ms }),
+    ...(wire.reason !== undefined && { reason: wire.reason }),
   };
 }
 

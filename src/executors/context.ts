@@ -37,6 +37,12 @@ export class CallContext implements ToolContext {
   #children = 0;
   #over = false;
 
+  /** For what is of this house and makes calls of its own (chains/): a tool's body is given no way to this. */
+  static inside(context: ToolContext): { readonly call: ClaimedCall; readonly caller: Caller } | undefined {
+    if (!(context instanceof CallContext)) return undefined;
+    return { call: context.#call, caller: context.#caller };
+  }
+
   constructor(call: ClaimedCall, caller: Caller, lazy: { readonly signal: AbortSignal }, parts: ContextParts) {
     this.#call = call;
     this.#caller = caller;

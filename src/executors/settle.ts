@@ -102,11 +102,12 @@ function returned(
   if (isSuspended(value)) {
     const { suspended: image, approvalId } = value;
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}). Send the same call again later.`;
-    const expiresAt = call.claimed.aliveUntil ?? call.arrivedAt;
+    const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
     return {
       state: "suspended",
       as: "suspended",
       image,
+      aliveUntil: value.expiresAt,
       retryable: false,
       outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }),
     };

@@ -1,17 +1,25 @@
 import { bind, isBoundAsShown, previewDigest } from "../approvals/binding.ts";
 import type { Book } from "../approvals/book.ts";
+import type { Delegations } from "../approvals/delegations.ts";
+import type { Grant } from "../approvals/grant.ts";
+import { type Grants, grantReason } from "../approvals/grants.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
+import { rankOf } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
-import type { Again, ApprovedCall, FreshCall } from "./stages.ts";
+import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
   readonly book: Book;
+  /** What people said of calls like this one before. */
+  readonly grants: Grants;
+  /** Who decides in whose place. */
+  readonly delegations: Delegations;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
@@ -65,7 +73,7 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
   }
 }
 
-/** Exactly what was shown, or nothing: a changed definition, argument or preview voids the approval, and asking starts anew. */
+/** Exactly what was shown, or nothing: a changed definition, argument or preview, or a greater risk, voids the approval, and asking starts anew. */
 async function useApproval(
   call: FreshCall,
   approval: ApprovalRecord,
@@ -73,14 +81,20 @@ async function useApproval(
   parts: ApprovalParts,
 ): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
-  const bound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
-  const changed = bound
-    ? await previewChanged(call, approval, caller, parts)
-    : "what was approved is not what would run now";
+  const changed = otherwiseNow(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return approved(call, approval.id);
   if (caller.signal?.aborted === true) return refuse("cancelled"); // a caller that left says nothing of what was approved
   await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
   return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
+}
+
+/** A yes to a smaller risk was not asked of whom, and of how many, a greater one is asked. */
+function otherwiseNow(call: FreshCall, approval: ApprovalRecord): string | undefined {
+  const isBound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
+  if (!isBound) return "what was approved is not what would run now";
+  return rankOf(call.risk) > rankOf(approval.risk)
+    ? `its risk is \`${call.risk}\` now, and \`${approval.risk}\` was shown`
+    : undefined;
 }
 
 async function previewChanged(
@@ -89,12 +103,15 @@ async function previewChanged(
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<string | undefined> {
-  if (!call.found.previewBinds || approval.decision?.as === "modified") return undefined;
+  const isEdited = approval.decision?.as === "modified" || approval.edited !== undefined;
+  if (!call.found.previewBinds || isEdited) return undefined;
   const now = await parts.preview(call, caller);
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+  const grant = await grantFor(call, caller, parts);
+  if (grant !== undefined) return granted(call, grant);
   if (caller.patience === "deny")
     return refuse(
       "approval_unavailable",
@@ -102,7 +119,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
     );
   const preview = await parts.preview(call, caller);
   if (caller.signal?.aborted === true) return refuse("cancelled");
-  const made = await parts.book.ask(call, preview).catch(unwritten);
+  const made = await parts.book.ask(call, preview, caller).catch(unwritten);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     parts.consult?.(made.asked);
@@ -111,6 +128,23 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   const { prior, approval } = made; // somebody else asked first
   if (approval?.state === "pending") return wait(call, approval, false, caller, parts);
   return (await replay(prior, parts)) ?? refuse("in_progress");
+}
+
+/** A yes that was remembered, if the routes of today would still let one be: it lowers no verdict, it answers for a person. */
+export async function grantFor(
+  call: WeighedCall,
+  caller: Pick<Caller, "session"> | undefined,
+  { grants, book }: Pick<ApprovalParts, "grants" | "book">,
+): Promise<Grant | undefined> {
+  if (grants.isEmpty) return undefined;
+  const { tool, risk, weighing, authority } = call;
+  const { remembers } = book.routing.demand({ tool, risk, server: weighing.connector, principal: authority.principal });
+  return remembers ? grants.answering(call, caller?.session.id) : undefined;
+}
+
+function granted(call: FreshCall, grant: Grant): ApprovedCall {
+  const reasons = [...call.weighing.reasons, grantReason(grant)];
+  return approved(Object.assign(call, { weighing: { ...call.weighing, reasons, grant: grant.id } }), undefined);
 }
 
 async function wait(

@@ -32,8 +32,9 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
     );
   }
   const who = whoAndWhat(call.authority.principal, call.tool, call.action);
-  const match = `${who}\0${call.digest}`;
   const key = keyOf(call) ?? call.id;
+  // A script means each of its calls, also two alike: nobody adopts them but the script in their place.
+  const match = call.authority.fromChain === true ? `${who}\0${call.digest}\0${key}` : `${who}\0${call.digest}`;
   // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
   const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
   if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
@@ -47,15 +48,26 @@ function judge(
   parts: OnceParts,
 ): FreshCall | Ending | Promise<Ending> {
   if (prior === undefined) return Object.assign(call, { key: own.key, match: own.match, record: prior }) as FreshCall;
-  if (call.resumes === undefined && prior.call.digest !== call.digest) return refuse("idempotency_conflict");
+  if (call.resumes === undefined && !isSame(prior.call, call)) return refuse("idempotency_conflict");
   const { key, match = own.match } = prior;
   return replay(prior, parts) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
+}
+
+/** A script's call is found by its place alone, so that another tool in that place is a conflict and not a new call. */
+function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
+  return prior.digest === digest && prior.tool === tool && prior.action === action;
 }
 
 /** Which call it is, as far as its arrival tells: none, when it has no key of its own and goes on with nothing. */
 export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
   if (resumes !== undefined || idempotencyKey === undefined) return resumes;
+  if (authority.fromChain === true) return chainKey(idempotencyKey);
   return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
+}
+
+/** D23: H(parent key, position). Nobody else's text begins so: a caller's has four names before its key. */
+function chainKey(position: string): string {
+  return `key_${sha256(`script\0${position}`).slice(0, 40)}`;
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */

@@ -47,6 +47,8 @@ export interface Settlement {
   readonly outcome: ToolOutcome;
   readonly retryable: boolean;
   readonly image?: string | undefined;
+  /** Until when whoever sends it again without a key is answered; none: as it was. */
+  readonly aliveUntil?: number | undefined;
 }
 
 export interface LedgerOptions {
@@ -136,7 +138,7 @@ export class Ledger {
       endedAt: undefined,
       outcome: undefined,
       retryable: false,
-      image: undefined,
+      image: call.record?.image, // a script that is killed after its thaw goes on from there once more
     };
     const event =
       approvalId === undefined
@@ -159,7 +161,7 @@ export class Ledger {
    */
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
-    const { state, outcome, retryable, image } = end;
+    const { state, outcome, retryable, image, aliveUntil } = end;
     const { openWorld } = call.found.facts;
     this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
@@ -168,7 +170,8 @@ export class Ledger {
       outcome.refusal === undefined && call.approvalId === undefined
         ? { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing }
         : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
-    const changed = { state, outcome, retryable, image, endedAt: at };
+    const row = { state, outcome, retryable, image, endedAt: at };
+    const changed = aliveUntil === undefined ? row : { ...row, aliveUntil };
     return this.#write({ write: "settle", key, fence, end: changed, event }, retryAfterMs);
   }
 

@@ -19,7 +19,9 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
       refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."),
     );
     const { key, fence, image } = record;
-    const end: RowEnd = { state: "unknown", outcome, retryable: false, endedAt: at, image };
+    // A script has no effect but its calls, and those are on record: sent again, it goes on from there.
+    const retryable = call.tool === "tool_chain";
+    const end: RowEnd = { state: "unknown", outcome, retryable, endedAt: at, image };
     const event = {
       moment: "ended",
       at,

@@ -38,7 +38,7 @@ export class RunOwners {
    *
    * @throws what the store throws: then the run is nobody's still
    */
-  claims({ principal, runId }: Authority): boolean | Promise<boolean> {
+  claims({ principal, runId }: Pick<Authority, "principal" | "runId">): boolean | Promise<boolean> {
     const owner = this.#known.get(principal.tenant)?.get(runId);
     return owner === undefined ? this.#meet(principal, runId, true) : isSame(owner, principal);
   }

@@ -1,32 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyFacts, anyOptions, runs } from "../../test/fakes/policy-arbitraries.ts";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Risk } from "../calls/call.ts";
 import { rankOf, risks, verdicts } from "../calls/risk.ts";
 import { wordsOf } from "./adjusters.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Decision, Facts, Suggestion, ToolFacts } from "./policy.ts";
 
-const mail: ToolFacts = {
-  tool: "send_email",
-  action: "default",
-  risk: "safe",
-  riskSource: "declared",
-  effects: "write",
-  scopes: [],
-  permissions: [],
-};
-const untouched: Facts = {
-  tool: mail,
-  principal: { tenant: "default", agent: "agent" },
-  scopes: [],
-  autonomy: "A4",
-  maxRiskUnapproved: undefined,
-  suggestion: undefined,
-  arguments: {},
-  history: {},
-  now: Date.UTC(2026, 10, 20, 12),
-};
+const mail = tool("send_email");
+const untouched = factsOf(mail, { now: Date.UTC(2026, 10, 20, 12) });
 
 function decide(facts: Partial<Facts>, options: PolicyOptions = {}): Decision {
   return createPolicy(options).decide({ ...untouched, ...facts });

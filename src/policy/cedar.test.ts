@@ -1,33 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { type CedarOptions, cedarFrom, cedarLayer, cedarSchema } from "./cedar.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
-import type { Facts, Finding, ToolFacts } from "./policy.ts";
+import type { Facts, Finding } from "./policy.ts";
 
-const tool: ToolFacts = {
-  tool: "mail__send",
-  action: "default",
-  server: "mail",
-  risk: "medium",
-  riskSource: "declared",
-  effects: "write",
-  scopes: ["mail:write"],
-  permissions: [],
-};
+const scopes = ["mail:write"];
+const send = tool("mail__send", { server: "mail", risk: "medium", scopes });
 
 function facts(args: JsonObject = {}, more: Partial<Facts> = {}): Facts {
-  return {
-    tool,
-    principal: { tenant: "acme", agent: "planner", user: "ada" },
-    scopes: ["mail:write"],
-    autonomy: "A4",
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: args,
-    history: {},
-    now: 1_700_000_000_000,
-    ...more,
-  };
+  const principal = { tenant: "acme", agent: "planner", user: "ada" };
+  return factsOf(send, { principal, scopes, arguments: args, now: 1_700_000_000_000, ...more });
 }
 
 const open = "permit(principal, action, resource);";
@@ -64,7 +47,7 @@ describe("a Cedar layer", () => {
   it("asks where a permit says so, also beside one that does not", async () => {
     const asking = '@id("dear") @gate("confirm") permit(principal, action, resource) when { resource.risk >= 1 };';
     expect(await weigh(`${open} ${asking}`)).toEqual([{ guardrail: "cedar", says: "CONFIRM", why: "`dear` asks" }]);
-    expect(await weigh(`${open} ${asking}`, facts({}, { tool: { ...tool, risk: "safe" } }))).toEqual([]);
+    expect(await weigh(`${open} ${asking}`, facts({}, { tool: { ...send, risk: "safe" } }))).toEqual([]);
   });
 
   it("sees who calls, what, how dangerous this call is, and the arguments that were chosen", async () => {
@@ -162,7 +145,7 @@ describe("a Cedar layer", () => {
       verdict: "DENY",
       reasons: expect.arrayContaining([{ rule: "cedar: forbidden by `x`", says: "DENY" }]),
     });
-    expect(policy.decide(facts({}, { tool: { ...tool, tool: "drop" } })).verdict).toBe("DENY");
+    expect(policy.decide(facts({}, { tool: { ...send, tool: "drop" } })).verdict).toBe("DENY");
     expect(policy.version).not.toBe(createPolicy(options).version);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Condition } from "./condition.ts";
 import { createPolicy } from "./decide.ts";
@@ -6,25 +7,7 @@ import type { Decision, Facts } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 
 function facts(args: JsonObject): Facts {
-  return {
-    tool: {
-      tool: "mail",
-      action: "send",
-      risk: "safe",
-      riskSource: "declared",
-      effects: "write",
-      scopes: [],
-      permissions: [],
-    },
-    principal: { tenant: "default", agent: "agent" },
-    scopes: [],
-    autonomy: "A4",
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: args,
-    history: {},
-    now: 0,
-  };
+  return factsOf(tool("mail", { action: "send" }), { arguments: args });
 }
 
 function decide(effect: Rule["effect"], conditions: Rule["arguments"], args: JsonObject): Decision["verdict"] {

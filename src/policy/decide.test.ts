@@ -1,32 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Autonomy, Risk } from "../calls/call.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Facts, Suggestion, ToolFacts } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 
-const plain: ToolFacts = {
-  tool: "mail",
-  action: "send",
-  risk: "safe",
-  riskSource: "declared",
-  effects: "write",
-  scopes: [],
-  permissions: [],
-};
+const plain = tool("mail", { action: "send" });
 
-function facts(tool: Partial<ToolFacts> = {}, more: Partial<Facts> = {}): Facts {
-  return {
-    tool: { ...plain, ...tool },
-    principal: { tenant: "default", agent: "agent" },
-    scopes: [],
-    autonomy: "A4",
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: {},
-    history: {},
-    now: 0,
-    ...more,
-  };
+function facts(of: Partial<ToolFacts> = {}, more: Partial<Facts> = {}): Facts {
+  return factsOf({ ...plain, ...of }, more);
 }
 
 describe("scopes", () => {

@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { tool } from "../../test/fakes/policy-facts.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import { checkExpectations, type Expectation, type Terms } from "./expectations.ts";
-import type { ToolFacts } from "./policy.ts";
 
-const pay: ToolFacts = {
-  ...{ tool: "pay", action: "default", risk: "medium", riskSource: "declared", effects: "write" },
-  ...{ scopes: ["money:spend"], permissions: [] },
-};
+const pay = tool("pay", { risk: "medium", scopes: ["money:spend"] });
 const terms: Terms = {
   tools: (tool, action) =>
     tool === "pay" && action === "default"

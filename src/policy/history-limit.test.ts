@@ -1,19 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { createPolicy } from "./decide.ts";
 import type { HistoryLimit } from "./history-limit.ts";
-import type { Decision, Facts, PastCall, ToolFacts } from "./policy.ts";
+import type { Decision, Facts, PastCall } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 
-const tool: ToolFacts = {
-  tool: "mail",
-  action: "send",
-  risk: "safe",
-  riskSource: "declared",
-  effects: "write",
-  scopes: [],
-  permissions: [],
-};
+const mail = tool("mail", { action: "send" });
 const now = 10_000_000;
 
 function past(more: Partial<PastCall> = {}): PastCall {
@@ -30,18 +23,8 @@ function past(more: Partial<PastCall> = {}): PastCall {
 }
 
 function facts(calls: readonly PastCall[], args: JsonObject = {}, more: Partial<Facts> = {}): Facts {
-  return {
-    tool,
-    principal: { tenant: "default", agent: "agent" },
-    scopes: [],
-    autonomy: "A4",
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: args,
-    history: { run: { version: calls.length, tainted: false, calls } },
-    now,
-    ...more,
-  };
+  const history = { run: { version: calls.length, tainted: false, calls } };
+  return factsOf(mail, { arguments: args, history, now, ...more });
 }
 
 function verdict(
@@ -231,8 +214,8 @@ describe("a limit on the past", () => {
       ],
     });
     expect(policy.reads).toEqual({ run: Number.POSITIVE_INFINITY, tenant: 5000, principal: 7000 });
-    expect(policy.readsFor?.(tool)).toEqual({ run: Number.POSITIVE_INFINITY, tenant: 5000 });
-    expect(policy.readsFor?.({ ...tool, tool: "echo" })).toBeUndefined();
+    expect(policy.readsFor?.(mail)).toEqual({ run: Number.POSITIVE_INFINITY, tenant: 5000 });
+    expect(policy.readsFor?.({ ...mail, tool: "echo" })).toBeUndefined();
     expect(createPolicy({ rules: [{ effect: "deny", tool: "mail" }] }).reads).toBeUndefined();
   });
 

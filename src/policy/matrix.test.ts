@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Autonomy, Risk, Verdict } from "../calls/call.ts";
 import { rankOf, risks } from "../calls/risk.ts";
 import { createPolicy } from "./decide.ts";
@@ -10,25 +11,7 @@ const invalid = (text: string): unknown =>
   expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(text) });
 
 function facts(risk: Risk, autonomy: Autonomy | undefined): Facts {
-  return {
-    tool: {
-      tool: "mail",
-      action: "send",
-      risk,
-      riskSource: "declared",
-      effects: "write",
-      scopes: [],
-      permissions: [],
-    },
-    principal: { tenant: "default", agent: "agent" },
-    scopes: [],
-    autonomy,
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: {},
-    history: {},
-    now: 0,
-  };
+  return factsOf(tool("mail", { action: "send", risk }), { autonomy });
 }
 
 describe("the gate matrix", () => {

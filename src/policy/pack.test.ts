@@ -1,29 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
-import type { Decision, Facts, PastCall, ToolFacts } from "./policy.ts";
+import type { Decision, Facts, PastCall } from "./policy.ts";
 
 const noon = Date.UTC(2026, 10, 20, 12);
 const night = Date.UTC(2026, 10, 20, 23);
-const light: ToolFacts = {
-  tool: "light",
-  action: "toggle",
-  risk: "medium",
-  riskSource: "declared",
-  effects: "write",
-  scopes: [],
-  permissions: [],
-};
-const plain: Facts = {
-  tool: light,
-  principal: { tenant: "default", agent: "agent" },
-  scopes: [],
-  autonomy: "A4",
-  maxRiskUnapproved: undefined,
-  suggestion: { target: "kitchen" },
-  arguments: {},
-  history: {},
-  now: noon,
-};
+const light = tool("light", { action: "toggle", risk: "medium" });
+const plain = factsOf(light, { suggestion: { target: "kitchen" }, now: noon });
 const before = (changes: Partial<PastCall> = {}): PastCall => ({
   tool: "light",
   action: "toggle",

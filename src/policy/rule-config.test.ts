@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import { createPolicy } from "./decide.ts";
 import type { Facts } from "./policy.ts";
 
@@ -116,25 +117,7 @@ describe("rules in a file", () => {
     const { policy } = await folder.load(
       "policy:\n  cedar:\n    policies: house.cedar\n    arguments: { amount: { path: $.amount, kind: long } }\n",
     );
-    const asked = (amount: number): Facts => ({
-      tool: {
-        tool: "pay",
-        action: "default",
-        risk: "safe",
-        riskSource: "declared",
-        effects: "write",
-        scopes: [],
-        permissions: [],
-      },
-      principal: { tenant: "default", agent: "agent" },
-      scopes: [],
-      autonomy: "A4",
-      maxRiskUnapproved: undefined,
-      suggestion: undefined,
-      arguments: { amount },
-      history: {},
-      now: 0,
-    });
+    const asked = (amount: number): Facts => factsOf(tool("pay"), { arguments: { amount } });
     const decide = (amount: number): string => createPolicy(policy).decide(asked(amount)).verdict;
     expect([decide(100), decide(101), decide(1.5)]).toEqual(["ALLOW", "DENY", "DENY"]);
   });

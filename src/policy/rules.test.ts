@@ -1,21 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Principal } from "../calls/call.ts";
 import { createPolicy } from "./decide.ts";
 import { globMatcher } from "./glob.ts";
-import type { Decision, Facts, ToolFacts } from "./policy.ts";
+import type { Decision, ToolFacts } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 
-const tool: ToolFacts = {
-  tool: "mail__send",
-  action: "default",
-  server: "mail",
-  risk: "safe",
-  riskSource: "default",
-  effects: "write",
-  scopes: [],
-  permissions: [],
-};
 const principal: Principal = { tenant: "acme", agent: "planner", user: "ada" };
 
 function decide(
@@ -24,17 +15,8 @@ function decide(
   who: Principal = principal,
   otherwise: "allow" | "deny" = "allow",
 ): Decision {
-  const facts: Facts = {
-    tool: { ...tool, ...more },
-    principal: who,
-    scopes: [],
-    autonomy: "A3",
-    maxRiskUnapproved: undefined,
-    suggestion: undefined,
-    arguments: {},
-    history: {},
-    now: 0,
-  };
+  const asked = tool("mail__send", { server: "mail", riskSource: "default", ...more });
+  const facts = factsOf(asked, { principal: who, autonomy: "A3" });
   return createPolicy({ rules, default: otherwise }).decide(facts);
 }
 
@@ -147,25 +129,15 @@ describe("permission rules", () => {
   });
 
   it("that ask for a server or a user do not match where there is none", () => {
-    const { server: _server, ...own } = tool;
+    const own = tool("mail__send", { riskSource: "default" });
     const { user: _user, ...nobody } = principal;
-    const facts = {
-      principal: nobody,
-      scopes: [],
-      autonomy: "A3",
-      maxRiskUnapproved: undefined,
-      suggestion: undefined,
-      arguments: {},
-      history: {},
-      now: 0,
-    } as const;
     const policy = createPolicy({
       rules: [
         { effect: "deny", server: "*" },
         { effect: "deny", principal: { user: "*" } },
       ],
     });
-    expect(policy.decide({ ...facts, tool: own }).verdict).toBe("ALLOW");
+    expect(policy.decide(factsOf(own, { principal: nobody, autonomy: "A3" })).verdict).toBe("ALLOW");
   });
 
   it("are found for a tool called constructor, and only for it", () => {

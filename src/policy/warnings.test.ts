@@ -1,21 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { tool } from "../../test/fakes/policy-facts.ts";
 import type { PolicyOptions } from "./decide.ts";
-import type { ToolFacts } from "./policy.ts";
 import type { Rule } from "./rules.ts";
 import { policyWarnings } from "./warnings.ts";
 
-function tool(name: string, more: Partial<ToolFacts> = {}): ToolFacts {
-  return {
-    tool: name,
-    action: "default",
-    risk: "safe",
-    riskSource: "declared",
-    effects: "write",
-    scopes: [],
-    permissions: [],
-    ...more,
-  };
-}
 const tools = [
   tool("mail__send", { server: "mail" }),
   tool("files__read"),

@@ -1,5 +1,5 @@
 import type { Principal } from "../calls/call.ts";
-import type { Json } from "../calls/json.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock, ResultFile } from "../calls/outcome.ts";
 import type { Session } from "../calls/session.ts";
 import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
@@ -65,8 +65,9 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
 
 /** The whole result as one artifact; the head of its text, a summary and the media's references stay. */
 async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
-  const { content, text, structured } = result;
+  const { content, text } = result;
   const others = content.filter(isOther);
+  const structured = repeats(result) ? undefined : result.structured;
   const plain = structured === undefined && others.length === 0;
   const body = plain
     ? text
@@ -87,6 +88,13 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
     ...(summary && { structured: summary }),
     artifact: digest,
   };
+}
+
+/** MCP servers say a plain text twice, the second time as `{ content: text }`: kept, it is that text, so that it can be passed on. */
+function repeats({ text, structured }: CleanResult): boolean {
+  if (!isJsonObject(structured?.value)) return false;
+  const values = Object.values(structured.value);
+  return values.length === 1 && values[0] === text;
 }
 
 async function keepMedia(block: Bytes, n: number, order: ShapeOrder, artifacts: ArtifactStore): Promise<ResultFile> {

@@ -1,68 +1,18 @@
-import { expect, it, vi } from "vitest";
-import { FakeClock } from "../../test/fakes/clock.ts";
+import { expect, it } from "vitest";
+import {
+  hiding,
+  kept,
+  memoryArtifacts,
+  newSession,
+  nobody,
+  owner,
+  png,
+  shaped,
+  text,
+} from "../../test/fakes/shaping.ts";
 import type { Json } from "../calls/json.ts";
-import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import { directLimits, Session } from "../calls/session.ts";
-import type { Redactor } from "../secrets/secret-store.ts";
-import type { ArtifactShelf, ArtifactStore, Needed } from "./artifact-store.ts";
-import { memoryArtifacts as memoryArtifactsWith } from "./memory-artifacts.ts";
-import type { RawResult } from "./raw-result.ts";
+import type { ContentBlock } from "../calls/outcome.ts";
 import { releasePins } from "./release-pins.ts";
-import { type ShapeParts, shape } from "./shape.ts";
-
-const owner = { tenant: "acme", agent: "writer" };
-const nothingSecret: Redactor = { learn() {}, redact: (text) => text, finds: () => false };
-const png: ContentBlock = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" };
-
-function hiding(secret: string): Redactor {
-  return {
-    learn() {},
-    redact: (text) => text.replaceAll(secret, "[redacted]"),
-    finds: (text) => text.includes(secret),
-  };
-}
-
-const nobody: Needed = async () => new Set();
-
-function memoryArtifacts(): ArtifactShelf {
-  return memoryArtifactsWith({ clock: new FakeClock(), retentionMs: 0 });
-}
-
-function newSession(): Session {
-  return new Session(directLimits, new FakeClock());
-}
-
-interface Setting extends Partial<ShapeParts> {
-  readonly limitBytes?: number;
-  readonly session?: Session;
-}
-
-function shaped(raw: Partial<RawResult>, setting: Setting = {}): ToolOutcome | Promise<ToolOutcome> {
-  const { limitBytes = 4096, session = newSession(), redactor = nothingSecret, ...parts } = setting;
-  const order = { limitBytes, owner, session, tool: "draw" };
-  return shape("call_1", { content: [], isError: false, ...raw }, order, { redactor, ...parts });
-}
-
-function text(...texts: readonly string[]): Pick<RawResult, "content"> {
-  return { content: texts.map((one) => ({ type: "text", text: one })) };
-}
-
-async function kept(artifacts: ArtifactStore, digest: string | undefined): Promise<string> {
-  return Buffer.from((await artifacts.open(digest ?? "", owner)).bytes).toString();
-}
-
-function failing(after = 0): ArtifactStore {
-  const store = memoryArtifacts();
-  let puts = 0;
-  return {
-    ...store,
-    put: (...given) => {
-      puts += 1;
-      if (puts > after) return Promise.reject(new Error("the disk is full"));
-      return store.put(...given);
-    },
-  };
-}
 
 it("keeps text of exactly 4096 bytes inline and offloads 4097 (case 173)", async () => {
   const artifacts = memoryArtifacts();
@@ -227,63 +177,6 @@ it("keeps resources and links of a big result in its artifact, and tells where t
   expect(outcome.text).toMatch(/^\d+ bytes, kept as artifact [0-9a-f]{64}$/);
   const small = shaped({ content: [link] }, { artifacts });
   expect(small).toMatchObject({ content: [link], text: "" });
-});
-
-it("ends as an error when the store fails, and the pins made before are released at close (case 187)", async () => {
-  const log = vi.fn();
-  const session = newSession();
-  const artifacts = failing(1);
-  const content = [png, ...text("x".repeat(9000)).content];
-  const outcome = await shaped({ content }, { artifacts, session, log });
-  expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
-  expect(session.pins).toHaveLength(1);
-  expect(log.mock.calls).toEqual([["The result of `call_1` could not be kept: the disk is full."]]);
-});
-
-it("stays the tool's failure when an error's text cannot be kept", async () => {
-  const raw = { ...text("e".repeat(9000)), isError: true };
-  const outcome = await shaped(raw, { artifacts: failing() });
-  expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
-});
-
-it("does not throw when redacting fails, and shows nothing of the result", () => {
-  const redactor: Redactor = {
-    ...nothingSecret,
-    redact: () => {
-      throw new Error("broken");
-    },
-  };
-  const outcome = shaped(text("sesame"), { redactor });
-  expect(outcome).toMatchObject({ refusal: { code: "result_unavailable" } });
-  expect(JSON.stringify(outcome)).not.toContain("sesame");
-});
-
-it("shows a secret nowhere: not inline, not in the preview, not in the artifact", async () => {
-  const artifacts = memoryArtifacts();
-  const redactor = hiding("sesame");
-  const structured = { sesame: ["open sesame"], n: 1 };
-  const content: ContentBlock[] = [
-    { type: "text", text: "sesame" },
-    { type: "link", uri: "https://example.org/?key=sesame" },
-    { type: "file", mediaType: "text/plain", data: "sesame", name: "sesame.txt" },
-    { type: "resource", uri: "file:///sesame", text: "sesame" },
-  ];
-  expect(JSON.stringify(shaped({ content, structured }, { redactor }))).not.toContain("sesame");
-  const inline = await shaped({ content, structured }, { artifacts, redactor });
-  expect(JSON.stringify(inline)).not.toContain("sesame");
-  expect(inline.structured).toEqual({ "[redacted]": ["open [redacted]"], n: 1 });
-  const big = { content: [...content, ...text("x".repeat(9000)).content], structured };
-  const outcome = await shaped(big, { artifacts, redactor });
-  expect(JSON.stringify(outcome)).not.toContain("sesame");
-  expect(await kept(artifacts, outcome.artifact)).not.toContain("sesame");
-});
-
-it("repairs half of a surrogate pair and NUL, so that every store and wire can carry the text", () => {
-  expect(shaped(text("a\uD83Db\0c"))).toMatchObject({ text: "a\uFFFDb\uFFFDc" });
-  const structured = { "\uDC00": "\\ud83d \0 \\\uD83D" };
-  expect(shaped({ structured })).toMatchObject({
-    structured: { "\uFFFD": "\\ud83d \uFFFD \\\uFFFD" },
-  });
 });
 
 it("structured content that is its own text goes back as it would with both looked at apart", async () => {

@@ -111,10 +111,17 @@ export class MapStore implements Store {
       .slice(0, limit);
   }
 
-  async approvals({ state, tenant, limit = Infinity }: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
-    return [...this.#approvals.values()]
+  async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+    const { state, tenant, risk, tool, runId, agent, after, limit = Infinity } = where;
+    const all = [...this.#approvals.values()];
+    return all
+      .slice(after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1 || all.length)
       .filter((approval) => state === undefined || approval.state === state)
       .filter(({ principal }) => tenant === undefined || principal.tenant === tenant)
+      .filter(({ principal }) => agent === undefined || principal.agent === agent)
+      .filter((approval) => risk === undefined || approval.risk === risk)
+      .filter((approval) => tool === undefined || approval.tool === tool)
+      .filter((approval) => runId === undefined || approval.runId === runId)
       .slice(0, limit);
   }
 

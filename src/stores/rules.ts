@@ -89,11 +89,15 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   };
 }
 
-function decide({ approval, denied }: WriteOf<"decide">, rows: Rows): Won | Lost {
+function decide({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
   const before = rows.approval(approval.id);
   if (before === undefined) return { won: false };
   const now = rows.now();
   if (!mayBecome(before, approval.state, now)) return { won: false, approval: before };
+  const seen = expectedRevision === (before.revision ?? 0);
+  // Votes, edits and reminders are on the record: whoever has not seen them must not write over them.
+  if (!seen && (expectedRevision !== undefined || approval.state === "pending"))
+    return { won: false, approval: before };
   const held = rows.call(before.key);
   // A row that was held again belongs to a newer request; a late end of the old one must not touch it.
   if (held?.state !== "held" || held.approvalId !== before.id) return { won: true, approval };
@@ -142,6 +146,7 @@ function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, r
 
 function mayBecome(approval: ApprovalRecord, state: ApprovalState, now: number): boolean {
   switch (state) {
+    case "pending":
     case "approved":
     case "denied":
     case "skipped":
@@ -150,8 +155,7 @@ function mayBecome(approval: ApprovalRecord, state: ApprovalState, now: number):
       return approval.state === "pending" && approval.expiresAt <= now;
     case "withdrawn":
       return approval.state === "pending" || approval.state === "approved";
-    case "pending":
-    case "used": // only a hold makes one pending, only a claim uses one
+    case "used": // only a claim uses one
       return false;
     default:
       state satisfies never;
@@ -205,7 +209,8 @@ function started(record: CallRecord, before: CallRecord | undefined, fence: stri
 }
 
 /** Spelled out, here and in `started`: a spread would cost more than the rest of the rule. */
-function ended(before: CallRecord, { state, outcome, retryable, endedAt, image }: RowEnd): CallRecord {
+function ended(before: CallRecord, end: RowEnd): CallRecord {
+  const { state, outcome, retryable, endedAt, image, aliveUntil = before.aliveUntil } = end;
   return {
     key: before.key,
     match: before.match,
@@ -216,7 +221,7 @@ function ended(before: CallRecord, { state, outcome, retryable, endedAt, image }
     idempotent: before.idempotent,
     fence: undefined,
     approvalId: before.approvalId,
-    aliveUntil: before.aliveUntil,
+    aliveUntil,
     startedAt: before.startedAt,
     endedAt,
     outcome,

@@ -7,6 +7,7 @@
  * sync stops for good: every later commit rejects.
  * Next: rules.ts (the conditions, shared by all embedded stores), map-store.ts (the reference), sqlite/ (the real one).
  */
+import type { Risk } from "../calls/call.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
@@ -63,6 +64,13 @@ export interface CallFilter {
 export interface ApprovalFilter {
   readonly state?: ApprovalState;
   readonly tenant?: string;
+  readonly risk?: Risk;
+  readonly tool?: string;
+  readonly runId?: string;
+  /** Whose call it is. */
+  readonly agent?: string;
+  /** Id of an approval: only those asked later than it. */
+  readonly after?: string;
   readonly limit?: number;
 }
 

@@ -150,8 +150,8 @@ const suspensions = new WeakSet<object>();
  *
  * @public
  */
-export function suspend(image: string, approvalId: string): Suspended {
-  const suspended = Object.freeze({ suspended: image, approvalId });
+export function suspend(image: string, approvalId: string, expiresAt?: number): Suspended {
+  const suspended = Object.freeze({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
   suspensions.add(suspended);
   return suspended;
 }

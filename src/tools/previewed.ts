@@ -27,9 +27,13 @@ export function toPreview(answer: unknown, call: string): Preview {
     const { summary, diff } = answer;
     if (typeof summary !== "string") return noPreview(call, "the tool's preview has no `summary`");
     const details = detailsOf(answer["details"]);
+    const table = tableOf(answer["table"]);
+    const message = messageFrom(answer["message"]);
     return {
       summary: cut(summary),
       ...(typeof diff === "string" && { diff: cut(diff) }),
+      ...(table !== undefined && { table }),
+      ...(message !== undefined && { message }),
       ...(details !== undefined && { details }),
       supported: true,
     };
@@ -41,6 +45,34 @@ export function toPreview(answer: unknown, call: string): Preview {
 /** @param problem why there is none although the tool offers one; without it, the tool offers none */
 export function noPreview(call: string, problem?: string): Preview {
   return { summary: call, supported: false, ...(problem !== undefined && { problem }) };
+}
+
+/** Anything but rows of cells beneath columns is no table; what is not text in a cell is shown as JSON. */
+function tableOf(given: unknown): Preview["table"] {
+  if (!isRecord(given)) return undefined;
+  const { columns, rows } = given;
+  if (!Array.isArray(columns) || !Array.isArray(rows) || !rows.every(Array.isArray)) return undefined;
+  const row = (cells: readonly unknown[]): readonly string[] => cells.slice(0, mostColumns).map(cell);
+  return { columns: row(columns), rows: rows.slice(0, mostRows).map(row) };
+}
+const mostColumns = 32;
+const mostRows = 500;
+const maxCellLength = 1000;
+
+function cell(value: unknown): string {
+  return shortened(typeof value === "string" ? value : plain(value).text, maxCellLength);
+}
+
+function messageFrom(given: unknown): Preview["message"] {
+  if (!isRecord(given)) return undefined;
+  const { to, subject, body } = given;
+  if (typeof body !== "string") return undefined;
+  const receivers = typeof to === "string" ? [to] : Array.isArray(to) ? to : [];
+  return {
+    ...(receivers.length > 0 && { to: receivers.slice(0, mostRows).map(cell) }),
+    ...(typeof subject === "string" && { subject: shortened(subject, maxCellLength) }),
+    body: cut(body),
+  };
 }
 
 function detailsOf(details: unknown): Json | undefined {

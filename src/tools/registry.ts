@@ -8,6 +8,7 @@ import type { AnyTool } from "./kinds.ts";
 import { silhouette, visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
 import { type Block, type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
+import { ToolStatistics } from "./statistics.ts";
 import type { Action, ToolHealth, Tools } from "./tool.ts";
 
 export interface RegistryChange {
@@ -41,6 +42,8 @@ interface Entry {
  * Invariant: names are unique also to the eye; finding an action is two map lookups.
  */
 export class Registry implements Tools, AsyncDisposable {
+  /** How calls went since the start. */
+  readonly statistics: ToolStatistics = new ToolStatistics();
   readonly #clock: Clock;
   readonly #switches: NonNullable<RegistryOptions["switches"]>;
   readonly #schemas: JsonSchemas;

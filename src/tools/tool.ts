@@ -71,6 +71,8 @@ export type ToolAnswer =
 export interface Suspended {
   readonly suspended: string;
   readonly approvalId: string;
+  /** Wall clock, milliseconds: when the approval lapses; until then a re-send is answered with what came of it. */
+  readonly expiresAt?: number;
 }
 
 export type Parsed = { readonly input: unknown } | { readonly issues: readonly Issue[] };

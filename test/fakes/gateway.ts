@@ -53,6 +53,11 @@ export class Gateway implements AsyncDisposable {
     return this.#running.url;
   }
 
+  get pid(): number {
+    if (this.#running?.child.pid === undefined) throw new Error("The gateway does not run.");
+    return this.#running.child.pid;
+  }
+
   /** What `work` and `send` have done to the world, in order: kept outside of Postern. */
   get diary(): readonly string[] {
     return existsSync(this.#diary) ? readFileSync(this.#diary, "utf8").trim().split("\n") : [];

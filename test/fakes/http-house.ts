@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach } from "vitest";
-import { openCredentials, readToken, type Who } from "../../src/doors/credentials.ts";
+import { openCredentials, readToken, type TokenRole } from "../../src/doors/credentials.ts";
 import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
 import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
@@ -10,7 +10,7 @@ import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 export const host = "127.0.0.1:7420";
 
 export interface Ask {
-  readonly as?: Who["role"] | undefined;
+  readonly as?: TokenRole | undefined;
   readonly method?: string;
   readonly body?: unknown;
   /** Instead of `body`: sent as it is. */
@@ -20,7 +20,7 @@ export interface Ask {
 
 export interface HttpHouse extends AsyncDisposable {
   readonly door: HttpDoor;
-  readonly tokens: Readonly<Record<Who["role"], string>>;
+  readonly tokens: Readonly<Record<TokenRole, string>>;
   ask(path: string, ask?: Ask): Promise<Response>;
 }
 

@@ -1,5 +1,6 @@
 /** Questions to a policy, for tests that ask it directly. */
-import { createPolicy, type Decision, type Facts, type PolicyOptions, type ToolFacts } from "../../src/index.ts";
+import { createPolicy, type PolicyOptions } from "../../src/policy/decide.ts";
+import type { Decision, Facts, ToolFacts } from "../../src/policy/policy.ts";
 
 export const principal = { tenant: "default", agent: "agent" };
 
@@ -44,4 +45,9 @@ export function decideFacts(): Omit<Facts, "tool"> {
     history: {},
     now: 0,
   };
+}
+
+/** What is asked about a tool, at A4. */
+export function factsOf(tool: ToolFacts, more: Partial<Facts> = {}): Facts {
+  return { tool, ...decideFacts(), ...more };
 }

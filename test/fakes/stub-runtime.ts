@@ -1,8 +1,10 @@
+import type { Alarm } from "../../src/alarms/alarms.ts";
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
 import type { Limits } from "../../src/calls/session.ts";
 import type { CallContext, CallRequest, Decided, Runtime, Settled } from "../../src/face.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
+import type { ApprovalFilter } from "../../src/stores/store.ts";
 import type { ToolChanges } from "../../src/tools/upstream/pins.ts";
 import type { RunName, RunSummary } from "../../src/watchers/archive/runs.ts";
 import { aCall } from "./call.ts";
@@ -81,6 +83,12 @@ export function aRun(agent = "local-agent", tenant = "default"): RunSummary {
   };
 }
 
+export function anAlarm(tenant = "default"): Alarm {
+  const seen = { firstSeen: Date.UTC(2026, 10, 20), lastSeen: Date.UTC(2026, 10, 20), count: 1 };
+  const words = { kind: "tool_errors", key: "tool_errors/mail", summary: "`mail` failed 5 times in a row." };
+  return { id: "alm_1", tenant, severity: "warning", state: "open", data: {}, ...words, ...seen };
+}
+
 /** What a door said to its runtime: the verb and what came with it. */
 export type Said = readonly [verb: string, ...given: readonly unknown[]];
 
@@ -125,6 +133,8 @@ export function stubRuntime(options: StubOptions = {}): {
     permissions: [],
   } as const;
   const changes: ToolChanges = { server: "files", tool: "echo", state: "pinned", differences: [] };
+  const anEntry = JSON.stringify({ tenant: options.tenant ?? "default" });
+  const digests = { leaf: aDigest, root: aDigest };
   const runtime = {
     invoke: heard("invoke", outcome),
     /** A session hands on what it was opened with: what a call is made with is in one place. */
@@ -141,13 +151,39 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     approvals: {
       list: heard("approvals.list", [approval]),
+      page: async ({ tenant, agent }: ApprovalFilter) => {
+        said.push(["approvals.page"]);
+        const fits =
+          tenant === approval.principal.tenant && (agent ?? approval.principal.agent) === approval.principal.agent;
+        return { approvals: fits ? [approval] : [] };
+      },
       get: async (id: string) => (id === approval.id ? approval : undefined),
       decide: heard("decide", decided),
+      decideMany: heard("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
       withdraw: heard("withdraw", decided),
+      revoke: heard("revoke", decided),
+      grants: { list: () => [], get: () => undefined, stateOf: () => "live", revoke: heard("revokeGrant", undefined) },
+      delegations: {
+        list: () => [],
+        isLive: () => true,
+        make: heard("delegate", { delegated: false, code: "delegation_invalid", message: "no" }),
+        revoke: heard("endDelegation", { delegated: false, code: "delegation_unknown", message: "no" }),
+      },
     },
     ledger: { settle: heard("settle", settled), reconcile: heard("reconcile", settled) },
     audit: {
+      size: 1,
       query: heard("audit.query", []),
+      latest: heard("audit.latest", { events: [] }),
+      prove: heard("audit.prove", {
+        ...digests,
+        seq: 0,
+        body: anEntry,
+        path: [],
+        size: 1,
+        checkpoint: "",
+        publicKey: "",
+      }),
       verify: heard("audit.verify", { intact: true, events: 0, head: aDigest, checkpoints: 0 }),
       checkpoint: heard("audit.checkpoint", "note"),
       async *export() {
@@ -175,11 +211,36 @@ export function stubRuntime(options: StubOptions = {}): {
       list: heard("runs.list", [run]),
       get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
       events: heard("runs.events", []),
+      calls: heard("runs.calls", []),
       verify: heard("runs.verify", { intact: true, problems: [], notes: [] }),
       export: heard("runs.export", [Buffer.from("tar")]),
+      begin: heard("runs.begin", run),
+      describe: heard("runs.describe", run),
+      finish: heard("runs.finish", run),
     },
-    tools: { unavailable: () => undefined, get: () => null, has: () => false, blocked: () => undefined },
+    tools: {
+      statistics: { since: undefined, actions: () => [], minutes: () => [] },
+      unavailable: () => undefined,
+      get: () => null,
+      find: () => undefined,
+      has: () => false,
+      blocked: () => undefined,
+    },
     pins: { changes: () => changes, approve: heard("approveTool", { approved: true, changes }) },
+    feed: { open: async () => ({ from: "0", [Symbol.dispose]: () => {} }) },
+    alarms: {
+      list: () => [anAlarm(options.tenant)],
+      get: () => anAlarm(options.tenant),
+      acknowledge: heard("alarms.acknowledge", { changed: true, alarm: anAlarm(options.tenant) }),
+      resolve: heard("alarms.resolve", { changed: true, alarm: anAlarm(options.tenant) }),
+    },
+    channels: {
+      list: () => [],
+      test: heard("channels.test", { delivered: true }),
+      retry: heard("channels.retry", 0),
+      receive: async () => ({ taken: false, code: "signature_refused", message: "no" }),
+    },
+    note: heard("note", undefined),
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
   return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { policyOptionsFrom, policySchema } from "../../src/policy/policy-config.ts";
 import { policyWarnings } from "../../src/policy/warnings.ts";
-import { PosternProcess } from "../fakes/postern-process.ts";
+import { CommandLine } from "../fakes/command-line.ts";
+import type { PosternProcess } from "../fakes/postern-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const guide = readFileSync(join(root, "docs/guide/policy.md"), "utf8");
@@ -20,6 +21,11 @@ const commands = blocks("sh")
     const [, words, outcome] = /^npx postern (call .*?)\s+# (\w+)/.exec(line) ?? [];
     return words === undefined || outcome === undefined ? [] : [{ words: words.split(/\s+/), outcome }];
   });
+/** `npx postern policy …`, as a shell would split it. */
+const questions = blocks("sh")
+  .flatMap((block) => block.split("\n"))
+  .flatMap((line) => /^npx postern (policy\b[^#]*)/.exec(line)?.[1]?.trim() ?? [])
+  .map((words) => words.split(/\s+/).map((word) => word.replaceAll("'", "")));
 const codes: ReadonlyMap<string, number> = new Map([
   ["runs", 0],
   ["denied", 3],
@@ -27,18 +33,18 @@ const codes: ReadonlyMap<string, number> = new Map([
 ]);
 
 describe("the guide to the least an agent needs", () => {
-  const postern = new PosternProcess();
+  const postern = new CommandLine();
   let running: Awaited<ReturnType<PosternProcess["start"]>> | undefined;
 
+  const sample = parse(readFileSync(join(root, "postern.yaml"), "utf8"));
+  const withPolicy = (block: string | undefined): string =>
+    stringify({ ...sample, ...parse(block ?? ""), data: "data", listen: { port: 0 } });
+
   beforeAll(async () => {
-    const sample = parse(readFileSync(join(root, "postern.yaml"), "utf8"));
-    const { policy } = parse(blocks("yaml")[0] ?? "");
     for (const folder of ["node_modules", "examples"]) symlinkSync(join(root, folder), join(postern.folder, folder));
     mkdirSync(join(postern.folder, "workspace/notes"), { recursive: true });
-    writeFileSync(
-      join(postern.folder, "postern.yaml"),
-      stringify({ ...sample, policy, data: "data", listen: { port: 0 } }),
-    );
+    writeFileSync(join(postern.folder, "postern.yaml"), withPolicy(blocks("yaml")[0]));
+    writeFileSync(join(postern.folder, "other.yaml"), withPolicy(blocks("yaml")[1]));
     running = await postern.start("data");
   }, 60_000);
   afterAll(async () => {
@@ -56,6 +62,34 @@ describe("the guide to the least an agent needs", () => {
     const { code, out, err } = await postern.run(...words, "--data", "data");
     expect(code, out + err).toBe(codes.get(outcome));
     if (outcome === "denied") expect(out + err).toContain("default: deny");
+  });
+
+  it("has a question of every kind", () => {
+    expect(new Set(questions.map(([, verb = "policy"]) => verb))).toEqual(
+      new Set(["policy", "show", "explain", "warnings", "simulate"]),
+    );
+  });
+
+  it.each(questions.filter(([, verb]) => verb !== "simulate"))(
+    "is answered: postern %s %s %s",
+    { timeout: 60_000 },
+    async (...words) => {
+      const { code, out, err } = await postern.run(...words, "--data", "data");
+      expect(code, out + err).toBe(0);
+      expect(out).not.toBe("");
+    },
+  );
+
+  it("keeps what it expects beside the policy, and sees what the edit would change", { timeout: 90_000 }, async () => {
+    const expecting = blocks("yaml").find((block) => block.includes("tests:"));
+    writeFileSync(join(postern.folder, "postern.yaml"), withPolicy(expecting));
+    const tested = await postern.run("policy", "test", "--data", "data");
+    expect(tested, tested.out + tested.err).toMatchObject({ code: 0 });
+    for (const words of questions.filter(([, verb]) => verb === "simulate")) {
+      const { code, out, err } = await postern.run(...words, "--data", "data");
+      expect(code, out + err).toBe(0);
+      if (words.length === 2) expect(out).toContain("everything__get-sum"); // it waited, and would be denied now
+    }
   });
 
   it("shows only policies that load, and that say what they mean", () => {

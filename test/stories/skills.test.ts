@@ -12,10 +12,10 @@ import {
 } from "../../src/index.ts";
 import { skilled } from "../../src/tools/sets/skilled.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
+import { CommandLine } from "../fakes/command-line.ts";
 import { asker, boss, eventTypes, type House, house } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
-import { PosternProcess } from "../fakes/postern-process.ts";
 import { skillText, writeSkill } from "../fakes/skill-folder.ts";
 
 const folder = ownFolder();
@@ -268,7 +268,7 @@ describe("for people", () => {
   });
 
   it("the command lists, checks and switches them; exit code 1 when one is refused", async () => {
-    using postern = new PosternProcess();
+    using postern = new CommandLine();
     const own = join(postern.folder, "skills");
     writeSkill(own, "letters", skillText("name: Letters\ndescription: ["));
     appendFileSync(join(postern.folder, "postern.yaml"), "skills:\n  folders: [skills]\n");

@@ -1,3 +1,4 @@
+import { chainToolName } from "../../chains/names.ts";
 import type { Health } from "../../face.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { ToolWire } from "../wire-tools.ts";
@@ -15,6 +16,8 @@ export interface BannerFacts {
   readonly autonomy: string | undefined;
   readonly health: Health;
   readonly agent: PosternClient;
+  /** Signs in once, while nobody has an account. */
+  readonly signInUrl: string | undefined;
   /** How a person types the command here. */
   readonly command: string;
 }
@@ -34,6 +37,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
   });
   return [
     `${paint("bold", `Postern ${facts.version}`)}  ${facts.url}\n`,
+    row("console", consoleLine(facts, paint)),
     row("MCP", `${facts.url}/mcp`),
     row("HTTP", `${facts.url}/v1  (${facts.url}/openapi.json)`),
     row("config", facts.file ?? "none"),
@@ -49,12 +53,19 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
   ].join("");
 }
 
+function consoleLine({ url, signInUrl }: BannerFacts, paint: ReturnType<typeof paintFor>): string {
+  if (signInUrl === undefined) return url;
+  return `${signInUrl}\n  ${" ".repeat(10)} ${paint("dim", "signs you in once, within ten minutes; `postern accounts link` makes another")}`;
+}
+
 /** Three that work as they stand: one that runs, one that needs a person, and where that person looks. */
 export function nextCommands(
   tools: readonly ToolWire[],
   command: string,
 ): readonly (readonly [command: string, why: string])[] {
-  const callable = tools.filter(({ kind, unavailable }) => kind === "local" && unavailable === undefined);
+  const callable = tools.filter(
+    ({ tool, kind, unavailable }) => kind === "local" && unavailable === undefined && tool !== chainToolName, // no sample is a script
+  );
   const runs = pick(callable.filter(({ risk }) => risk === "safe"));
   const asks = pick(
     callable.filter(({ risk, effects }) => (risk === "medium" || risk === "high") && effects !== "destructive"),

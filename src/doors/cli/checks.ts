@@ -1,10 +1,11 @@
-import { realpathSync, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve, sep } from "node:path";
 import { messageOf } from "../../calls/fault.ts";
 import type { PolicyWire } from "../wire-policy.ts";
 import { connect } from "./connect.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
+import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
 import { readServerFile } from "./server-file.ts";
 
@@ -76,10 +77,25 @@ function* dataFolder(folder: string): Generator<Finding> {
     yield { level: "ok", check: "data folder", message: `${folder} (made at the first start)` };
     return;
   }
-  yield privateTo(found.mode, "data folder", folder, "0700");
+  yield isWritable(folder)
+    ? privateTo(found.mode, "data folder", folder, "0700")
+    : { level: "fail", check: "data folder", message: `${folder} cannot be written by this user.`, fix: unwritable };
   for (const name of ["agent.token", "operator.token", "audit.key"]) {
     const file = statSync(join(folder, name), { throwIfNoEntry: false });
     if (file !== undefined) yield privateTo(file.mode, name, join(folder, name), "0600");
+  }
+}
+
+const unwritable = "Start as the user it belongs to, or name another folder: `--data DIR`.";
+
+function isWritable(folder: string): boolean {
+  try {
+    const books = join(folder, "postern.db");
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (statSync(books, { throwIfNoEntry: false }) !== undefined) accessSync(books, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -204,7 +220,8 @@ async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> 
           message: health.problem ?? "It is broken.",
           fix: "Make room on the disk or mend it, then start again.",
         };
-      yield* policyFindings(await connection.operator.policy());
+      yield* policyFindings(await connection.operator.policy.show());
+      yield* aroundFindings(connection.operator);
       for (const { name, status, problem } of health.servers) {
         const check = `server ${name}`;
         if (status === "connected") yield { level: "ok", check, message: "connected" };

@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
+import type { PosternProcess } from "../../../test/fakes/postern-process.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 describe("with a running Postern", () => {
@@ -68,6 +69,17 @@ describe("with a running Postern", () => {
     expect(changes.map(({ change }) => change)).toEqual(["autonomy", "tool_on", "tool_off", "resume", "pause"]);
     expect(new Set(changes.map(({ by }) => by))).toEqual(new Set(["operator"]));
     await cli.run("controls", "autonomy", "A2", ...to);
+  });
+
+  it("what is switched off under a name that is nobody's is off, and the name is doubted", async () => {
+    for (const what of ["tool", "server"]) {
+      const off = await cli.run("controls", what, "ecko", "off", ...to);
+      expect(off).toMatchObject({ code: 0, out: expect.stringContaining("ecko") });
+      expect(off.err).toContain(`There is no ${what} \`ecko\` now`);
+      expect((await cli.run("controls", what, "ecko", "on", ...to)).err).toBe("");
+    }
+    expect((await cli.run("controls", "tool", "echo", "off", ...to)).err).toBe("");
+    await cli.run("controls", "tool", "echo", "on", ...to);
   });
 
   it("a second start on the same folder says who is there", async () => {

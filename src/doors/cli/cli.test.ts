@@ -2,17 +2,17 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 it("helps and tells its version quickly, without loading what it does not need", async () => {
-  const help = await cli.run("--help");
+  const help = await cli.asProcess("--help");
   expect(help).toMatchObject({ code: 0, err: "" });
   for (const word of ["start", "call", "tools", "approvals", "calls", "audit", "controls", "doctor", "Exit codes"])
     expect(help.out).toContain(word);
-  expect((await cli.run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await cli.asProcess("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 it("typed wrong ends with 2 and one sentence that helps", async () => {
@@ -22,6 +22,26 @@ it("typed wrong ends with 2 and one sentence that helps", async () => {
     "postern: command line --port: `http` is not a port. Fix: Write a whole number from 0 to 65535; 0 takes a free one.\n",
   );
   expect((await cli.run("calls", "settle", "call_1", "failed")).code).toBe(2);
+});
+
+it("as a process of its own it writes and ends as the tests here have it", async () => {
+  const data = ["--data", join(cli.folder, "own")];
+  expect(await cli.asProcess("call", "echo", "text=12", ...data)).toEqual({ code: 0, out: "12\n", err: "" });
+  const asked = await cli.asProcess("call", "send", "text=hi", "--json", ...data);
+  expect(asked).toMatchObject({ code: 4, out: expect.stringContaining(`"status": "pending"`) });
+  expect((await cli.asProcess("calls", "settle", "call_1", "failed", ...data)).code).toBe(2);
+  expect(await cli.asProcess("calls", "show", "none", ...data)).toMatchObject({ code: 1, out: "" });
+});
+
+it("arguments too large for a command line are read from standard input", async () => {
+  const data = ["--data", join(cli.folder, "piped")];
+  const large = JSON.stringify({ text: "a".repeat(300_000) });
+  expect(await cli.given(large, "call", "echo", "--args", "-", ...data)).toMatchObject({ code: 0 });
+  const asked = await cli.given(large, "call", "send", "--args", "-", ...data);
+  expect(asked).toMatchObject({ code: 4, err: expect.stringContaining("more characters (--json shows all)") });
+  expect(asked.err.length).toBeLessThan(5000);
+  const broken = await cli.given('{"text":', "call", "echo", "--args", "-", ...data);
+  expect(broken).toMatchObject({ code: 2, out: "", err: expect.stringContaining("`--args` is not JSON") });
 });
 
 it("a configuration with a mistake starts nothing and says where", async () => {
@@ -138,6 +158,10 @@ describe("without a running Postern", () => {
       "port",
       "store",
       "policy",
+      "accounts",
+      "engines",
+      "channels",
+      "console",
     ]);
     expect(findings.every(({ level }) => level === "ok")).toBe(true);
     writeFileSync(

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../../calls/fault.ts";
-import { readToken, type Who } from "../credentials.ts";
+import { readToken, type TokenRole } from "../credentials.ts";
 import { createClient, type PosternClient } from "../http/client.ts";
 import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
 import { readServerFile } from "./server-file.ts";
@@ -37,7 +37,7 @@ export async function connect(
 }
 
 async function clients(url: string, dataFolder: string, send?: Send): Promise<Connection> {
-  const client = async (role: Who["role"]): Promise<PosternClient> =>
+  const client = async (role: TokenRole): Promise<PosternClient> =>
     createClient({
       url,
       token: await tokenIn(dataFolder, role),
@@ -51,7 +51,7 @@ async function clients(url: string, dataFolder: string, send?: Send): Promise<Co
   };
 }
 
-async function tokenIn(folder: string, role: Who["role"]): Promise<string> {
+async function tokenIn(folder: string, role: TokenRole): Promise<string> {
   const token = await readToken(folder, role);
   if (token !== undefined) return token;
   const fix = "Name the running Postern's folder with `--data DIR`, or run `postern start` once to make it.";

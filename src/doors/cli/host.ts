@@ -12,7 +12,7 @@ import type { SecretSettings } from "../../secrets/open-secrets.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
 import type { NamedText } from "../policy-reader.ts";
 import type { ExitCode } from "./exit-codes.ts";
-import type { ServerTexts } from "./secret-checks.ts";
+import type { SecretUse, ServerTexts } from "./secret-checks.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Flags every command has. */
@@ -45,6 +45,8 @@ export interface InsideNeeds {
   /** Connect the configured servers and load the tools: needed to call and to list, not to read the books. */
   readonly tools: boolean;
   readonly approver?: Approver;
+  /** Tell people where they want to be told: not for the length of one command. */
+  readonly channels?: boolean;
 }
 
 /** What `doctor` looks at. */
@@ -60,6 +62,7 @@ export interface Inspected {
   readonly listen: { readonly host: string; readonly port: number };
   readonly servers: Readonly<Record<string, ServerTexts & { readonly cwd?: string }>>;
   readonly secretSettings: SecretSettings;
+  readonly channels?: SecretUse["channels"];
   /** A store given in code takes their place. */
   readonly secrets: SecretStore | undefined;
 }

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Changing, read } from "../../../test/fakes/changing.ts";
-import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 const server = new Changing(read, { ...read, name: "write" });
 /** Each command is a process that starts a server of its own. */
 const patient = { timeout: 90_000 };

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const policy = (...words: readonly string[]) => cli.run("policy", ...words, "--data", join(cli.folder, "data"));
 const write = (name: string, lines: readonly string[]) => writeFileSync(join(cli.folder, name), lines.join("\n"));
@@ -32,7 +32,7 @@ describe("postern policy", () => {
     expect(out).toMatch(
       /^send +high +asks +matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m,
     );
-    expect(out).toMatch(/\n2 run, 1 ask, 1 blocked, 1 denied\n$/);
+    expect(out).toMatch(/\n3 run, 1 ask, 1 blocked, 1 denied\n$/);
     const some = await policy("show", "s*", "--autonomy", "a0", "--json");
     expect(JSON.parse(some.out).lines).toMatchObject([
       { tool: "send", verdict: "PREVIEW" },

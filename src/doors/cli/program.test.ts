@@ -66,6 +66,33 @@ it.each([
   expect(err).toContain(said);
 });
 
+/** The lines of one part of a help text: what stands left, and what is said of it. */
+function entries(
+  help: string,
+  part: "Commands" | "Options",
+): readonly { readonly term: string; readonly said: string }[] {
+  const lines = (help.split(`\n${part}:\n`)[1] ?? "").split("\n\n", 1)[0] ?? "";
+  return [...lines.matchAll(/^ {2}(\S.*?)(?: {2,}(\S.*))?$/gm)].map(([, term = "", said = ""]) => ({ term, said }));
+}
+
+async function silentEntries(path: readonly string[]): Promise<readonly string[]> {
+  const { out } = await typed([...path, "--help"]);
+  const commands = entries(out, "Commands");
+  const silent = [...commands, ...entries(out, "Options")].filter(({ said }) => said === "");
+  const below = commands.map(({ term }) => term.split(" ", 1)[0] ?? "").filter((name) => name !== "help");
+  const inner = await Promise.all(below.map((name) => silentEntries([...path, name])));
+  return [...silent.map(({ term }) => [...path, term].join(" ")), ...inner.flat()];
+}
+
+it("the help of every command says what each of its commands and flags does", async () => {
+  expect(await silentEntries([])).toEqual([]);
+});
+
+it("the help of a command names the flags that every command has", async () => {
+  const { out } = await typed(["approvals", "approve", "--help"]);
+  for (const flag of ["--json", "--data", "--config"]) expect(out).toContain(flag);
+});
+
 it("help and version end well, and go where results go", async () => {
   expect(await typed(["--version"])).toEqual({ code: 0, err: "", out: "1.2.3\n" });
   expect(await typed(["approvals", "--help"])).toMatchObject({

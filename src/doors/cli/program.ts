@@ -1,9 +1,13 @@
 import { Command, CommanderError } from "commander";
 import type { Act } from "./act.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { accountCommands } from "./groups/accounts.ts";
+import { alarmCommands } from "./groups/alarms.ts";
 import { approvalCommands } from "./groups/approvals.ts";
 import { auditCommands } from "./groups/audit.ts";
 import { callCommands } from "./groups/call.ts";
+import { chainCommands } from "./groups/chain.ts";
+import { channelCommands } from "./groups/channels.ts";
 import { controlCommands } from "./groups/controls.ts";
 import { memoryCommands } from "./groups/memory.ts";
 import { policyCommands } from "./groups/policy.ts";
@@ -11,6 +15,7 @@ import { runCommands } from "./groups/runs.ts";
 import { secretCommands } from "./groups/secrets.ts";
 import { skillCommands } from "./groups/skills.ts";
 import { startCommand } from "./groups/start.ts";
+import { tokenCommands } from "./groups/tokens.ts";
 import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 
@@ -45,6 +50,7 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
     .option("-p, --port <number>", "port of the running Postern, or to listen on (default 7420)")
     .option("--json", "the answer as JSON, in the form of the HTTP interface")
     .option("--verbose", "problems with everything that is known about them")
+    .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .showHelpAfterError("(`postern --help` lists all commands)")
     .configureOutput({
@@ -60,6 +66,7 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   };
   startCommand(program, host, act);
   callCommands(program, host, act);
+  chainCommands(program, host, act);
   toolCommands(program, host, act);
   approvalCommands(program, host, act);
   auditCommands(program, host, act);
@@ -69,6 +76,10 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   skillCommands(program, host, act);
   memoryCommands(program, host, act);
   secretCommands(program, host, act);
+  accountCommands(program, host, act);
+  tokenCommands(program, host, act);
+  alarmCommands(program, host, act);
+  channelCommands(program, host, act);
   act(program.command("doctor").description("say what is wrong here, and the fix"), async (flags) =>
     (await import("./commands/doctor.ts")).doctor(host, flags),
   );

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 describe("the runs of a Postern that is started for each command", () => {
@@ -74,6 +74,21 @@ describe("the runs of a Postern that is started for each command", () => {
       expect(existsSync(join(cli.folder, "nope.tar.gz"))).toBe(false);
     },
   );
+
+  it("says what one is for, and ends it with its result as exit code", async () => {
+    writeFileSync(join(cli.folder, "prompt.md"), "Write the report.");
+    const about = ["--task", "Report", "--prompt", join(cli.folder, "prompt.md"), "--deliverable", "a.md", "b.md"];
+    const begun = await cli.run("runs", "begin", "run_2", ...about, "--json", ...data);
+    expect(JSON.parse(begun.out)).toMatchObject({ state: "started", deliverables: { expected: ["a.md", "b.md"] } });
+    const papers = join(cli.folder, "inside", "runs", "run_2");
+    expect(readFileSync(join(papers, "prompt.md"), "utf8")).toContain("Write the report.");
+    const finished = await cli.run("runs", "finish", "run_2", ...data);
+    expect(finished).toMatchObject({ code: 1, err: "" });
+    expect(finished.out).toContain("missing      a.md, b.md");
+    for (const name of ["a.md", "b.md"]) writeFileSync(join(papers, "deliverables", name), "done");
+    expect(await cli.run("runs", "finish", "run_2", ...data)).toMatchObject({ code: 0 });
+    expect(await cli.run("runs", "begin", "run_3", "--prompt", "/nowhere.md", ...data)).toMatchObject({ code: 1 });
+  });
 
   it("typed wrong ends with 2", async () => {
     expect((await cli.run("runs", "list", "--limit", "many", ...data)).code).toBe(2);

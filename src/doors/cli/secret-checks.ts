@@ -11,6 +11,7 @@ export interface SecretUse {
   readonly secrets: SecretStore | undefined;
   readonly secretSettings: SecretSettings;
   readonly servers: Readonly<Record<string, ServerTexts>>;
+  readonly channels?: { readonly webhooks?: readonly { readonly url: string; readonly secret?: string }[] } | undefined;
 }
 
 /** What of a server's configuration may refer to a secret, or be one. */
@@ -41,15 +42,17 @@ async function* sealed({ secrets, secretSettings }: SecretUse): AsyncGenerator<F
     yield { level: "ok", check, message: `${secretSettings.file} opens; it holds ${opened.entries.size}` };
 }
 
-async function* references({ secrets, secretSettings, servers }: SecretUse): AsyncGenerator<Finding> {
-  const named = Object.values(servers).flatMap(({ env = {}, url = "", headers = {} }) =>
+async function* references({ secrets, secretSettings, servers, channels }: SecretUse): AsyncGenerator<Finding> {
+  const told = (channels?.webhooks ?? []).flatMap(({ url, secret = "" }) => secretReferences([url, secret]));
+  const lent = Object.values(servers).flatMap(({ env = {}, url = "", headers = {} }) =>
     secretReferences([url, ...Object.values(env), ...Object.values(headers)]),
   );
+  const named = [...lent, ...told];
   if (named.length === 0) return;
   const redactor = createRedactor();
   const store = secrets ?? (await openSecrets(secretSettings, redactor));
   for (const { reference, problem } of await learnReferences(named, store, redactor)) {
-    const fix = `Give it, or remove \`secret://${reference.connector}/${reference.key}\` from \`servers\`.`;
+    const fix = `Give it, or remove \`secret://${reference.connector}/${reference.key}\` from \`servers\` or \`channels\`.`;
     yield { level: "warn", check, message: problem, fix };
   }
 }

@@ -2,18 +2,11 @@ import { once } from "node:events";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Ended, PosternProcess } from "../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const value = "hunter2-hunter2-hunter2";
-
-async function given(input: string | Uint8Array, ...words: readonly string[]): Promise<Ended> {
-  const { child, end } = cli.open(words);
-  child.stdin?.on("error", () => undefined); // a command that refuses does not read on
-  child.stdin?.end(input);
-  return end;
-}
 
 /** A tool module that borrows, and a server whose environment names a secret. */
 function configure(name: string, secrets: string): readonly string[] {
@@ -35,12 +28,12 @@ describe("postern secrets", () => {
   const config = configure("sealed", "");
 
   it("keeps a value that is read from standard input, lists names, and removes", async () => {
-    expect(await given(`${value}\n`, "secrets", "set", "mail", "password", ...config)).toEqual({
+    expect(await cli.given(`${value}\n`, "secrets", "set", "mail", "password", ...config)).toEqual({
       code: 0,
       out: "Set mail/password. Use it in the configuration as secret://mail/password\n",
       err: "",
     });
-    const again = await given(value, "secrets", "set", "mail", "password", "--json", ...config);
+    const again = await cli.given(value, "secrets", "set", "mail", "password", "--json", ...config);
     expect(JSON.parse(again.out)).toMatchObject({ reference: "secret://mail/password", replaced: true });
     expect((await cli.run("secrets", "list", ...config)).out).toBe("mail/password\n");
     expect(JSON.parse((await cli.run("secrets", "list", "--json", ...config)).out)).toEqual({
@@ -48,7 +41,7 @@ describe("postern secrets", () => {
     });
     for (const name of ["secrets.age", "secrets.key"])
       expect(statSync(join(cli.folder, "sealed", name)).mode & 0o777).toBe(0o600);
-    await given("another-value", "secrets", "set", "b", "c", ...config);
+    await cli.given("another-value", "secrets", "set", "b", "c", ...config);
     expect(await cli.run("secrets", "remove", "b", "c", ...config)).toMatchObject({ code: 0, out: "Removed b/c.\n" });
     expect(await cli.run("secrets", "remove", "b", "c", ...config)).toMatchObject({
       code: 1,
@@ -79,14 +72,14 @@ describe("postern secrets", () => {
     ["one name", value, ["a"], 2, "missing required argument"],
   ])("refuses %s, and changes nothing", async (_, input, names, code, said) => {
     const before = readFileSync(join(cli.folder, "sealed/secrets.age"));
-    const refused = await given(input, "secrets", "set", ...names, ...config);
+    const refused = await cli.given(input, "secrets", "set", ...names, ...config);
     expect(refused).toMatchObject({ code, out: "", err: expect.stringContaining(said) });
     expect(readFileSync(join(cli.folder, "sealed/secrets.age")).equals(before)).toBe(true);
   });
 
   it("refuses to set what the configuration would never read, and says where to set it", async () => {
     const elsewhere = configure("elsewhere", "secrets:\n  backend: environment\n");
-    const refused = await given(value, "secrets", "set", "mail", "password", ...elsewhere);
+    const refused = await cli.given(value, "secrets", "set", "mail", "password", ...elsewhere);
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("takes secrets from `environment`") });
     expect(existsSync(join(cli.folder, "elsewhere/secrets.age"))).toBe(false);
   });
@@ -97,9 +90,9 @@ describe("postern secrets", () => {
     await once(started.child.stdout ?? started.child, "data");
     const missing = await cli.run("call", "borrow", ...running);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("run `postern secrets set mail password`") });
-    await given(value, "secrets", "set", "mail", "password", ...running);
+    await cli.given(value, "secrets", "set", "mail", "password", ...running);
     expect(await cli.run("call", "borrow", ...running)).toMatchObject({ code: 0, out: "it has 23: [redacted]\n" });
-    await given("quite-another-value", "secrets", "set", "mail", "password", ...running);
+    await cli.given("quite-another-value", "secrets", "set", "mail", "password", ...running);
     expect((await cli.run("call", "borrow", ...running)).out).toBe("it has 19: [redacted]\n");
     await cli.run("secrets", "remove", "mail", "password", ...running);
     expect((await cli.run("call", "borrow", ...running)).code).toBe(1);
@@ -109,7 +102,7 @@ describe("postern secrets", () => {
 
   it("a wrong key stops the start with one sentence, and the file stays", async () => {
     const broken = configure("broken", "");
-    await given(value, "secrets", "set", "mail", "password", ...broken);
+    await cli.given(value, "secrets", "set", "mail", "password", ...broken);
     const file = join(cli.folder, "broken/secrets.age");
     const before = readFileSync(file);
     writeFileSync(file, before.subarray(0, -4));
@@ -125,7 +118,7 @@ describe("postern secrets", () => {
       `secrets:\n  backend: [sealed, command]\n  command: [${process.execPath}, -p, "'from-command-' + process.argv[1]", "{key}"]\n`,
     );
     expect((await cli.run("call", "borrow", ...both)).out).toBe("it has 21: [redacted]\n"); // from-command-password
-    await given(value, "secrets", "set", "mail", "password", ...both);
+    await cli.given(value, "secrets", "set", "mail", "password", ...both);
     expect((await cli.run("call", "borrow", ...both)).out).toBe("it has 23: [redacted]\n");
   });
 });

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Answer, Approver } from "../../approvals/approver.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
-import { approvalToWire } from "../wire.ts";
+import { approvalToWire } from "../wire-approvals.ts";
 import { approvalCard } from "./card.ts";
 import type { Paint } from "./terminal.ts";
 

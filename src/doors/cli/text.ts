@@ -1,3 +1,5 @@
+import type { Paint } from "./terminal.ts";
+
 /** Characters that move the cursor, hide or reorder text: what strangers' strings must not do to a person who decides. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
 const joiner = "\u{200d}";
@@ -79,6 +81,11 @@ export function table(
   return [dim(line(headings.map((text) => ({ text })))), ...cells.map(line)]
     .map((text) => `${text.trimEnd()}\n`)
     .join("");
+}
+
+/** Lines of a description: a dim label and what is said of it; nothing, where nothing is. */
+export function labelled(paint: Paint, columns: number): (label: string, text?: string) => string {
+  return (label, text = "") => (text === "" ? "" : `  ${paint("dim", label.padEnd(columns))} ${visible(text)}\n`);
 }
 
 /** `3 min ago`, `in 12 min`, `now`. Exact times are for --json. */

@@ -15,10 +15,13 @@ export const principal: ZodType = z
   .openapi("Principal");
 export const reason: ZodType = z.object({ rule: text, says: text, where: text.optional() }).openapi("Reason");
 
-const preview = z
+export const preview: ZodType = z
   .object({
+    kind: z.enum(["text", "diff", "table", "message"]),
     summary: text,
     diff: text.optional(),
+    table: z.object({ columns: z.array(text), rows: z.array(z.array(text)) }).optional(),
+    message: z.object({ to: z.array(text).optional(), subject: text.optional(), body: text }).optional(),
     details: free.optional(),
     supported: z.boolean(),
     problem: text.optional(),
@@ -99,32 +102,6 @@ export const callsAnswer: ZodType = z.object({
   calls: z.array(callAnswer),
   next_before: z.number().int().optional(),
 });
-
-export const approvalAnswer: ZodType = z
-  .object({
-    approval_id: text,
-    status: z.enum(["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"]),
-    created_at: when,
-    expires_at: when,
-    trace_id: text,
-    refs: z.object({ run: text, key: text }),
-    requested_by: principal,
-    risk_level: risk,
-    autonomy_level: text.optional(),
-    what: z.object({ tool: text, action: text, arguments: object }),
-    asked: object.optional(),
-    why: z.array(reason),
-    summary: text.optional(),
-    preview: preview.optional(),
-    preview_digest: text.optional(),
-    policy_version: text,
-    definition: text,
-    binding: text,
-    how_to_approve: text,
-    decision: z.object({ as: text, by: text, via: text, at: when, reason: text.optional() }).optional(),
-  })
-  .openapi("Approval");
-export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer) });
 
 const tool = z
   .object({

@@ -1,7 +1,9 @@
+import { accountProblems } from "../../accounts/accounts.ts";
 import { decisionProblems } from "../../approvals/decision.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { type Retry, refusals } from "../../calls/refusals.ts";
+import { channelProblems } from "../../channels/decisions.ts";
 import { outcomeToWire } from "../wire.ts";
 
 /** What this door itself may refuse, and by which HTTP number; a call's own refusals are in calls/refusals.ts. */
@@ -9,13 +11,24 @@ const doorProblems = {
   json_invalid: 400,
   token_missing: 401,
   token_invalid: 401,
-  operator_only: 403,
+  session_ended: 401,
+  sign_in_refused: 401,
+  permission_missing: 403,
+  csrf_refused: 403,
   page_refused: 403,
   route_unknown: 404,
   tool_unknown: 404,
   call_unknown: 404,
   artifact_unavailable: 404,
   run_unknown: 404,
+  event_unknown: 404,
+  alarm_unknown: 404,
+  grant_unknown: 404,
+  delegation_unknown: 404,
+  delegation_invalid: 422,
+  alarm_resolved: 409,
+  run_foreign: 403,
+  run_invalid: 422,
   runs_off: 501,
   candidate_unknown: 404,
   skill_unknown: 404,
@@ -32,18 +45,28 @@ const doorProblems = {
   request_invalid: 422,
   candidate_refused: 422,
   too_many_attempts: 429,
+  too_many_readers: 503,
   internal: 500,
+  accounts_off: 501,
+  openid_off: 501,
+  openid_failed: 502,
   mcp_not_served: 501,
   memory_off: 501,
   policy_refused: 422,
   policy_reading_off: 501,
+  policy_not_editable: 403,
+  policy_changed: 409,
+  policy_file_off: 501,
   memory_failed: 502,
 } as const;
 
-export const problems: typeof doorProblems & typeof decisionProblems = {
-  ...doorProblems,
-  ...decisionProblems,
-};
+export const problems: typeof doorProblems & typeof decisionProblems & typeof accountProblems & typeof channelProblems =
+  {
+    ...doorProblems,
+    ...decisionProblems,
+    ...accountProblems,
+    ...channelProblems,
+  };
 export type ProblemCode = keyof typeof problems;
 
 export interface ProblemWire {

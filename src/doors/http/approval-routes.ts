@@ -1,91 +1,109 @@
-import { z } from "@hono/zod-openapi";
-import type { JsonObject } from "../../calls/json.ts";
-import type { ApprovalState } from "../../calls/records.ts";
-import type { Decided, Decider, DecisionRequest } from "../../face.ts";
+import type { ZodType } from "zod";
+import type { ApprovalRecord } from "../../calls/records.ts";
+import type { BatchRequest, Decided, Decider, DecisionRequest, Runtime } from "../../face.ts";
+import type { ApprovalFilter } from "../../stores/store.ts";
 import type { Who } from "../credentials.ts";
-import { approvalToWire } from "../wire.ts";
-import { approvalAnswer, approvalsAnswer, outcomeAnswer } from "./answer-schemas.ts";
+import { approvalToWire } from "../wire-approvals.ts";
+import { grantToWire, rememberFromWire } from "../wire-grants.ts";
+import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
-import { approvalState, jsonObject, limit, type ReasonFields, reason, reasonFields } from "./fields.ts";
-import { nothing, operatorRoute, type Route, route } from "./route.ts";
-import { visibleApproval, visibleApprovals } from "./visible.ts";
-
-interface ApprovalQuery {
-  readonly state?: ApprovalState | undefined;
-  readonly limit?: number | undefined;
-}
-
-const approvalQuery: z.ZodType<ApprovalQuery> = z.strictObject({
-  state: approvalState.optional(),
-  limit: limit.optional(),
-});
-
-interface ModifyFields extends ReasonFields {
-  readonly arguments: JsonObject;
-}
-
-const modifyFields: z.ZodType<ModifyFields> = z.strictObject({
-  arguments: jsonObject,
-  reason: reason.optional(),
-});
+import {
+  type ApprovalQuery,
+  approvalQuery,
+  type BatchFields,
+  batchFields,
+  type ModifyFields,
+  modifyFields,
+  type NoFields,
+  noFields,
+  type YesFields,
+  yesFields,
+} from "./approval-fields.ts";
+import { approvalAnswer, approvalsAnswer, batchAnswer } from "./approval-schemas.ts";
+import { deciderOf } from "./decider.ts";
+import { reasonFields } from "./fields.ts";
+import { nothing, type Route, route } from "./route.ts";
+import { visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/approvals",
-    summary: "Requests for approval, old to new. An agent sees its own.",
+    needs: "approvals:read",
+    summary: "Requests for approval, old to new, a page at a time. `mine`: what you may decide. An agent sees its own.",
     body: nothing,
     query: approvalQuery,
     answers: approvalsAnswer,
-    run: async ({ runtime, by, query }) => {
-      const where = query.state === undefined ? {} : { state: query.state };
-      const approvals = await visibleApprovals(runtime, by, where, query.limit ?? 100);
-      return answer({ approvals: approvals.map(approvalToWire) });
-    },
+    run: ({ runtime, by, query }) => listApprovals(runtime, by, query),
   }),
   route({
     method: "get",
     path: "/v1/approvals/{id}",
-    summary: "One request for approval: exactly what would run, why it is asked, until when.",
+    needs: "approvals:read",
+    summary: "One request for approval: exactly what would run, why it is asked, of whom, until when.",
     body: nothing,
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part }) => {
       const approval = await visibleApproval(runtime, by, part("id"));
-      return approval === undefined ? unknownApproval(part("id")) : answer(approvalToWire(approval));
+      return approval === undefined ? unknownApproval(part("id")) : answer(whole(runtime, approval));
     },
   }),
-  decision("approve", "approved", "Approve it as it is."),
-  decision("deny", "denied", "Deny it: the tool does not run."),
-  decision("skip", "skipped", "Skip it: the agent is told to go on without it."),
-  operatorRoute({
+  decision("approve", "Approve it as it is; under a quorum, one yes.", yesFields, (body) => ({
+    decision: "approved",
+    ...saidYes(body),
+  })),
+  decision("deny", "Deny it: the tool does not run.", noFields, (body) => ({ decision: "denied", ...said(body) })),
+  decision("skip", "Skip it: the agent is told to go on without it.", noFields, (body) => ({
+    decision: "skipped",
+    ...said(body),
+  })),
+  decision(
+    "modify",
+    "Approve it with other arguments, which pass every gate now and when they run (D19).",
+    modifyFields,
+    (body: ModifyFields) => ({ decision: "modified", arguments: body.arguments, ...saidYes(body) }),
+  ),
+  route({
     method: "post",
-    path: "/v1/approvals/{id}/modify",
-    summary: "Approve it with other arguments, which pass every gate now and when they run (D19).",
-    body: modifyFields,
+    path: "/v1/approvals/batch",
+    needs: "approvals:decide",
+    summary: "Decide alike requests of one run at once; each is recorded by itself, with an answer of its own.",
+    body: batchFields,
     query: nothing,
-    answers: approvalAnswer,
-    run: async ({ runtime, by, part, body }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      const request = { ...wordOf("modified", body, by.decider), arguments: body.arguments };
-      return answerDecided(await runtime.approvals.decide(part("id"), request));
-    },
+    answers: batchAnswer,
+    run: ({ runtime, by, body }) => decideMany(runtime, by, body),
   }),
   route({
     method: "post",
     path: "/v1/approvals/{id}/withdraw",
+    needs: "calls:make",
     summary: "Take the request back: by whom asked, or by an operator.",
     body: reasonFields,
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      return answerDecided(await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
+      return answerDecided(runtime, await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
+    },
+  }),
+  route({
+    method: "post",
+    path: "/v1/approvals/{id}/revoke",
+    needs: "approvals:decide",
+    summary: "Take an approval back that nobody has used yet: the call does not run.",
+    body: reasonFields,
+    query: nothing,
+    answers: approvalAnswer,
+    run: async ({ runtime, by, part, body }) => {
+      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
+      return answerDecided(runtime, await runtime.approvals.revoke(part("id"), deciderOf(by), body.reason));
     },
   }),
   route({
     method: "post",
     path: "/v1/approvals/{id}/resume",
+    needs: "calls:make",
     summary: "Run the approved call, once; every further resume answers its outcome.",
     body: nothing,
     query: nothing,
@@ -98,37 +116,106 @@ export const approvalRoutes: readonly Route[] = [
   }),
 ];
 
-function decision(verb: "approve" | "deny" | "skip", as: "approved" | "denied" | "skipped", summary: string): Route {
-  return operatorRoute({
+/** Who decides is the credential's word, never a field of the body (D18). */
+function decision<Fields extends NoFields>(
+  verb: "approve" | "deny" | "skip" | "modify",
+  summary: string,
+  body: ZodType<Fields>,
+  request: (body: Fields) => Omit<DecisionRequest, "by">,
+): Route {
+  return route({
     method: "post",
     path: `/v1/approvals/{id}/${verb}`,
+    needs: "approvals:decide",
     summary,
-    body: reasonFields,
+    body,
     query: nothing,
     answers: approvalAnswer,
-    run: async ({ runtime, by, part, body }) => {
+    run: async ({ runtime, by, part, body: fields }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      return answerDecided(await runtime.approvals.decide(part("id"), wordOf(as, body, by.decider)));
+      const decided = await runtime.approvals.decide(part("id"), { ...request(fields), by: deciderOf(by) });
+      return answerDecided(runtime, decided);
     },
   });
 }
 
-/** Who decides is the token's word, never a field of the body (D18). */
-function wordOf(as: DecisionRequest["decision"], { reason: given }: ReasonFields, by: Decider): DecisionRequest {
-  return { decision: as, by, ...(given !== undefined && { reason: given }) };
+function said({
+  reason,
+  expected_digest: expectedDigest,
+}: NoFields): Pick<DecisionRequest, "reason" | "expectedDigest"> {
+  return { ...(reason !== undefined && { reason }), ...(expectedDigest !== undefined && { expectedDigest }) };
+}
+
+function saidYes(body: YesFields): Omit<DecisionRequest, "by" | "decision"> {
+  const { confirmation, remember } = body;
+  return {
+    ...said(body),
+    ...(confirmation !== undefined && { confirmation }),
+    ...(remember !== undefined && { remember: rememberFromWire(remember) }),
+  };
+}
+
+async function listApprovals(runtime: Runtime, by: Who, query: ApprovalQuery): Promise<Response> {
+  const { state, risk, tool, run_id: runId, after, limit, mine } = query;
+  const { tenant, agent } = by.principal;
+  const where: ApprovalFilter = {
+    tenant,
+    ...(by.kind === "agent" && { agent }),
+    ...(state !== undefined && { state }),
+    ...(risk !== undefined && { risk }),
+    ...(tool !== undefined && { tool }),
+    ...(runId !== undefined && { runId }),
+    ...(after !== undefined && { after }),
+    ...(limit !== undefined && { limit }),
+  };
+  const page = await runtime.approvals.page(where, mine === "true" ? deciderOf(by) : undefined);
+  return answer({ approvals: page.approvals.map((one) => approvalToWire(one)), next_after: page.nextAfter });
+}
+
+async function decideMany(runtime: Runtime, by: Who, body: BatchFields): Promise<Response> {
+  const { ids, decision: as, reason, confirmation, expected_digests: expectedDigests } = body;
+  const request: BatchRequest = {
+    decision: as,
+    by: deciderOf(by),
+    ...(reason !== undefined && { reason }),
+    ...(confirmation !== undefined && { confirmation }),
+    ...(expectedDigests !== undefined && { expectedDigests }),
+  };
+  const made = await runtime.approvals.decideMany(ids, request);
+  if (!made.taken) return problem(made.code, made.message);
+  return answer({
+    answers: made.answers.map(({ id, decided }) => ({
+      approval_id: id,
+      decided: decided.decided,
+      approval: decided.approval && approvalToWire(decided.approval),
+      error: decided.decided ? undefined : { code: decided.code, message: decided.message },
+    })),
+  });
+}
+
+/** With what a form is made from: the schema of the tool as it is offered now. */
+function whole(runtime: Runtime, approval: ApprovalRecord) {
+  const found = runtime.tools.find(approval.tool, approval.action);
+  return approvalToWire(approval, found === undefined ? {} : { inputSchema: found.inputSchema });
 }
 
 function withdrawer(by: Who): Decider {
-  if (by.role === "operator") return by.decider;
+  if (by.kind === "person") return deciderOf(by);
   const { agent, tenant, via } = by.principal;
   return { user: agent, tenant, ...(via !== undefined && { via }) };
 }
 
-function answerDecided(decided: Decided): Response {
-  if (decided.decided) return answer(approvalToWire(decided.approval));
+function answerDecided(runtime: Runtime, decided: Decided): Response {
+  if (decided.decided) {
+    const { grant } = decided;
+    return answer({
+      ...whole(runtime, decided.approval),
+      ...(grant !== undefined && { grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) }),
+    });
+  }
   return problem(decided.code, decided.message, {
     ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
-    ...(decided.approval && { beside: { approval: approvalToWire(decided.approval) } }),
+    ...(decided.approval && { beside: { approval: whole(runtime, decided.approval) } }),
   });
 }
 

@@ -2,7 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { auditAnswer, checkpointAnswer, verificationAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { limit, name, position, time, traceId } from "./fields.ts";
-import { nothing, operatorRoute, type Route } from "./route.ts";
+import { nothing, type Route, route } from "./route.ts";
+import { tenantSeen } from "./visible.ts";
 
 interface AuditQuery {
   readonly trace_id?: string | undefined;
@@ -34,17 +35,19 @@ const verifyQuery: z.ZodType<{ against?: string | undefined }> = z.strictObject(
 
 /** The log is read, verified and signed here; nothing changes it, because no such verb exists (case 199). */
 export const auditRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/audit",
+    needs: "audit:read",
     summary: "Events of the audit log, in order. `type` may end in `.` to mean all that begin so.",
     body: nothing,
     query: auditQuery,
     answers: auditAnswer,
-    run: async ({ runtime, query }) => {
+    run: async ({ runtime, by, query }) => {
       const most = query.limit ?? 200;
       const events = await runtime.audit.query({
         limit: most,
+        ...tenantSeen(by),
         ...(query.trace_id !== undefined && { traceId: query.trace_id }),
         ...(query.type !== undefined && { type: query.type }),
         ...(query.tool !== undefined && { tool: query.tool }),
@@ -60,9 +63,10 @@ export const auditRoutes: readonly Route[] = [
       });
     },
   }),
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/audit/verify",
+    needs: "audit:read",
     summary: "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
     body: nothing,
     query: verifyQuery,
@@ -78,9 +82,10 @@ export const auditRoutes: readonly Route[] = [
       });
     },
   }),
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/audit/export",
+    needs: "audit:export",
     summary: "The whole log as lines that an outsider can verify.",
     body: nothing,
     query: nothing,
@@ -93,9 +98,10 @@ export const auditRoutes: readonly Route[] = [
         },
       }),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/audit/checkpoint",
+    needs: "audit:sign",
     summary: "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
     body: nothing,
     query: nothing,

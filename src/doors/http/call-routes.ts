@@ -10,7 +10,7 @@ import { explanationToWire } from "../wire-tools.ts";
 import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
-import { type Asked, nothing, operatorRoute, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 import { visibleCall, visibleCalls } from "./visible.ts";
 
 interface CallQuery {
@@ -43,6 +43,7 @@ export const callRoutes: readonly Route[] = [
   route({
     method: "post",
     path: "/v1/calls",
+    needs: "calls:make",
     summary: "Call a tool. The outcome is the body; 202 when it waits for a person.",
     body: callFields,
     query: nothing,
@@ -55,6 +56,7 @@ export const callRoutes: readonly Route[] = [
   route({
     method: "post",
     path: "/v1/explain",
+    needs: "calls:make",
     summary: "What would be decided about a call, and every rule that shaped it. Nothing is run.",
     body: callFields,
     query: nothing,
@@ -68,6 +70,7 @@ export const callRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/calls",
+    needs: "calls:read",
     summary: "Calls, new to old. An agent sees its own.",
     body: nothing,
     query: callQuery,
@@ -77,6 +80,7 @@ export const callRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/calls/{id}",
+    needs: "calls:read",
     summary: "One call, by its id or its key.",
     body: nothing,
     query: nothing,
@@ -86,9 +90,10 @@ export const callRoutes: readonly Route[] = [
       return record === undefined ? unknownCall(part("id")) : answer(callToWire(record));
     },
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/calls/{id}/settle",
+    needs: "calls:settle",
     summary: "An operator's word on a call whose outcome is unknown (SPEC 9.6).",
     body: settleFields,
     query: nothing,
@@ -98,9 +103,10 @@ export const callRoutes: readonly Route[] = [
       return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, by.decider));
     },
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/calls/{id}/reconcile",
+    needs: "calls:settle",
     summary: "Ask the tool itself what became of a call whose outcome is unknown.",
     body: nothing,
     query: nothing,
@@ -133,11 +139,15 @@ function requestOf({ tool, action, arguments: given }: CallFields): CallRequest 
   };
 }
 
-/** One budget for each principal and run (D17): what a request claims beside that narrows it, and opens no other. */
+/**
+ * One budget for each principal, as its credential names it, and run (D17): what a request claims beside that narrows it, and
+ * opens no other. A session's calls are asked by the credential that opened it, so two credentials share none.
+ */
 function callIn({ windows, by, body }: Asked<CallFields, unknown>, context: CallContext): Promise<ToolOutcome> {
   const { principal, scopes } = by;
   const { runId, traceId = newTraceId(), ...own } = context;
-  const whose = canonical([principal.tenant, principal.agent, principal.user ?? null, runId ?? windows.today]);
+  const { tenant, agent, user = null, via = null } = principal;
+  const whose = canonical([tenant, agent, user, via, runId ?? windows.today]);
   const session = { principal, scopes, ...(runId !== undefined && { runId }) };
   return windows.use(whose, session, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
 }

@@ -37,16 +37,24 @@ export class Line {
   }
 
   post<Answer>(path: string, body: object, signal?: AbortSignal): Promise<Answer> {
+    return this.send("POST", path, body, signal);
+  }
+
+  remove<Answer>(path: string): Promise<Answer> {
+    return this.#ask(path, { method: "DELETE" });
+  }
+
+  send<Answer>(method: "POST" | "PUT" | "PATCH", path: string, body: object, signal?: AbortSignal): Promise<Answer> {
     return this.#ask(path, {
-      method: "POST",
+      method,
       body: JSON.stringify(body),
       headers: { "content-type": "application/json" },
       ...(signal !== undefined && { signal }),
     });
   }
 
-  async *bytes(path: string): AsyncGenerator<Uint8Array> {
-    yield* await this.#body(path);
+  async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    yield* await this.#body(path, signal);
   }
 
   async *lines(path: string): AsyncGenerator<string> {
@@ -59,8 +67,8 @@ export class Line {
     if (rest !== "") yield rest;
   }
 
-  async #body(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const response = await this.#send(path, { method: "GET" });
+  async #body(path: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const response = await this.#send(path, { method: "GET", ...(signal !== undefined && { signal }) });
     if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
     return response.body;
   }

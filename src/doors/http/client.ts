@@ -1,17 +1,23 @@
 import type { AuditEvent } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
 import type { JsonObject } from "../../calls/json.ts";
-import type { ApprovalState, CallState } from "../../calls/records.ts";
+import type { CallState } from "../../calls/records.ts";
 import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
-import type { NamedText } from "../policy-reader.ts";
-import type { ApprovalWire, CallWire, ContextWire, OutcomeWire } from "../wire.ts";
+import type { CallWire, ContextWire, OutcomeWire } from "../wire.ts";
+import type { AlarmWire } from "../wire-alarms.ts";
+import type { ApprovalWire } from "../wire-approvals.ts";
 import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
-import type { PolicyTestWire, PolicyWire, SimulationWire } from "../wire-policy.ts";
 import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
+import { AccountsClient } from "./accounts-client.ts";
+import { ApprovalClient, type ApprovalsAsked } from "./approval-client.ts";
+import { ChainClient } from "./chain-client.ts";
+import type { ChannelWire } from "./channel-routes.ts";
 import { Line } from "./client-line.ts";
+import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
+import { PolicyClient } from "./policy-client.ts";
 
 export { ClientProblem } from "./client-line.ts";
 
@@ -53,10 +59,19 @@ export function createClient({ url, token, send = fetch }: ClientOptions): Poste
 }
 
 export class PosternClient {
+  readonly people: AccountsClient;
+  readonly chains: ChainClient;
+  readonly policy: PolicyClient;
   readonly #line: Line;
+  /** Everything about approvals: votes, grants, delegations, batches. */
+  readonly inbox: ApprovalClient;
 
   constructor(line: Line) {
     this.#line = line;
+    this.inbox = new ApprovalClient(line);
+    this.people = new AccountsClient(line);
+    this.chains = new ChainClient(line);
+    this.policy = new PolicyClient(line);
   }
 
   call(body: CallBody, signal?: AbortSignal): Promise<OutcomeWire> {
@@ -97,21 +112,14 @@ export class PosternClient {
     return this.#line.post(`/v1/tools/${encodeURIComponent(name)}/approve`, { definition, reason });
   }
 
-  async approvals(where: { state?: ApprovalState; limit?: number } = {}): Promise<readonly ApprovalWire[]> {
-    const { approvals } = await this.#line.get<{ readonly approvals: readonly ApprovalWire[] }>("/v1/approvals", where);
-    return approvals;
+  async approvals(where: ApprovalsAsked = {}): Promise<readonly ApprovalWire[]> {
+    return (await this.inbox.page(where)).approvals;
   }
   showApproval(id: string): Promise<ApprovalWire> {
-    return this.#line.get(`/v1/approvals/${encodeURIComponent(id)}`);
+    return this.inbox.show(id);
   }
   decide(id: string, verb: "approve" | "deny" | "skip", reason?: string): Promise<ApprovalWire> {
-    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/${verb}`, { reason });
-  }
-  modify(id: string, edited: JsonObject, reason?: string): Promise<ApprovalWire> {
-    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/modify`, {
-      arguments: edited,
-      reason,
-    });
+    return this.inbox.decide(id, verb, { reason });
   }
   withdraw(id: string, reason?: string): Promise<ApprovalWire> {
     return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/withdraw`, { reason });
@@ -162,6 +170,9 @@ export class PosternClient {
   ): Promise<{ events: readonly RunEvent[]; next_after?: number }> {
     return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/events`, where);
   }
+  changeRun(id: string, verb: "begin" | "describe" | "finish", said: object): Promise<RunSummary> {
+    return this.#line.post(`/v1/runs/${encodeURIComponent(id)}/${verb}`, said);
+  }
   verifyRun(id: string): Promise<RunVerification> {
     return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/verify`);
   }
@@ -194,41 +205,6 @@ export class PosternClient {
     return this.#line.post(`/v1/controls/servers/${encodeURIComponent(name)}`, { enabled, reason });
   }
 
-  policy(
-    whose: {
-      agent?: string | undefined;
-      user?: string | undefined;
-      run_id?: string | undefined;
-      autonomy?: Autonomy | undefined;
-    } = {},
-  ): Promise<PolicyWire> {
-    return this.#line.get("/v1/policy", whose);
-  }
-  /** As the operator, about a call of anybody. */
-  explainFor(body: {
-    tool: string;
-    action?: string | undefined;
-    arguments?: JsonObject | undefined;
-    agent?: string | undefined;
-    user?: string | undefined;
-    run_id?: string | undefined;
-    scopes?: readonly string[] | undefined;
-    autonomy?: Autonomy | undefined;
-  }): Promise<ExplanationWire> {
-    return this.#line.post("/v1/policy/explain", body);
-  }
-  simulatePolicy(body: {
-    configuration: NamedText;
-    tool?: string | undefined;
-    run_id?: string | undefined;
-    limit?: number | undefined;
-  }): Promise<SimulationWire> {
-    return this.#line.post("/v1/policy/simulate", body);
-  }
-  testPolicy(body: { configuration: NamedText; tables?: readonly NamedText[] | undefined }): Promise<PolicyTestWire> {
-    return this.#line.post("/v1/policy/test", body);
-  }
-
   skills(): Promise<SkillsWire> {
     return this.#line.get("/v1/skills");
   }
@@ -258,6 +234,34 @@ export class PosternClient {
   }
   rejectMemory(id: string, more: { run_id?: string | undefined; reason?: string | undefined }): Promise<CandidateWire> {
     return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/reject`, more);
+  }
+
+  async alarms(where: { state?: AlarmWire["state"]; limit?: number } = {}): Promise<readonly AlarmWire[]> {
+    const { alarms } = await this.#line.get<{ readonly alarms: readonly AlarmWire[] }>("/v1/alarms", where);
+    return alarms;
+  }
+  changeAlarm(id: string, verb: "ack" | "resolve", reason?: string): Promise<AlarmWire> {
+    return this.#line.post(`/v1/alarms/${encodeURIComponent(id)}/${verb}`, { reason });
+  }
+
+  async channels(): Promise<readonly ChannelWire[]> {
+    const { channels } = await this.#line.get<{ readonly channels: readonly ChannelWire[] }>("/v1/channels");
+    return channels;
+  }
+  testChannel(name: string): Promise<{ delivered: boolean; problem?: string }> {
+    return this.#line.post(`/v1/channels/${encodeURIComponent(name)}/test`, {});
+  }
+  retryChannel(name: string): Promise<{ retried: number }> {
+    return this.#line.post(`/v1/channels/${encodeURIComponent(name)}/retry`, {});
+  }
+
+  /** What happens, from now on, until `signal` says so. */
+  events(where: EventQuery, options: FollowOptions): AsyncGenerator<Heard> {
+    return followEvents(this.#line, where, options);
+  }
+  /** Records that a secret was set or removed; its name, never its value. */
+  noteSecret(connector: string, key: string, act: "set" | "removed"): Promise<{ recorded: true }> {
+    return this.#line.post("/v1/secrets/changes", { connector, key, act });
   }
 
   health(): Promise<HealthWire> {

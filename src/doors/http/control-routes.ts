@@ -4,7 +4,7 @@ import { controlChangeToWire, controlsToWire } from "../wire-tools.ts";
 import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
-import { nothing, operatorRoute, type Route } from "./route.ts";
+import { nothing, type Route, route } from "./route.ts";
 
 interface AutonomyFields extends ReasonFields {
   readonly level: Autonomy;
@@ -25,27 +25,30 @@ const switchFields: z.ZodType<SwitchFields> = z.strictObject({
 
 /** The operator's switches (SPEC 18, D30). Who turned one is the token's word. */
 export const controlRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/controls",
+    needs: "controls:read",
     summary: "The switches as they are.",
     body: nothing,
     query: nothing,
     answers: controlsAnswer,
     run: ({ runtime }) => answer(controlsToWire(runtime.controls.state)),
   }),
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/controls/history",
+    needs: "controls:read",
     summary: "Every change of a switch, new to old.",
     body: nothing,
     query: nothing,
     answers: controlHistoryAnswer,
     run: async ({ runtime }) => answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/controls/pause",
+    needs: "controls:write",
     summary: "Refuse every call from now on.",
     body: reasonFields,
     query: nothing,
@@ -53,9 +56,10 @@ export const controlRoutes: readonly Route[] = [
     run: async ({ runtime, by, body }) =>
       answer(controlsToWire(await runtime.controls.pause(by.decider.user, body.reason))),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/controls/resume",
+    needs: "controls:write",
     summary: "Let calls pass again.",
     body: reasonFields,
     query: nothing,
@@ -63,9 +67,10 @@ export const controlRoutes: readonly Route[] = [
     run: async ({ runtime, by, body }) =>
       answer(controlsToWire(await runtime.controls.resume(by.decider.user, body.reason))),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/controls/autonomy",
+    needs: "controls:write",
     summary: "What agents may do unasked, A0 to A4.",
     body: autonomyFields,
     query: nothing,
@@ -73,9 +78,10 @@ export const controlRoutes: readonly Route[] = [
     run: async ({ runtime, by, body }) =>
       answer(controlsToWire(await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason))),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/controls/tools/{name}",
+    needs: "tools:switch",
     summary: "Switch one tool on or off.",
     body: switchFields,
     query: nothing,
@@ -83,9 +89,10 @@ export const controlRoutes: readonly Route[] = [
     run: async ({ runtime, by, part, body }) =>
       answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason))),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/controls/servers/{name}",
+    needs: "tools:switch",
     summary: "Switch one upstream server with all its tools on or off.",
     body: switchFields,
     query: nothing,

@@ -52,6 +52,7 @@ export const callFields: ZodType<CallFields> = z.strictObject({
   idempotency_key: name.optional(),
   patience: z.enum(["deny", "wait", "suspend"]).optional(),
   approval_wait_ms: z.number().int().min(0).max(86_400_000).optional(),
+  reason: reason.optional(),
 });
 
 /** In a query everything is text. */

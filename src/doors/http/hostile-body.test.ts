@@ -145,7 +145,7 @@ describe("what is handed on to MCP", () => {
     const got: unknown[] = [];
     await using house = await httpHouse(stubRuntime().runtime, {
       mcp: async (request, by, path) => {
-        got.push([request.method, by.role, path, await request.text(), request.headers.get("mcp-session-id")]);
+        got.push([request.method, by.kind, path, await request.text(), request.headers.get("mcp-session-id")]);
         return new Response(null, { status: 202 });
       },
     });
@@ -157,7 +157,7 @@ describe("what is handed on to MCP", () => {
     await house.ask("/mcp", { as: "operator" });
     expect(got).toEqual([
       ["POST", "agent", { server: "files" }, '{"jsonrpc":"2.0"}', "s1"],
-      ["GET", "operator", {}, "", null],
+      ["GET", "person", {}, "", null],
     ]);
     const broken = await house.ask("/mcp", { as: "agent", raw: '{"id":1,"id":2}' });
     expect([broken.status, await broken.json()]).toMatchObject([

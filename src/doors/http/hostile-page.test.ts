@@ -24,15 +24,17 @@ describe("a web page that would act for somebody", () => {
   it.each(pages)("is refused at every route that changes something: %s", async (_, headers, status) => {
     const stub = stubRuntime();
     await using house = await httpHouse(stub.runtime);
-    for (const route of routes.filter(({ method }) => method === "post")) {
+    for (const route of routes.filter(({ method }) => method !== "get")) {
       const path = route.path.replace("{id}", "apr_1").replace("{name}", "echo");
       const response = await house.ask(path, {
         as: "operator",
-        method: "POST",
+        method: route.method.toUpperCase(),
         body: {},
         headers,
       });
-      expect(response.status, path).toBe(status);
+      // Signed by another server, over whatever bytes it sends: the signature is looked at first.
+      const isSigned = path.endsWith("/decisions") && status === 415;
+      expect(response.status, path).toBe(isSigned ? 401 : status);
       expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
     }
     expect(stub.said).toEqual([]);

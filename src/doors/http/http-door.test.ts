@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bodyOf, stubHouse } from "../../../test/fakes/http-house.ts";
 import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
+import { roles } from "../../accounts/roles.ts";
 import { refusal } from "../../calls/refusals.ts";
 
 const house = stubHouse();
@@ -122,7 +123,7 @@ describe("approvals", () => {
         {
           decision: "approved",
           reason: "fine",
-          by: { user: "operator", via: "token:operator", tenant: "default" },
+          by: { user: "operator", via: "token:operator", tenant: "default", roles },
         },
       ],
     ]);

@@ -8,32 +8,47 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import type { Accounts, OpenIdSignIn } from "../../accounts/accounts.ts";
+import { Tries } from "../../accounts/tries.ts";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
-import { messageOf } from "../../calls/fault.ts";
-import { newTraceId } from "../../calls/ids.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Credentials, Who } from "../credentials.ts";
+import { identify } from "../identify.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { Windows } from "../windows.ts";
+import { accountRoutes } from "./account-routes.ts";
+import { alarmRoutes } from "./alarm-routes.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
+import { auditProofRoutes } from "./audit-proof-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes } from "./call-routes.ts";
+import { chainRoutes } from "./chain-routes.ts";
+import { channelRoutes } from "./channel-routes.ts";
 import { controlRoutes } from "./control-routes.ts";
-import { FailedAttempts } from "./failed-attempts.ts";
-import { name } from "./fields.ts";
+import { cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
+import { dispatch, type Env, whileGood } from "./dispatch.ts";
+import { failed, healthz, pageHeaders, refuseNobody, secured } from "./door-answers.ts";
+import { eventRoutes } from "./event-routes.ts";
+import { grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
-import { refusePage } from "./page-guard.ts";
+import { openIdRoutes } from "./openid-routes.ts";
+import { originOf, refusePage } from "./page-guard.ts";
 import { pinRoutes } from "./pin-routes.ts";
+import { policyEditRoutes } from "./policy-edit-routes.ts";
 import { policyRoutes } from "./policy-routes.ts";
-import { readJson } from "./request-body.ts";
-import type { Arrived, Route } from "./route.ts";
+import { type House, type Route, refusePermission } from "./route.ts";
+import { runChangeRoutes } from "./run-change-routes.ts";
 import { runRoutes } from "./run-routes.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
 import { skillRoutes } from "./skill-routes.ts";
+import { timelineRoutes } from "./timeline-routes.ts";
 import { toolRoutes } from "./tool-routes.ts";
+import { toolStatsRoutes } from "./tool-stats-routes.ts";
 
 export interface HttpDoorOptions {
   readonly runtime: Runtime;
@@ -47,6 +62,13 @@ export interface HttpDoorOptions {
   readonly memory?: CandidateDesk | undefined;
   /** Reads policies that are not in force, for `simulate` and `test`. */
   readonly policies?: PolicyReader | undefined;
+  /** People, their sessions and tokens; without them the two tokens of the data folder are all there is. */
+  readonly accounts?: Accounts | undefined;
+  readonly openId?: OpenIdSignIn | undefined;
+  /** How people reach it through a proxy; links are written with it. */
+  readonly publicUrl?: string | undefined;
+  /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
+  readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
   /** Told of what went wrong inside; never of secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
@@ -62,42 +84,83 @@ export interface HttpDoor {
 /** The route table: everything under `/v1`. */
 export const routes: readonly Route[] = [
   ...callRoutes,
+  ...chainRoutes,
   ...toolRoutes,
+  ...toolStatsRoutes,
   ...pinRoutes,
   ...approvalRoutes,
+  ...grantRoutes,
   ...auditRoutes,
+  ...auditProofRoutes,
   ...controlRoutes,
   ...runRoutes,
+  ...runChangeRoutes,
+  ...timelineRoutes,
   ...skillRoutes,
   ...policyRoutes,
+  ...policyEditRoutes,
   ...memoryRoutes,
+  ...sessionRoutes,
+  ...openIdRoutes,
+  ...accountRoutes,
+  ...eventRoutes,
+  ...alarmRoutes,
+  ...channelRoutes,
+  ...secretRoutes,
 ];
 
 const tenMebibytes = 10 * 1024 * 1024;
 
-interface Env {
-  Bindings: { readonly by: Who };
+/** Open to who is nobody yet, or who says who it is in a way of its own. */
+const openRoutes: readonly (readonly [method: string, path: RegExp])[] = routes
+  .filter(({ needs }) => needs === "nothing")
+  .map(({ method, path }) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`)]);
+
+function isOpen(asked: string, pathname: string): boolean {
+  return openRoutes.some(([method, path]) => method === asked && path.test(pathname));
 }
 
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
-  const { runtime, credentials, hosts, log, clock = new SystemClock() } = options;
-  const attempts = new FailedAttempts(clock);
+  const { runtime, credentials, accounts, hosts, log, clock = new SystemClock() } = options;
+  /** Wrong tokens, by address. A right one always passes: on one machine all share an address. */
+  const wrongTokens = new Tries(clock);
   const windows = new Windows(runtime, clock);
-  const app = routed(options, windows);
+  const { memory, policies, openId, publicUrl } = options;
+  const now = (): number => clock.now();
+  const app = routed(options, { runtime, windows, memory, policies, accounts, openId, publicUrl, now }, clock);
 
-  const admit = (request: Request, address: string): Promise<Response> | Response => {
-    const foreign = refusePage(request, typeof hosts === "function" ? hosts() : hosts);
+  const names = typeof hosts === "function" ? hosts : () => hosts;
+
+  const admit = async (request: Request, address: string): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
-    if (new URL(request.url).pathname === "/healthz") return healthz(request, runtime);
-    const header = request.headers.get("authorization");
-    const by = credentials.authenticate(header);
-    return by === undefined ? refuseStranger(header, attempts.isTooMany(address)) : app.fetch(request, { by });
+    if (pathname === "/healthz") return healthz(request, runtime);
+    const origin = originOf(request, names()) ?? "";
+    if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
+    const found = await identify(shownBy(request), credentials, accounts);
+    if ("nobody" in found) {
+      const isTooMany = found.nobody === "wrong_token" && wrongTokens.isOver(address);
+      if (found.nobody === "wrong_token") wrongTokens.count(address);
+      return refuseNobody(found, isTooMany);
+    }
+    const { by, cookie } = found;
+    const answered = await app.fetch(request, { by, origin, address });
+    return cookie === undefined ? answered : withCookie(answered, cookie, by, { origin, now: now() });
   };
+  /** What is the same for everybody, whoever they are and wherever the link to it stood. */
+  const page = async (request: Request): Promise<Response | undefined> =>
+    options.page === undefined || isOwn(new URL(request.url).pathname)
+      ? undefined
+      : (refusePage(request, names(), true) ?? (await options.page(request)));
 
   return {
     async fetch(request, connection = {}) {
       try {
-        return secured(await admit(request, connection.address ?? "unknown"));
+        const shown = await page(request);
+        return shown === undefined
+          ? secured(await admit(request, connection.address ?? "unknown"))
+          : secured(shown, pageHeaders);
       } catch (error) {
         return secured(failed(request, error, log));
       }
@@ -106,10 +169,39 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   };
 }
 
-function routed(
-  { runtime, mcp, memory, policies, maxBodyBytes = tenMebibytes }: HttpDoorOptions,
-  windows: Windows,
-): OpenAPIHono<Env> {
+/** Paths that are the API's, whether there is something or not: no page of the console stands there. */
+function isOwn(pathname: string): boolean {
+  return /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
+}
+
+function shownBy(request: Request): Parameters<typeof identify>[0] {
+  const { headers, method } = request;
+  return {
+    authorization: headers.get("authorization"),
+    cookie: readCookie(headers, sessionCookie),
+    csrf: headers.get("x-postern-csrf"),
+    changesSomething: method !== "GET" && method !== "HEAD",
+    hasOrigin: headers.get("origin") !== null,
+  };
+}
+
+/** The session goes on under another value. */
+function withCookie(
+  answered: Response,
+  value: string,
+  { session }: Who,
+  { origin, now }: { readonly origin: string; readonly now: number },
+): Response {
+  const maxAgeSeconds = ((session?.expiresAt ?? now) - now) / 1000;
+  const headers = new Headers(answered.headers);
+  // A sign-out in the same request has said something else already.
+  if (headers.has("set-cookie")) return answered;
+  headers.append("set-cookie", cookieHeader(sessionCookie, value, { origin, maxAgeSeconds }));
+  return new Response(answered.body, { status: answered.status, headers });
+}
+
+function routed({ mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions, house: House, clock: Clock): OpenAPIHono<Env> {
+  const toRoute = { house, maxBodyBytes, guesses: new Tries(clock) };
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: the door's `fetch`
@@ -126,42 +218,16 @@ function routed(
     return answer(document);
   });
   for (const route of routes) {
-    app.on(route.method, patternOf(route.path), (context) =>
-      handle(route, context, { runtime, windows, memory, policies, maxBodyBytes }),
-    );
+    app.on(route.method, patternOf(route.path), (context) => dispatch(route, context, toRoute));
   }
-  const toMcp = ({ req, env }: Context<Env>): Promise<Response> =>
-    forwardToMcp(mcp, req.raw, env.by, req.param("server"), maxBodyBytes);
+  const toMcp = async ({ req, env: { by } }: Context<Env>): Promise<Response> => {
+    if (by?.permissions.has("calls:make") !== true || by.credential === "session")
+      return refusePermission("calls:make", by);
+    return whileGood(req.raw, by, await forwardToMcp(mcp, req.raw, by, req.param("server"), maxBodyBytes));
+  };
   app.all("/mcp", toMcp).all("/mcp/:server", toMcp);
   refuseOtherMethods(app);
   return app;
-}
-
-function handle(
-  route: Route,
-  { req, env }: Context<Env>,
-  {
-    maxBodyBytes,
-    ...parts
-  }: Pick<Arrived, "runtime" | "windows" | "memory" | "policies"> & { readonly maxBodyBytes: number },
-): Promise<Response> | Response {
-  const named = new Map(Object.entries<string>(req.param()));
-  const odd = [...named].find(([, part]) => !name.safeParse(part).success);
-  if (odd !== undefined) {
-    return problem(
-      "request_invalid",
-      `The \`${odd[0]}\` in the path is longer than 256 characters or holds a control character.`,
-    );
-  }
-  return route.handle({
-    ...parts,
-    by: env.by,
-    read: () => readJson(req.raw, maxBodyBytes),
-    search: new URL(req.url).searchParams,
-    part: (name) => named.get(name) ?? "",
-    headers: req.raw.headers,
-    signal: req.raw.signal,
-  });
 }
 
 /** After all routes: a path that is known, with a method that is not. */
@@ -181,54 +247,4 @@ function refuseOtherMethods(app: OpenAPIHono<Env>): void {
 /** `/v1/calls/{id}` as Hono writes it: `/v1/calls/:id`. */
 function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
-}
-
-function healthz(request: Request, runtime: Runtime): Response {
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
-  }
-  const { status } = runtime.health();
-  return answer({ status }, status === "ok" ? 200 : 503);
-}
-
-function refuseStranger(header: string | null, isTooMany: boolean): Response {
-  if (isTooMany)
-    return problem("too_many_attempts", "Too many wrong tokens; wait a second.", {
-      headers: { "retry-after": "1" },
-    });
-  const headers = { "www-authenticate": "Bearer" };
-  if (header === null)
-    return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", {
-      headers,
-    });
-  return problem("token_invalid", "This token is not known here; the tokens are in the data folder.", { headers });
-}
-
-function failed(request: Request, error: unknown, log: HttpDoorOptions["log"]): Response {
-  if (request.signal.aborted) return new Response(null, { status: 499 }); // nobody is there to read it
-  const traceId = newTraceId();
-  log?.("A request failed inside.", {
-    trace_id: traceId,
-    path: new URL(request.url).pathname,
-    error: messageOf(error),
-  });
-  return problem("internal", "Something went wrong inside; the log has more under this trace id.", {
-    traceId,
-  });
-}
-
-/** For every answer, whoever made it: nothing is kept by caches, guessed at, run, framed or read by other sites. */
-const securityHeaders: Readonly<Record<string, string>> = {
-  "x-content-type-options": "nosniff",
-  "cache-control": "no-store",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-  "cross-origin-resource-policy": "same-origin",
-};
-
-function secured(response: Response): Response {
-  const headers = new Headers(response.headers);
-  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
-  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
-  return new Response(response.body, { status: response.status, headers });
 }

@@ -1,6 +1,7 @@
 import type { Who } from "../credentials.ts";
 import { parseStrict } from "../strict-json.ts";
 import { problem } from "./answers.ts";
+import { endedMeanwhile } from "./ended.ts";
 import { isJson, readText } from "./request-body.ts";
 
 /** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
@@ -25,7 +26,10 @@ export async function forwardToMcp(
     signal: request.signal,
   };
   if (request.method === "GET" || request.method === "HEAD") return mcp(new Request(request.url, init), by, path);
+  const ended = endedMeanwhile(by);
   const text = await readText(request, maxBodyBytes);
+  const refused = ended();
+  if (refused !== undefined) return refused;
   if ("refused" in text) return text.refused;
   if (isJson(request.headers.get("content-type"))) {
     const parsed = parseStrict(text.value);

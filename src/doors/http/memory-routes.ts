@@ -8,12 +8,11 @@ import type {
   CandidateRuling,
   CandidateState,
 } from "../../tools/builtin/memory/candidate-desk.ts";
-import type { Who } from "../credentials.ts";
 import { candidateToWire } from "../wire-memory.ts";
 import { candidateAnswer, candidatesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { limit, type ReasonFields, reason, runId } from "./fields.ts";
-import { type Asked, nothing, operatorRoute, type Route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 
 interface CandidateQuery {
   readonly run_id?: string | undefined;
@@ -39,13 +38,14 @@ const named = { run_id: runId.optional(), reason: reason.optional() };
 const rejectFields: z.ZodType<RejectFields> = z.strictObject(named);
 const acceptFields: z.ZodType<AcceptFields> = z.strictObject({ ...named, again: z.boolean().optional() });
 
-type AskedBy<Fields, Query> = Asked<Fields, Query, Extract<Who, { role: "operator" }>>;
+type AskedBy<Fields, Query> = Asked<Fields, Query>;
 
 /** What agents proposed to remember: a person's word on it (SPEC 15.3). */
 export const memoryRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/memory/candidates",
+    needs: "memory:decide",
     summary: "What agents proposed to remember: one run's, or the latest runs', new to old.",
     body: nothing,
     query: candidateQuery,
@@ -61,9 +61,10 @@ export const memoryRoutes: readonly Route[] = [
       return answer({ candidates: found.map(candidateToWire) });
     },
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/memory/candidates/{id}/accept",
+    needs: "memory:decide",
     summary: "Write it to the memory provider, once.",
     body: acceptFields,
     query: nothing,
@@ -71,9 +72,10 @@ export const memoryRoutes: readonly Route[] = [
     run: (asked) =>
       decide(asked, async (desk, name) => desk.accept(name, { ...rulingOf(asked), again: asked.body.again === true })),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/memory/candidates/{id}/reject",
+    needs: "memory:decide",
     summary: "It is not remembered.",
     body: rejectFields,
     query: nothing,

@@ -9,6 +9,11 @@ export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: reado
     type: "http",
     scheme: "bearer",
   });
+  app.openAPIRegistry.registerComponent("securitySchemes", "session", {
+    type: "apiKey",
+    in: "cookie",
+    name: "postern_session",
+  });
   for (const route of routes) app.openAPIRegistry.registerPath(configOf(route));
   return app.getOpenAPI31Document({
     openapi: "3.1.0",
@@ -30,8 +35,8 @@ function configOf(route: Route): RouteConfig {
     method: route.method,
     path: route.path,
     summary: route.summary,
-    description: route.may === "operator" ? "Needs the operator's token." : "Either token.",
-    security: [{ token: [] }],
+    description: route.needs === "nothing" ? "Open: no credential is looked at." : `Needs \`${route.needs}\`.`,
+    security: route.needs === "nothing" ? [] : [{ token: [] }, { session: [] }],
     parameters: names.map((name) => ({
       name,
       in: "path",

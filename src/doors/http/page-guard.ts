@@ -4,26 +4,42 @@ import { problem } from "./answers.ts";
  * No web page acts for anybody (G10): a page that made its name point at this machine sends a foreign `Host`, a page of
  * another site an `Origin` or `Sec-Fetch-Site` of its own. Checked before the token, on every route.
  *
- * `Host` is compared character by character; nothing is parsed, folded or guessed.
+ * `Host` is compared character by character; nothing is parsed, folded or guessed. One of `hosts` may be an origin of
+ * its own, `https://postern.example.com`: a proxy with TLS that hands requests on under that name.
+ *
+ * @param isPage following a link to it from elsewhere is what it is for, and the answer is the same for everybody
  */
-export function refusePage(request: Request, hosts: readonly string[]): Response | undefined {
-  const url = new URL(request.url);
-  const host = request.headers.get("host") ?? url.host;
-  if (!hosts.includes(host) || new URL(`http://${host}`).host !== url.host) {
-    return problem("host_refused", `This server is not \`${shown(host)}\`; call it by one of: ${hosts.join(", ")}.`);
+export function refusePage(request: Request, hosts: readonly string[], isPage = false): Response | undefined {
+  const origin = originOf(request, hosts);
+  const host = hostOf(request);
+  if (origin === undefined) {
+    const names = hosts.map((one) => one.replace(/^https:\/\//, "")).join(", ");
+    return problem("host_refused", `This server is not \`${shown(host)}\`; call it by one of: ${names}.`);
   }
-  const origin = request.headers.get("origin");
-  if (origin !== null && origin !== `${url.protocol}//${host}`) {
-    return problem("page_refused", `A page of \`${shown(origin)}\` may not call this server.`);
+  const from = request.headers.get("origin");
+  if (from !== null && from !== origin) {
+    return problem("page_refused", `A page of \`${shown(from)}\` may not call this server.`);
   }
   const site = request.headers.get("sec-fetch-site");
-  if (site !== null && site !== "same-origin" && site !== "none") {
-    return problem(
-      "page_refused",
-      `A page of another site may not call this server (Sec-Fetch-Site: \`${shown(site)}\`).`,
-    );
-  }
-  return undefined;
+  if (site === null || site === "same-origin" || site === "none") return undefined;
+  if (isPage && request.headers.get("sec-fetch-mode") === "navigate" && request.method === "GET") return undefined;
+  return problem(
+    "page_refused",
+    `A page of another site may not call this server (Sec-Fetch-Site: \`${shown(site)}\`).`,
+  );
+}
+
+/** This server as the client wrote it; undefined: that is not a name of it. */
+export function originOf(request: Request, hosts: readonly string[]): string | undefined {
+  const host = hostOf(request);
+  const named = hosts.find((one) => one === host || one === `https://${host}`);
+  const url = new URL(request.url);
+  if (named === undefined || new URL(`http://${host}`).host !== url.host) return undefined;
+  return named === host ? `${url.protocol}//${host}` : named;
+}
+
+function hostOf(request: Request): string {
+  return request.headers.get("host") ?? new URL(request.url).host;
 }
 
 function shown(value: string): string {

@@ -4,7 +4,7 @@ import { changesToWire } from "../wire-pins.ts";
 import { toolChangesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { reason } from "./fields.ts";
-import { nothing, operatorRoute, type Route } from "./route.ts";
+import { nothing, type Route, route } from "./route.ts";
 
 interface ApproveFields {
   readonly definition: string;
@@ -21,9 +21,10 @@ const approveFields: z.ZodType<ApproveFields> = z.strictObject({
 
 /** Whether an upstream tool is still what an operator trusts (D22). */
 export const pinRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/tools/{name}/changes",
+    needs: "tools:approve",
     summary: "What a server's tool is defined as, what is trusted, and how the two differ.",
     body: nothing,
     query: nothing,
@@ -33,9 +34,10 @@ export const pinRoutes: readonly Route[] = [
       return changes === undefined ? unknownTool(runtime, part("name")) : answer(changesToWire(changes));
     },
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/tools/{name}/approve",
+    needs: "tools:approve",
     summary: "Trust the definition that was looked at; the tool can be called again.",
     body: approveFields,
     query: nothing,

@@ -11,9 +11,9 @@ import { explanationAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { autonomy, jsonObject, name, runId } from "./fields.ts";
 import { policyAnswer, simulationAnswer, testAnswer } from "./policy-schemas.ts";
-import { type Asked, nothing, operatorRoute, type Route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 
-type AskedFor<Body, Query = unknown> = Asked<Body, Query, Extract<Who, { role: "operator" }>>;
+type AskedFor<Body, Query = unknown> = Asked<Body, Query>;
 
 interface Whose {
   readonly agent?: string | undefined;
@@ -69,9 +69,10 @@ const testFields: z.ZodType<TestFields> = z.strictObject({
 
 /** The policy that decides here, and others held against it. Nothing is run, nothing is written. */
 export const policyRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/policy",
+    needs: "policy:read",
     summary: "What is so for each tool, by which rule, for one principal; and what in the policy nobody meant.",
     body: nothing,
     query: whoseQuery,
@@ -89,27 +90,30 @@ export const policyRoutes: readonly Route[] = [
         ),
       ),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/policy/explain",
+    needs: "policy:read",
     summary: "What would be decided about a call of anybody, and every rule that shaped it. Nothing is run.",
     body: explainFields,
     query: nothing,
     answers: explanationAnswer,
     run: async ({ runtime, by, body }) => answer(explanationToWire(await explain(runtime, by, body))),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/policy/simulate",
+    needs: "policy:read",
     summary: "Puts the last recorded calls to another policy; tells whose verdict changes, and why.",
     body: simulateFields,
     query: nothing,
     answers: simulationAnswer,
     run: (asked) => reading(asked, simulated),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/policy/test",
+    needs: "policy:read",
     summary: "Asks a policy its expectations: those beside it, and those of other tables.",
     body: testFields,
     query: nothing,

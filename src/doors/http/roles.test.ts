@@ -1,122 +1,92 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { bodyOf, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
-import { aDigest, aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+import { bodyOf, type HttpHouse, host, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
+import { everybody, holder, type People, people } from "../../../test/fakes/people.ts";
+import { type Column, columns, expected, grid, matrix, numbered, pathOf } from "../../../test/fakes/role-matrix.ts";
+import { aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+import { permissions } from "../../accounts/roles.ts";
 import { routes } from "./http-door.ts";
 
-const house = stubHouse();
 const codeOf = async (response: Response): Promise<unknown> =>
   ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
-/** A request that would succeed at each route, for the matrix. */
-const good: Readonly<Record<string, object>> = {
-  "/v1/calls": { tool: "echo" },
-  "/v1/explain": { tool: "echo" },
-  "/v1/calls/{id}/settle": { outcome: "succeeded", reason: "seen" },
-  "/v1/approvals/{id}/modify": { arguments: {} },
-  "/v1/tools/{name}/approve": { definition: aDigest },
-  "/v1/policy/explain": { tool: "echo" },
-  "/v1/policy/simulate": { configuration: { name: "postern.yaml", text: "{}" } },
-  "/v1/policy/test": { configuration: { name: "postern.yaml", text: "{}" } },
-  "/v1/skills/{name}/activate": { run_id: "run_1" },
-  "/v1/skills/{name}/deactivate": { run_id: "run_1" },
-  "/v1/controls/autonomy": { level: "A1" },
-  "/v1/controls/tools/{name}": { enabled: true },
-  "/v1/controls/servers/{name}": { enabled: true },
-};
-const pathOf = (path: string): string =>
-  path
-    .replace("{id}", path.includes("approvals") ? "apr_1" : aRecord().call.id)
-    .replace("{name}", "echo")
-    .replace("{digest}", aDigest);
+describe("the matrix of roles, routes and tenants", () => {
+  let crowd: People;
+  let house: HttpHouse;
+  beforeEach(async () => {
+    crowd = await people();
+    await everybody(crowd);
+    await crowd.add("target", ["viewer"]);
+    await crowd.add("sponsor", ["operator"]);
+    await crowd.add("sponsor@acme", ["operator"], "acme");
+    house = await httpHouse(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
+  });
+  afterEach(() => house[Symbol.asyncDispose]());
 
-/** Written out, so that a route added without a thought about who may use it fails here. */
-const expected: Readonly<Record<string, readonly [agent: number, operator: number]>> = {
-  "post /v1/calls": [200, 200],
-  "post /v1/explain": [200, 200],
-  "get /v1/calls": [200, 200],
-  "get /v1/calls/{id}": [200, 200],
-  "post /v1/calls/{id}/settle": [403, 200],
-  "post /v1/calls/{id}/reconcile": [403, 200],
-  "get /v1/tools": [200, 200],
-  "get /v1/tools/{name}": [404, 404],
-  "get /v1/tools/{name}/changes": [403, 200],
-  "post /v1/tools/{name}/approve": [403, 200],
-  "get /v1/artifacts/{digest}": [200, 200],
-  "get /v1/health": [200, 200],
-  "get /v1/approvals": [200, 200],
-  "get /v1/approvals/{id}": [200, 200],
-  "post /v1/approvals/{id}/approve": [403, 200],
-  "post /v1/approvals/{id}/deny": [403, 200],
-  "post /v1/approvals/{id}/skip": [403, 200],
-  "post /v1/approvals/{id}/modify": [403, 200],
-  "post /v1/approvals/{id}/withdraw": [200, 200],
-  "post /v1/approvals/{id}/resume": [200, 200],
-  "get /v1/audit": [403, 200],
-  "get /v1/audit/verify": [403, 200],
-  "get /v1/audit/export": [403, 200],
-  "post /v1/audit/checkpoint": [403, 200],
-  "get /v1/controls": [403, 200],
-  "get /v1/controls/history": [403, 200],
-  "post /v1/controls/pause": [403, 200],
-  "post /v1/controls/resume": [403, 200],
-  "post /v1/controls/autonomy": [403, 200],
-  "post /v1/controls/tools/{name}": [403, 200],
-  "post /v1/controls/servers/{name}": [403, 200],
-  "get /v1/runs": [200, 200],
-  "get /v1/runs/{id}": [200, 200],
-  "get /v1/runs/{id}/events": [200, 200],
-  "get /v1/runs/{id}/verify": [403, 200],
-  "get /v1/runs/{id}/export": [403, 200],
-  "get /v1/policy": [403, 200],
-  "post /v1/policy/explain": [403, 200],
-  "post /v1/policy/simulate": [403, 501],
-  "post /v1/policy/test": [403, 501],
-  "get /v1/skills": [403, 200],
-  "post /v1/skills/{name}/activate": [403, 404],
-  "post /v1/skills/{name}/deactivate": [403, 404],
-  "get /v1/memory/candidates": [403, 501],
-  "post /v1/memory/candidates/{id}/accept": [403, 501],
-  "post /v1/memory/candidates/{id}/reject": [403, 501],
-};
+  /** The headers that make a request somebody's. */
+  async function shown({ who, tenant, by }: Column): Promise<Readonly<Record<string, string>>> {
+    const { accounts } = crowd;
+    if (by === "none") return {};
+    if (by === "file") return { authorization: `Bearer ${house.tokens[who === "agent" ? "agent" : "operator"]}` };
+    const name = tenant === "acme" ? `${who}@acme` : `${who}-here`;
+    if (by === "session") {
+      const cookie = await crowd.signIn(name);
+      const csrf = (await accounts.session(cookie))?.session.csrf ?? "";
+      return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": csrf };
+    }
+    const isAgent = who === "agent";
+    const owner = await accounts.get(isAgent ? (tenant === "acme" ? "sponsor@acme" : "sponsor") : name, holder);
+    // The runtime of this house knows what belongs to the agent `bot`.
+    const wanted = isAgent ? { name: "bot", kind: "agent", agent: "bot" } : { name: "ci", kind: "person" };
+    const { text } = await accounts.makeToken({ ...wanted, kind: isAgent ? "agent" : "person" }, owner, holder);
+    return { authorization: `Bearer ${text}` };
+  }
 
-describe("who may do what", () => {
-  it("names every route in the matrix", () => {
-    expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(Object.keys(expected).sort());
+  it("has a row for every route, and each asks for what its row says", () => {
+    const asked = Object.fromEntries(routes.map(({ method, path, needs }) => [`${method} ${path}`, needs]));
+    expect(asked).toEqual(Object.fromEntries(Object.entries(matrix).map(([route, { needs }]) => [route, needs])));
   });
 
-  it.each(Object.entries(expected))(
-    "%s answers nobody, and the agent and the operator %j",
-    async (route, [agent, operator]) => {
-      const [method = "", path = ""] = route.split(" ");
-      const body = method === "post" ? { body: good[path] ?? {} } : {};
-      const ask = async (as?: "agent" | "operator"): Promise<number> =>
-        (await house.ask(pathOf(path), { as, method: method.toUpperCase(), ...body })).status;
-      expect(await ask()).toBe(401);
-      expect(house.said).toEqual([]);
-      expect(await ask("agent")).toBe(agent);
-      expect(await ask("operator")).toBe(operator);
-      const wrong = { authorization: `Bearer ${"x".repeat(43)}` };
-      expect((await house.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers: wrong })).status).toBe(
-        401,
-      );
-    },
-  );
+  it("knows every permission", () => {
+    expect(Object.keys(grid).sort()).toEqual([...permissions].sort());
+  });
 
-  it.each(Object.keys(expected).filter((route) => expected[route]?.[0] === 403))(
-    "tells an agent the same at %s whether the id exists or not, and asks the runtime nothing",
+  it.each(Object.entries(matrix))("%s", async (route, row) => {
+    const [method = "", path = ""] = route.split(" ");
+    const wanted: Record<string, number> = {};
+    const got: Record<string, number> = {};
+    for (const [at, column] of columns.entries()) {
+      wanted[column.name] = expected(row, column);
+      const body = row.body === undefined ? {} : { body: numbered(row.body, at) };
+      const headers = await shown(column);
+      const answered = await house.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers });
+      got[column.name] = answered.status;
+      await answered.body?.cancel();
+      await crowd.clock.advance(1_000);
+    }
+    expect(got).toEqual(wanted);
+  });
+
+  it.each(Object.entries(matrix).filter(([, { needs }]) => needs !== "nothing" && !grid[needs].includes("agent")))(
+    "%s tells an agent the same whether the id exists or not, and asks the runtime nothing",
     async (route) => {
       const [method = "", path = ""] = route.split(" ");
-      const refused = await house.ask(path.replace(/\{\w+\}/, "apr_unknown"), {
+      const stub = stubRuntime();
+      await using other = await httpHouse(stub.runtime, { accounts: crowd.accounts });
+      const refused = await other.ask(path.replace(/\{\w+\}/, "apr_unknown"), {
         as: "agent",
         method: method.toUpperCase(),
-        ...(method === "post" && { raw: "not JSON" }),
+        ...(method !== "get" && { raw: "not JSON" }),
       });
       expect(refused.status).toBe(403);
-      expect(await codeOf(refused)).toBe("operator_only");
-      expect(house.said).toEqual([]);
+      expect(await codeOf(refused)).toBe("permission_missing");
+      expect(stub.said).toEqual([]);
     },
   );
+});
+
+describe("who may do what", () => {
+  const house = stubHouse();
 
   it.each(["/v1/nothing", "/v1", "/", "/openapi.json", "/mcp", "/mcp/files", "/healthz/", "/v1/calls/"])(
     "asks for a token before saying whether %s exists",
@@ -142,9 +112,7 @@ describe("who may do what", () => {
         expect((await house.ask(path, { as: "operator", ...body })).status, path).toBe(operator);
       }
       expect(await bodyOf(await house.ask("/v1/calls", { as: "agent" }))).toEqual({ calls: [] });
-      expect(await bodyOf(await house.ask("/v1/approvals", { as: "agent" }))).toEqual({
-        approvals: [],
-      });
+      expect(await bodyOf(await house.ask("/v1/approvals", { as: "agent" }))).toMatchObject({ approvals: [] });
     }
   });
 

@@ -1,5 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import type { Accounts, OpenIdSignIn } from "../../accounts/accounts.ts";
+import { type Permission, rolesWith } from "../../accounts/roles.ts";
 import type { Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
@@ -7,12 +9,18 @@ import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import type { Windows } from "../windows.ts";
 import { problem } from "./answers.ts";
+import { endedMeanwhile } from "./ended.ts";
 import type { Body } from "./request-body.ts";
 
-type Operator = Extract<Who, { role: "operator" }>;
-
 /** What a route gets: who asks, and only what its schemas let through. */
-export interface Asked<Fields, Query, By extends Who = Who> {
+export interface Asked<Fields, Query, By extends Who | undefined = Who> extends Room {
+  readonly by: By;
+  readonly body: Fields;
+  readonly query: Query;
+}
+
+/** What every route finds around it: what the door was made with. */
+export interface House {
   readonly runtime: Runtime;
   /** The budgets that calls come out of. */
   readonly windows: Windows;
@@ -20,18 +28,31 @@ export interface Asked<Fields, Query, By extends Who = Who> {
   readonly memory?: CandidateDesk | undefined;
   /** Reads policies that are not in force. */
   readonly policies?: PolicyReader | undefined;
-  readonly by: By;
-  readonly body: Fields;
-  readonly query: Query;
+  /** People, their tokens and sessions; none where a door was made without. */
+  readonly accounts?: Accounts | undefined;
+  /** Signing in at a provider, when one is configured. */
+  readonly openId?: OpenIdSignIn | undefined;
+  /** How people reach it through a proxy. */
+  readonly publicUrl?: string | undefined;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+}
+
+/** And what this request brings. */
+interface Room extends House {
   /** A part of the path, decoded. */
   readonly part: (name: string) => string;
   readonly headers: Headers;
+  /** As the client wrote it: `http://127.0.0.1:7420`. Checked by the page guard. */
+  readonly origin: string;
+  /** Who is at the other end of the line. */
+  readonly address: string;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
 }
 
-interface Spec<Fields, Query, By extends Who> {
-  readonly method: "get" | "post";
+interface Spec<Fields, Query, By extends Who | undefined> {
+  readonly method: Method;
   /** With its parts in braces: `/v1/calls/{id}`. */
   readonly path: string;
   readonly summary: string;
@@ -42,27 +63,25 @@ interface Spec<Fields, Query, By extends Who> {
   readonly run: (asked: Asked<Fields, Query, By>) => Promise<Response> | Response;
 }
 
-/** A raw request after the page guard and the token. */
-export interface Arrived {
-  readonly runtime: Runtime;
-  readonly windows: Windows;
-  readonly memory?: CandidateDesk | undefined;
-  readonly policies?: PolicyReader | undefined;
-  readonly by: Who;
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** A raw request after the page guard and the credential. `by`: nobody, at an open route. */
+export interface Arrived extends Room {
+  readonly by: Who | undefined;
   /** Reads the body: at the first call only, and not at all for who may not be here. */
   readonly read: () => Promise<Body<Json>>;
+  /** Instead of `read`: the body as it was sent, for what is signed over its bytes. */
+  readonly readText: (maxBytes: number) => Promise<Body<string>>;
   readonly search: URLSearchParams;
-  readonly part: (name: string) => string;
-  readonly headers: Headers;
-  readonly signal: AbortSignal;
 }
 
 /** One row of the route table: the door, the OpenAPI document and the role matrix are made from it. */
 export interface Route {
-  readonly method: "get" | "post";
+  readonly method: Method;
   readonly path: string;
   readonly summary: string;
-  readonly may: "both" | "operator";
+  /** `nothing`: anybody may ask, signed in or not. */
+  readonly needs: Permission | "nothing";
   readonly body: ZodType;
   readonly query: ZodType;
   readonly answers: ZodType | string;
@@ -72,27 +91,32 @@ export interface Route {
 /** No fields at all: any is refused by its name. */
 export const nothing: ZodType<Record<string, never>> = z.strictObject({});
 
-export function route<Fields, Query>(spec: Spec<Fields, Query, Who>): Route {
-  return { ...spec, may: "both", handle: (arrived) => checked(spec, arrived, arrived.by) };
-}
-
-/** A route for the operator's token only; the agent's is refused before the body is looked at, whatever the id. */
-export function operatorRoute<Fields, Query>(spec: Spec<Fields, Query, Operator>): Route {
+/** A route for whoever has the permission it needs; others are refused before the body is looked at, whatever the id. */
+export function route<Fields, Query>(spec: Spec<Fields, Query, Who> & { readonly needs: Permission }): Route {
   return {
     ...spec,
-    may: "operator",
-    handle: (arrived) => (arrived.by.role === "operator" ? checked(spec, arrived, arrived.by) : refuseAgent()),
+    handle: (arrived) => {
+      const { by } = arrived;
+      if (by === undefined || !by.permissions.has(spec.needs)) return refusePermission(spec.needs, by);
+      return checked(spec, arrived, by);
+    },
   };
 }
 
-export function refuseAgent(): Response {
-  return problem(
-    "operator_only",
-    "This needs the operator's token; an agent's token can call and wait, never decide or administer.",
-  );
+/** For who is nobody yet: signing in. Whatever credential comes along is not looked at. */
+export function openRoute<Fields, Query>(spec: Spec<Fields, Query, undefined>): Route {
+  return { ...spec, needs: "nothing", handle: (arrived) => checked(spec, arrived, undefined) };
 }
 
-async function checked<Fields, Query, By extends Who>(
+export function refusePermission(needed: Permission, by: Who | undefined): Response {
+  const whose =
+    by?.kind === "agent" ? "an agent's token can call and wait, never decide or administer" : "you have not";
+  const who = rolesWith(needed);
+  const roles = who.length === 0 ? "no role has it" : `roles with it: ${who.join(", ")}`;
+  return problem("permission_missing", `This needs \`${needed}\`: ${whose}; ${roles}.`);
+}
+
+async function checked<Fields, Query, By extends Who | undefined>(
   spec: Spec<Fields, Query, By>,
   arrived: Arrived,
   by: By,
@@ -101,23 +125,15 @@ async function checked<Fields, Query, By extends Who>(
   if (twice !== undefined) return problem("request_invalid", `The query names \`${twice}\` more than once.`);
   const query = spec.query.safeParse(Object.fromEntries(arrived.search));
   if (!query.success) return invalid("query", query.error);
+  const ended = endedMeanwhile(by);
   const given = await arrived.read();
+  const refused = ended();
+  if (refused !== undefined) return refused;
   if ("refused" in given) return given.refused;
   const body = spec.body.safeParse(given.value);
   if (!body.success) return invalid("body", body.error);
-  const { runtime, windows, memory, policies, part, headers, signal } = arrived;
-  return spec.run({
-    runtime,
-    windows,
-    memory,
-    policies,
-    by,
-    part,
-    headers,
-    signal,
-    body: body.data,
-    query: query.data,
-  });
+  const { read: _read, readText: _text, search: _search, by: _by, ...room } = arrived;
+  return spec.run({ ...room, by, body: body.data, query: query.data });
 }
 
 function invalid(where: "query" | "body", error: z.ZodError): Response {

@@ -83,3 +83,46 @@ it("says that no runs are kept where none are", async () => {
     expect(await bodyOf(answered)).toMatchObject({ error: { code: "runs_off" } });
   }
 });
+
+it("lets an agent begin, describe and finish runs of its own, and no other", async () => {
+  await using s = await served();
+  const say = async (id: string, verb: string, body: object, as: "agent" | "operator" = "agent") => {
+    const answered = await s.http.ask(`/v1/runs/${id}/${verb}`, { as, method: "POST", body });
+    return { status: answered.status, ...(await bodyOf(answered)) };
+  };
+  const about = { task: "Quarterly report", prompt: "Write it.", deliverables: ["report.md"] };
+  expect(await say("new", "begin", about)).toMatchObject({
+    status: 200,
+    state: "started",
+    principal: { agent: "local-agent" },
+    deliverables: { expected: ["report.md"] },
+  });
+  const theirs = await s.h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...others, runId: "new" });
+  expect(theirs.refusal?.code).toBe("run_foreign"); // begun is owned, before any call
+  expect(await say("new", "finish", {})).toMatchObject({ state: "completed", governance: { result: "incomplete" } });
+  expect(await say("own", "finish", { state: "failed", reason: "gave up" })).toMatchObject({
+    state: "failed",
+    governance: { result: "failed" },
+  });
+  for (const verb of ["begin", "describe", "finish"]) {
+    for (const id of ["others", "..%2Fown", "x".repeat(65)])
+      expect(await say(id, verb, {}), id).toMatchObject({ status: 404 });
+    expect(await say("others", verb, {}, "operator")).toMatchObject({ status: 200 });
+  }
+  expect(await say("nope", "describe", {})).toMatchObject({ status: 404 });
+  expect(await say("own", "begin", { deliverables: ["../out"] })).toMatchObject({
+    status: 422,
+    error: { code: "run_invalid" },
+  });
+  expect(await say("own", "begin", { colour: "red" })).toMatchObject({ status: 422 });
+});
+
+it("refuses to begin a run whose owner is known to the ledger alone", async () => {
+  await using h = await house({ archive: { folder: runsFolder() } });
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, others);
+  await using http = await httpHouse(h.runtime);
+  const runs = h.runtime.runs;
+  await expect(runs?.begin({ runId: "others" }, own)).rejects.toMatchObject({ code: "run_foreign" });
+  const answered = await http.ask("/v1/runs/others/begin", { as: "agent", method: "POST", body: {} });
+  expect(answered.status).toBe(404);
+});

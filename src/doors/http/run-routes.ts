@@ -3,7 +3,7 @@ import type { RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answer, problem } from "./answers.ts";
 import { limit, name, position, runId } from "./fields.ts";
-import { type Asked, nothing, operatorRoute, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
 import { sees } from "./visible.ts";
 
@@ -24,19 +24,20 @@ const eventsQuery: z.ZodType<EventsQuery> = z.strictObject({
   limit: limit.optional(),
 });
 
-/** Runs are begun and finished by whoever embeds Postern; here they are read (an agent: its own), verified and taken away. */
+/** Runs are read (an agent: its own), verified and taken away; run-change-routes.ts begins and finishes them. */
 export const runRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/runs",
+    needs: "runs:read",
     summary: "Runs that this token may know of, the latest first.",
     body: nothing,
     query: listQuery,
     answers: runsAnswer,
     run: async ({ runtime: { runs }, by, query }) => {
-      if (runs === undefined) return off();
+      if (runs === undefined) return runsOff();
       const { tenant } = by.principal;
-      const agent = by.role === "operator" ? query.agent : by.principal.agent;
+      const agent = by.kind === "person" ? query.agent : by.principal.agent;
       const where = { tenant, limit: query.limit ?? 50, ...(agent !== undefined && { agent }) };
       const isOthers = query.agent !== undefined && query.agent !== agent;
       return answer({ runs: isOthers ? [] : await runs.list(where) });
@@ -45,6 +46,7 @@ export const runRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/runs/{id}",
+    needs: "runs:read",
     summary: "One run: its state, counts, deliverables, and what it may be called.",
     body: nothing,
     query: nothing,
@@ -54,6 +56,7 @@ export const runRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/runs/{id}/events",
+    needs: "runs:read",
     summary: "Its events after a sequence number, in order. `type` may end in `.` to mean all that begin so.",
     body: nothing,
     query: eventsQuery,
@@ -66,9 +69,10 @@ export const runRoutes: readonly Route[] = [
         return answer({ events, next_after: events.length === most ? events.at(-1)?.sequence : undefined });
       }),
   }),
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/runs/{id}/verify",
+    needs: "runs:export",
     summary: "Hold the run's folder against the audit log: edits, cuts, changes of order and missing lines are named.",
     body: nothing,
     query: nothing,
@@ -76,12 +80,13 @@ export const runRoutes: readonly Route[] = [
     run: (asked) =>
       withRun(asked, async (runs, { run_id, tenant }) => {
         const found = await runs.verify({ runId: run_id, tenant });
-        return found === undefined ? unknown(run_id) : answer(found);
+        return found === undefined ? unknownRun(run_id) : answer(found);
       }),
   }),
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/runs/{id}/export",
+    needs: "runs:export",
     summary: "The run's folder as a tar archive.",
     body: nothing,
     query: nothing,
@@ -89,7 +94,7 @@ export const runRoutes: readonly Route[] = [
     run: (asked) =>
       withRun(asked, async (runs, { run_id, tenant }) => {
         const bytes = await runs.export({ runId: run_id, tenant });
-        if (bytes === undefined) return unknown(run_id);
+        if (bytes === undefined) return unknownRun(run_id);
         return new Response(ReadableStream.from(bytes), {
           headers: {
             "content-type": "application/x-tar",
@@ -101,23 +106,23 @@ export const runRoutes: readonly Route[] = [
 ];
 
 /** The run, when there is one and this token may know of it: both are the same answer to who may not. */
-async function withRun<Query, By extends Who>(
+export async function withRun<Query, By extends Who>(
   { runtime: { runs }, by, part }: Asked<unknown, Query, By>,
   then: (runs: Runs, summary: RunSummary) => Promise<Response>,
 ): Promise<Response> {
-  if (runs === undefined) return off();
+  if (runs === undefined) return runsOff();
   const id = part("id");
-  if (!runId.safeParse(id).success) return unknown(id);
+  if (!runId.safeParse(id).success) return unknownRun(id);
   const summary = await runs.get({ runId: id, tenant: by.principal.tenant });
   // A run that nobody has called in yet is the operator's alone.
   const isVisible = summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal });
-  return isVisible ? then(runs, summary) : unknown(id);
+  return isVisible ? then(runs, summary) : unknownRun(id);
 }
 
-function unknown(id: string): Response {
+export function unknownRun(id: string): Response {
   return problem("run_unknown", `There is no run \`${id.slice(0, 100)}\`.`);
 }
 
-function off(): Response {
+export function runsOff(): Response {
   return problem("runs_off", "No folders of runs are kept here; set `runs.enabled` in the configuration.");
 }

@@ -160,7 +160,7 @@ it("gives the client outcomes, records and lines as they were sent", async () =>
 it("throws a problem with its code for what the server does not take, and gives a refused call as an outcome", async () => {
   const refused = await agent.decide("apr_1", "approve").catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ClientProblem);
-  expect(refused).toMatchObject({ status: 403, code: "operator_only" });
+  expect(refused).toMatchObject({ status: 403, code: "permission_missing" });
   await stop();
   await serve(stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime);
   expect(await agent.call({ tool: "drop" })).toMatchObject({

@@ -1,11 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { SkillRun, Skills } from "../../tools/builtin/skills/skills.ts";
-import type { Who } from "../credentials.ts";
 import { skillsToWire } from "../wire-skills.ts";
 import { answer, problem } from "./answers.ts";
 import { runId } from "./fields.ts";
-import { type Asked, nothing, operatorRoute, type Route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 
 const text = z.string();
 const problemOfSkill = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
@@ -41,31 +40,34 @@ interface RunFields {
 
 const runFields: z.ZodType<RunFields> = z.strictObject({ run_id: runId });
 
-type AskedForRun = Asked<RunFields, unknown, Extract<Who, { role: "operator" }>>;
+type AskedForRun = Asked<RunFields, unknown>;
 
 /** Skills, and by an operator's word what is active in a run (SPEC 11). */
 export const skillRoutes: readonly Route[] = [
-  operatorRoute({
+  route({
     method: "get",
     path: "/v1/skills",
+    needs: "skills:read",
     summary: "The skills that were found, with what is odd about them; and what was not loaded, and why.",
     body: nothing,
     query: nothing,
     answers: skillsAnswer,
     run: ({ runtime }) => answer(skillsToWire(runtime.skills)),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/skills/{name}/activate",
+    needs: "skills:write",
     summary: "Hold a run to a skill: its instructions, and only the tools it allows.",
     body: runFields,
     query: nothing,
     answers: activeAnswer,
     run: (asked) => change(asked, (skills, run) => skills.activate(run, asked.part("name"), asked.by.decider.user)),
   }),
-  operatorRoute({
+  route({
     method: "post",
     path: "/v1/skills/{name}/deactivate",
+    needs: "skills:write",
     summary: "Let a run go on without a skill.",
     body: runFields,
     query: nothing,

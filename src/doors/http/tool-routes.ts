@@ -6,7 +6,7 @@ import type { Who } from "../credentials.ts";
 import { healthToWire, type ToolWire, toolToWire } from "../wire-tools.ts";
 import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
-import { name } from "./fields.ts";
+import { name, runId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 
 interface ArtifactQuery {
@@ -19,19 +19,24 @@ const artifactQuery: z.ZodType<ArtifactQuery> = z.strictObject({
   user: name.optional(),
 });
 
+const toolsQuery: z.ZodType<{ readonly run_id?: string | undefined }> = z.strictObject({ run_id: runId.optional() });
+
 export const toolRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/tools",
+    needs: "tools:read",
     summary: "Every action this token may be shown, with its risk, schema and health.",
     body: nothing,
-    query: nothing,
+    query: toolsQuery,
     answers: toolsAnswer,
-    run: ({ runtime, by }) => answer({ tools: offeredTo(runtime, by).map((action) => describe(runtime, action)) }),
+    run: ({ runtime, by, query }) =>
+      answer({ tools: offeredTo(runtime, by, query.run_id).map((action) => describe(runtime, action)) }),
   }),
   route({
     method: "get",
     path: "/v1/tools/{name}",
+    needs: "tools:read",
     summary: "One tool: each of its actions.",
     body: nothing,
     query: nothing,
@@ -48,6 +53,7 @@ export const toolRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/artifacts/{digest}",
+    needs: "artifacts:read",
     summary:
       "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
     body: nothing,
@@ -58,6 +64,7 @@ export const toolRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/health",
+    needs: "tools:read",
     summary: "What works and what does not, in detail.",
     body: nothing,
     query: nothing,
@@ -66,9 +73,9 @@ export const toolRoutes: readonly Route[] = [
   }),
 ];
 
-/** An operator is shown everything; an agent what policy lets it see. */
-function offeredTo(runtime: Runtime, by: Who): readonly Action[] {
-  return by.role === "operator" ? runtime.offered() : runtime.offered(by.principal);
+/** A person is shown everything; an agent what policy and the active skills of its run let it see. */
+function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Action[] {
+  return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
 function describe(runtime: Runtime, action: Action): ToolWire {
@@ -82,7 +89,7 @@ function describe(runtime: Runtime, action: Action): ToolWire {
 async function sendArtifact(runtime: Runtime, by: Who, digest: string, query: ArtifactQuery): Promise<Response> {
   const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
   if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
-  if (by.role === "agent" && (query.agent !== undefined || query.user !== undefined)) {
+  if (by.kind === "agent" && (query.agent !== undefined || query.user !== undefined)) {
     return problem("request_invalid", "Only an operator may name whose artifact it is; leave `agent` and `user` out.");
   }
   const { tenant } = by.principal;

@@ -1,15 +1,15 @@
 import type { Principal } from "../../calls/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { Runtime } from "../../face.ts";
-import type { ApprovalFilter, CallFilter } from "../../stores/store.ts";
+import type { CallFilter } from "../../stores/store.ts";
 import type { Who } from "../credentials.ts";
 
 /**
- * What a token may know of: an operator of its tenant, an agent of its own. What it may not know of does not exist for
+ * What a credential may know of: a person's of its tenant, an agent's of its own. What it may not know of does not exist for
  * it: every route answers the same 404 for both.
  */
 export function sees(by: Who, owner: Principal): boolean {
-  return owner.tenant === by.principal.tenant && (by.role === "operator" || owner.agent === by.principal.agent);
+  return owner.tenant === by.principal.tenant && (by.kind === "person" || owner.agent === by.principal.agent);
 }
 
 export async function visibleCall(runtime: Runtime, by: Who, id: string): Promise<CallRecord | undefined> {
@@ -45,20 +45,14 @@ export async function visibleCalls(
   }
 }
 
-/** More than anyone waits for; an agent's own are picked from them. */
-const mostApprovals = 10_000;
+/** Whose events of the log: a person's tenant's. Who holds the data folder has the log itself. */
+export function tenantSeen({ credential, principal }: Who): { readonly tenant?: string } {
+  return credential === "operator-token" ? {} : { tenant: principal.tenant };
+}
 
-export async function visibleApprovals(
-  runtime: Runtime,
-  by: Who,
-  where: ApprovalFilter,
-  limit: number,
-): Promise<readonly ApprovalRecord[]> {
-  const { tenant } = by.principal;
-  const all = await runtime.approvals.list({
-    ...where,
-    tenant,
-    limit: by.role === "operator" ? limit : mostApprovals,
-  });
-  return all.filter((approval) => sees(by, approval.principal)).slice(0, limit);
+/** @param body an entry as it is kept */
+export function seesEntry(by: Who, body: string): boolean {
+  const { tenant } = tenantSeen(by);
+  const entry: { readonly tenant?: unknown } = JSON.parse(body);
+  return tenant === undefined || entry.tenant === tenant;
 }

@@ -32,8 +32,10 @@ export async function callTool(
   const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = keyOf(meta?.["postern/idempotency-key"]);
   const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
+  const target = targetOf(runtime, visit, name);
   const how = {
-    patience: "wait",
+    // A tool that can put its work away (a script) does that when the line was held long enough.
+    patience: runtime.tools.find(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
     signal,
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -42,7 +44,7 @@ export async function callTool(
   try {
     const whose = `${context.sessionId ?? ""}\n${callerKey(visit.caller)}\n${windows.today}`;
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
-      const outcome = await session.invoke({ ...targetOf(runtime, visit, name), arguments: given as JsonObject }, how); // it was read from JSON
+      const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
       return fitted(answerOf({ ...outcome, content }, name), context);
     });

@@ -64,7 +64,7 @@ class Doorway implements McpDoor {
     this.#sessions = new McpSessions(clock, () => this.#makeServer(visitOf));
     const changed = soon(() => this.#toolsChanged());
     const watching = runtime.watch((event) => {
-      if (event.moment === "noted" && event.type.startsWith("operator.action.")) changed();
+      if (event.moment === "noted" && changesTools.test(event.type)) changed();
     });
     this.#closing.push(runtime.tools.follow(changed), () => watching[Symbol.dispose]());
   }
@@ -145,6 +145,9 @@ async function bodyOf(request: Request): Promise<{ readonly json: unknown } | Re
     return rpcProblem(400, -32_700, "The body is not JSON."); // what the client sent is all there is to say
   }
 }
+
+/** Switches, and skills that hold a run to their tools. */
+const changesTools = /^(operator\.action\.|skill\.(de)?activated$)/;
 
 /** Many changes of one moment are told as one. */
 function soon(then: () => void): () => void {

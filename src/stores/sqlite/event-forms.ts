@@ -69,9 +69,19 @@ export class EventForms {
     const known = this.#read.get(number);
     if (known !== undefined) return known;
     const row = this.#find.get(Number(number));
-    const fragments: readonly string[] = row === undefined ? [] : JSON.parse(String(row["fragments"]));
+    const fragments = row === undefined ? [] : fragmentsIn(String(row["fragments"]));
     if (this.#read.size >= mostRead) this.#read.clear();
     this.#read.set(number, fragments);
     return fragments;
+  }
+}
+
+/** None: somebody else wrote there. Its rows are read as they lie, and the log's tree names the first of them. */
+function fragmentsIn(text: string): readonly string[] {
+  try {
+    const fragments: unknown = JSON.parse(text);
+    return Array.isArray(fragments) && fragments.every((one) => typeof one === "string") ? fragments : [];
+  } catch {
+    return []; // no JSON at all: the same
   }
 }

@@ -121,5 +121,6 @@ function faultOf(error: unknown, path: string): RuntimeFault {
       cause: error,
     });
   }
-  return new RuntimeFault("store_unopenable", `\`${path}\` cannot be opened: ${messageOf(error)}.`, { cause: error });
+  const sentence = `\`${path}\` cannot be opened: ${messageOf(error)}. Its folder must be writable and have room.`;
+  return new RuntimeFault("store_unopenable", sentence, { cause: error });
 }

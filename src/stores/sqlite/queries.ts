@@ -80,12 +80,26 @@ export class Queries {
   }
 
   /** Old to new. */
-  approvals({ state, tenant, limit = Infinity }: ApprovalFilter): readonly ApprovalRecord[] {
+  approvals(where: ApprovalFilter): readonly ApprovalRecord[] {
+    const { state, tenant, after, limit = Infinity } = where;
     const start = state === "pending" ? "state = 'pending'" : "1"; // spelled out: a parameter would not use the index
-    const { sql, values } = conditions({ state, tenant });
+    const { risk, tool, runId, agent } = where;
+    const { sql, values } = conditions({
+      state,
+      tenant,
+      "body ->> '$.risk'": risk,
+      "body ->> '$.tool'": tool,
+      "body ->> '$.runId'": runId,
+      "body ->> '$.principal.agent'": agent,
+    });
+    const later = after === undefined ? "" : "and number > (select number from approval where id = ?)";
+    const texts = Object.entries({ risk, tool, runId, agent })
+      .filter(([, wanted]) => wanted !== undefined)
+      .map(([name, wanted]) => `"${name}":${JSON.stringify(wanted)}`);
+    const perhaps = texts.map(() => "and instr(body, ?) > 0").join(" "); // spares most rows the parsing
     const rows = this.#database
-      .prepare(`select body from approval where ${start} ${sql} order by number limit ?`)
-      .all(...values, Number.isFinite(limit) ? limit : -1);
+      .prepare(`select body from approval where ${start} ${later} ${perhaps} ${sql} order by number limit ?`)
+      .all(...(after === undefined ? [] : [after]), ...texts, ...values, Number.isFinite(limit) ? limit : -1);
     return rows.map(({ body }) => JSON.parse(String(body)));
   }
 

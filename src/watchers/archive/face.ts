@@ -2,6 +2,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditLog } from "../../audit/log.ts";
 import type { Principal } from "../../calls/call.ts";
+import { RuntimeFault } from "../../calls/fault.ts";
 import type { Archive } from "./archive.ts";
 import type { Redact } from "./bounded.ts";
 import { folderName } from "./folders.ts";
@@ -20,6 +21,10 @@ export interface RunsOptions {
   readonly archive: Archive;
   readonly audit: Pick<AuditLog, "query" | "size">;
   readonly redact: Redact;
+  /** Whose run it is, for whoever begins one by name. */
+  readonly owners: {
+    claims(of: { readonly principal: Principal; readonly runId: string }): boolean | Promise<boolean>;
+  };
 }
 
 /** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
@@ -32,7 +37,14 @@ export class RunsFace implements Runs {
     this.#archive = options.archive;
   }
 
-  begin(name: RunName, about: RunAbout & { readonly principal?: Principal } = {}): Promise<RunSummary> {
+  async begin(name: RunName, about: RunAbout & { readonly principal?: Principal } = {}): Promise<RunSummary> {
+    const { principal } = about;
+    if (principal !== undefined && !(await this.#options.owners.claims({ principal, runId: name.runId }))) {
+      throw new RuntimeFault(
+        "run_foreign",
+        `Run \`${name.runId}\` belongs to another principal; name one of your own.`,
+      );
+    }
     return this.#change(name, about.principal, async (run) => {
       run.start();
       await writeAbout(run, about, this.#options.redact);

@@ -1,9 +1,9 @@
 /** What stands beside a run's lines: what it was asked to do, where it may write, what it leaves behind. */
-import { createHash } from "node:crypto";
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { Json } from "../../calls/json.ts";
+import { sha256 } from "../../calls/json.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redact } from "./bounded.ts";
 import { noLink } from "./folders.ts";
@@ -124,7 +124,7 @@ export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Js
 }
 
 export function extentOf(text: string): Extent {
-  return { bytes: Buffer.byteLength(text), sha256: createHash("sha256").update(text).digest("hex") };
+  return { bytes: Buffer.byteLength(text), sha256: sha256(text) };
 }
 
 function checkDeliverable(path: unknown): void {

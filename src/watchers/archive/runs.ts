@@ -138,7 +138,11 @@ export interface RunProblem {
 
 /** @public */
 export interface Runs {
-  /** Says what a run is for, before its first call or later. Begins it when nothing has. */
+  /**
+   * Says what a run is for, before its first call or later. Begins it when nothing has.
+   *
+   * @throws RuntimeFault `run_foreign` when `principal` is given and the run is another one's, `run_invalid` for a deliverable outside it
+   */
   begin(run: RunName, about?: RunAbout & { readonly principal?: Principal }): Promise<RunSummary>;
   /** Adds to what is known of it; the transcript grows, the rest is replaced. */
   describe(run: RunName, about: RunAbout): Promise<RunSummary>;

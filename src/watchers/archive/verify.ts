@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent, AuditLog } from "../../audit/log.ts";
 import { messageOf } from "../../calls/fault.ts";
-import { isJsonObject, type Json } from "../../calls/json.ts";
+import { isJsonObject, type Json, sha256 } from "../../calls/json.ts";
 import { compareCalls, compareEvents, type Numbered } from "./compare.ts";
 import { noLink } from "./folders.ts";
 import { auditEvents } from "./from-audit.ts";
@@ -187,7 +186,7 @@ function* sealProblems(seals: readonly Seal[], files: ReadonlyMap<string, LinesR
     const bytes = files.get(file)?.bytes ?? Buffer.alloc(0);
     const broken = seals.find((seal) => {
       const extent = seal.files.get(file);
-      return extent !== undefined && digestOf(bytes.subarray(0, extent.bytes)) !== extent.sha256;
+      return extent !== undefined && sha256(bytes.subarray(0, extent.bytes)) !== extent.sha256;
     });
     const extent = broken?.files.get(file);
     if (broken === undefined || extent === undefined) continue;
@@ -217,9 +216,9 @@ async function paperProblems(
       continue;
     }
     const sealed = file === "transcript.md" ? Buffer.from(text).subarray(0, extent.bytes) : text; // it only grows
-    if (digestOf(sealed) === extent.sha256) continue;
+    if (sha256(sealed) === extent.sha256) continue;
     const rendered = events.findLast(({ value }) => value.type === "prompt.rendered" && value.data["file"] === file);
-    if (rendered?.value.data["sha256"] !== digestOf(text))
+    if (rendered?.value.data["sha256"] !== sha256(text))
       problems.push({ file, why: `it is not what was sealed at ${seal.at}` });
   }
   return problems;
@@ -278,8 +277,4 @@ function manifestIn(text: string): ReadonlyMap<string, string> | undefined {
   } catch {
     return undefined; // the caller says what that means
   }
-}
-
-function digestOf(bytes: Buffer | string): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

@@ -13,7 +13,11 @@ export async function approved(
   request: { tool: string; arguments: JsonObject } = mail("x"),
 ): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke(request, asker);
-  const decided = await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+  const decided = await h.runtime.approvals.decide(approvalId, {
+    decision: "approved",
+    by: boss,
+    confirmation: request.tool, // what is critical asks for it
+  });
   expect(decided.decided).toBe(true);
   return approvalId;
 }

@@ -129,6 +129,30 @@ export function approvalContract(kit: StoreKit): void {
       });
     });
 
+    it("keeps what was said so far while a request stays pending, and lets no write pass that has not seen it", async () => {
+      const { approval } = await held();
+      const vote = { as: "approved", by: "ann", via: "user:ann", at: kit.clock.now() } as const;
+      const voted = { ...approval, votes: [vote], revision: 1 };
+      const said = (next: ApprovalRecord, expectedRevision?: number) => ({
+        ...decideOf(next, next.state),
+        ...(expectedRevision !== undefined && { expectedRevision }),
+      });
+      expect(await commit(said(voted, 0))).toEqual(wins);
+      expect(await kit.store.approval(approval.id)).toEqual(voted);
+      for (const unseen of [said(voted, 0), said({ ...approval, state: "approved", revision: 1 }, 0), said(voted)])
+        expect(await commit(unseen)).toEqual({ won: false, approval: voted });
+      const approved = { ...voted, state: "approved", revision: 2 } as const;
+      expect(await commit(said(approved, 1))).toEqual(wins);
+      expect(await commit(said({ ...voted, revision: 3 }, 2))).toMatchObject({ won: false, approval: approved });
+    });
+
+    it("keeps nothing that is said of a request whose time is over", async () => {
+      const { approval } = await held();
+      await kit.clock.advance(hourMs);
+      const late = { ...decideOf({ ...approval, revision: 1 }, "pending"), expectedRevision: 0 };
+      expect(await commit(late)).toMatchObject({ won: false, approval });
+    });
+
     it("ends each request once, whoever races: approve, deny, skip, expire, withdraw", async () => {
       for (let first = 0; first < 5; first += 1) {
         const { record, approval } = await held();

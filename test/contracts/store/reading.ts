@@ -3,7 +3,19 @@ import type { Authority } from "../../../src/calls/call.ts";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import type { Write } from "../../../src/calls/records.ts";
 import type { Entry, Store } from "../../../src/stores/store.ts";
-import { all, authority, callOf, claimOf, decideOf, eventOf, note, recordOf, settleOf } from "../records.ts";
+import {
+  all,
+  approvalOf,
+  authority,
+  callOf,
+  claimOf,
+  decideOf,
+  eventOf,
+  holdOf,
+  note,
+  recordOf,
+  settleOf,
+} from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
 /** The log, its followers, documents and lists. */
@@ -133,6 +145,34 @@ export function readingContract(kit: StoreKit): void {
       expect(await numbers({ runId: "run_1", state: "attempted", limit: 2 })).toEqual([5, 3]);
       expect(await numbers({ tool: "constructor" })).toEqual([]);
       expect(await numbers({ limit: 0 })).toEqual([]);
+    });
+
+    it("lists approvals by risk, tool, run and agent, and from behind another one", async () => {
+      const ids: string[] = [];
+      for (const tool of ["mail", "pay", "mail"]) {
+        const record = recordOf(callOf(kit.store, kit.clock), { state: "held", match: `match ${ids.length}` });
+        const approval = approvalOf(record, { tool });
+        expect(await commit(holdOf(record, approval))).toEqual(wins);
+        ids.push(approval.id);
+      }
+      const list = async (where: Parameters<Store["approvals"]>[0]): Promise<readonly string[]> =>
+        (await kit.store.approvals(where)).map(({ id }) => id).filter((id) => ids.includes(id));
+      const [first, second, third] = ids;
+      const one = await kit.store.approval(first ?? "");
+      expect(await list({ tool: "mail" })).toEqual([first, third]);
+      expect(await list({ tool: "mail", after: first ?? "" })).toEqual([third]);
+      expect(await list({ after: second ?? "", limit: 1 })).toEqual([third]);
+      expect(
+        await list(one === undefined ? {} : { risk: one.risk, runId: one.runId, agent: one.principal.agent }),
+      ).toEqual(ids);
+      for (const where of [
+        { risk: "critical" as const },
+        { runId: "none" },
+        { agent: '"' },
+        { tool: "%" },
+        { after: "apr_none" },
+      ])
+        expect(await list(where)).toEqual([]);
     });
 
     it("lists approvals old to new, filtered by state and tenant", async () => {

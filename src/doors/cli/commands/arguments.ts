@@ -32,7 +32,7 @@ export function objectOf(text: string, flag: string): JsonObject {
   const parsed = parseStrict(text);
   if ("problem" in parsed)
     throw new UsageProblem(
-      `\`${flag}\` is not JSON: ${parsed.problem}. Write an object: \`${flag} '{"key": "value"}'\`.`,
+      `\`${flag}\` is not JSON: ${parsed.problem.replace(/\.$/, "")}. Write an object: \`${flag} '{"key": "value"}'\`.`,
     );
   if (!isJsonObject(parsed.value))
     throw new UsageProblem(`\`${flag}\` must be a JSON object: \`${flag} '{"key": "value"}'\`.`);

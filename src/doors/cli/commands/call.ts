@@ -1,11 +1,14 @@
+import { text as textOf } from "node:stream/consumers";
 import type { Autonomy } from "../../../calls/call.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { autonomies } from "../../../calls/risk.ts";
+import { chainToolName } from "../../../chains/names.ts";
 import { type CallBody, ClientProblem } from "../../http/client.ts";
 import type { OutcomeWire } from "../../wire.ts";
 import { approvalCard, previewLines } from "../card.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
+import { followProgress } from "../progress.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintFor } from "../terminal.ts";
 import { visible, visibleLines } from "../text.ts";
@@ -14,6 +17,7 @@ import { oneOf, wholeNumber } from "./typed.ts";
 
 export interface CallFlags extends GlobalFlags {
   readonly action?: string;
+  /** JSON, or `-` for standard input: one word of a command line is limited to 128 KiB. */
   readonly args?: string;
   readonly key?: string;
   readonly run?: string;
@@ -21,6 +25,8 @@ export interface CallFlags extends GlobalFlags {
   readonly autonomy?: string;
   /** Seconds, or `true` for five minutes. */
   readonly wait?: string | true;
+  /** Tell progress also where no terminal is. */
+  readonly progress?: boolean;
 }
 
 /** A request holds the line for so long at most: proxies and clients give up on silence. The same call sent again waits on. */
@@ -35,10 +41,14 @@ export async function call(host: Host, tool: string, words: readonly string[], f
   const needs = flags.wait === undefined ? { tools: true } : await askingHere(host);
   return withPostern(host, flags, needs, async (work) => {
     const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, flags.action);
-    const body = requestBody(tool, argumentsFrom(flags.args, words, schema), flags, level);
+    const given = flags.args === "-" ? await textOf(process.stdin) : flags.args;
+    const body = requestBody(tool, argumentsFrom(given, words, schema), flags, level);
     // Started inside without a terminal there is nobody who could ever decide while it waits.
-    const patience = flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? "wait" : "deny";
-    const outcome = await answered(work, { ...body, patience }, waitMs);
+    const holding = tool === chainToolName ? "suspend" : "wait"; // a script that was held long enough is put away, and goes on
+    const patience =
+      flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? holding : "deny";
+    await using progress = await followProgress(host, work, flags.progress === true);
+    const outcome = await answered(work, { ...body, patience, ...progress.trace }, waitMs);
     if (work.json) printJson(work, outcome);
     else await show(work, tool, outcome);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
@@ -92,7 +102,8 @@ async function answered({ agent, now }: Work, body: CallBody, waitMs: number): P
       ...body,
       ...(waitMs > 0 && { approval_wait_ms: Math.min(holdMs, left) }),
     });
-    if (outcome.refusal?.code !== "approval_timed_out" || now() >= until) return outcome;
+    const isOpen = outcome.status === "pending" || outcome.refusal?.code === "approval_timed_out";
+    if (!isOpen || now() >= until) return outcome;
   }
 }
 
@@ -121,5 +132,9 @@ async function showPending({ agent, terminal, paint, now }: Work, approvalId: st
   terminal.aside(
     `Decide:  postern approvals approve ${approvalId}\n         postern approvals deny ${approvalId} --reason "…"\n`,
   );
-  terminal.aside(`Then send the same \`postern call ${visible(tool)} …\` again: it runs once, exactly as shown.\n`);
+  const again =
+    tool === chainToolName
+      ? "Then run the same script again, or `postern chain resume CALL` (`postern chain list`): it goes on where it waits."
+      : `Then send the same \`postern call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
+  terminal.aside(`${again}\n`);
 }

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
-import { duration, relative, table, visible, visibleLines } from "../text.ts";
+import { duration, labelled, relative, table, visible, visibleLines } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
@@ -67,8 +67,7 @@ export async function showCall(host: Host, id: string, flags: GlobalFlags): Prom
 }
 
 function callText({ paint, now }: Work, call: CallWire): string {
-  const line = (label: string, text = ""): string =>
-    text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`;
+  const line = labelled(paint, 10);
   const { outcome, requested_by: by } = call;
   return [
     `${paint("bold", visible(call.tool))}${call.action === "default" ? "" : ` · ${visible(call.action)}`}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,

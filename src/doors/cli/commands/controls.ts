@@ -54,9 +54,20 @@ export function switchOne(
   { reason, ...flags }: ControlFlags,
 ): Promise<ExitCode> {
   const on = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
-  return stateAfter(host, flags, ({ operator }) =>
-    what === "tool" ? operator.setTool(name, on, reason) : operator.setServer(name, on, reason),
-  );
+  return stateAfter(host, flags, async (work) => {
+    const { operator, terminal } = work;
+    const state = await (what === "tool" ? operator.setTool(name, on, reason) : operator.setServer(name, on, reason));
+    if (!on && !(await isThere(work, what, name)))
+      terminal.aside(`There is no ${what} \`${visible(name)}\` now; it is off should one come. Is the name right?\n`);
+    return state;
+  });
+}
+
+/** A Postern that was started inside has connected nothing, so it cannot tell. */
+async function isThere({ operator, running }: Work, what: "tool" | "server", name: string): Promise<boolean> {
+  if (!running) return true;
+  if (what === "server") return (await operator.health()).servers.some((one) => one.name === name);
+  return (await operator.tools()).some(({ tool }) => tool === name);
 }
 
 async function stateAfter(

@@ -1,11 +1,12 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PosternProcess } from "../../../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../../../test/fakes/command-line.ts";
+import type { PosternProcess } from "../../../../test/fakes/postern-process.ts";
 
 let postern: PosternProcess;
 beforeAll(() => {
-  postern = new PosternProcess();
+  postern = new CommandLine();
   appendFileSync(join(postern.folder, "postern.yaml"), "memory:\n  enabled: true\n");
 });
 afterAll(() => postern[Symbol.dispose]());
@@ -51,7 +52,7 @@ it("fails in a sentence for a candidate that is decided, unknown, or of a memory
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`\`${id}\` is rejected already.`) });
   const unknown = await postern.run("memory", "candidates", "accept", "mem_0");
   expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining("no memory candidate `mem_0`") });
-  using bare = new PosternProcess();
+  using bare = new CommandLine();
   const off = await bare.run("memory", "candidates");
   expect(off).toMatchObject({ code: 1, err: expect.stringContaining("Memory is off; set `memory.enabled`") });
 }, 60_000);

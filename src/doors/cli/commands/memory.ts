@@ -3,7 +3,7 @@ import type { CandidateWire } from "../../wire-memory.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { relative, table, visible, visibleLines } from "../text.ts";
+import { labelled, relative, table, visibleLines } from "../text.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
 interface RunFlags extends GlobalFlags {
@@ -75,8 +75,7 @@ function candidateCard(
   { paint }: Work,
   { candidate_id, agent, user, scope, tags, run_id, content }: CandidateWire,
 ): string {
-  const line = (label: string, text: string): string =>
-    text === "" ? "" : `  ${paint("dim", label.padEnd(8))} ${visible(text)}\n`;
+  const line = labelled(paint, 8);
   return [
     `${paint("bold", candidate_id)}\n`,
     line("agent", user === undefined ? agent : `${agent} for ${user}`),

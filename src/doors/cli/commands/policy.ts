@@ -27,7 +27,7 @@ const needs = { tools: true } as const;
 export async function showPolicy(host: Host, tool: string | undefined, flags: WhoseFlags): Promise<ExitCode> {
   const whose = whoseOf(flags);
   return withPostern(host, flags, needs, async (work) => {
-    const policy = await work.operator.policy(whose);
+    const policy = await work.operator.policy.show(whose);
     const wanted = tool === undefined ? undefined : globMatcher(tool);
     const lines = policy.lines?.filter((line) => wanted === undefined || wanted(line.tool)) ?? null;
     if (work.json) printJson(work, { ...policy, lines });
@@ -53,7 +53,7 @@ export async function explainCall(
   const whose = whoseOf(flags);
   return withPostern(host, flags, needs, async (work) => {
     const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
-    const explanation = await work.operator.explainFor({
+    const explanation = await work.operator.policy.explain({
       ...whose,
       tool,
       arguments: argumentsFrom(flags.args, words, schema),
@@ -74,7 +74,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
   const configuration = await host.configurationText(flags, flags.policy);
   const tables = await tablesFor(configuration, named);
   return withPostern(host, flags, needs, async (work) => {
-    const answer = await work.operator.testPolicy({ configuration, tables });
+    const answer = await work.operator.policy.test({ configuration, tables });
     if (work.json) printJson(work, answer);
     else work.terminal.out(testText(work, answer));
     return answer.passed ? exitCodes.ok : exitCodes.failed;
@@ -84,7 +84,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
 export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
   return withPostern(host, flags, needs, async (work) => {
-    const { warnings } = await work.operator.testPolicy({ configuration });
+    const { warnings } = await work.operator.policy.test({ configuration });
     if (work.json) printJson(work, { warnings });
     else work.terminal.out(warningsText(work, warnings));
     return warnings.length === 0 ? exitCodes.ok : exitCodes.failed;
@@ -103,7 +103,7 @@ export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<
     throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
   const configuration = await host.configurationText(flags, flags.policy);
   return withPostern(host, flags, needs, async (work) => {
-    const simulation = await work.operator.simulatePolicy({
+    const simulation = await work.operator.policy.simulate({
       configuration,
       limit,
       tool: flags.tool,

@@ -9,7 +9,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import type { Paint } from "../terminal.ts";
-import { relative, table, visible } from "../text.ts";
+import { labelled, relative, table, visible } from "../text.ts";
 import { wholeNumber } from "./typed.ts";
 
 export interface ListFlags extends GlobalFlags {
@@ -101,10 +101,9 @@ function eventsAfter(
   return operator.runEvents(id, { after, limit: Math.max(1, limit), ...(type !== undefined && { type }) });
 }
 
-function runText({ paint, now }: Work, run: RunSummary): string {
+export function runText({ paint, now }: Work, run: RunSummary): string {
   const { governance, counts, deliverables, principal } = run;
-  const line = (label: string, text = ""): string =>
-    text === "" ? "" : `  ${paint("dim", label.padEnd(12))} ${visible(text)}\n`;
+  const line = labelled(paint, 12);
   const { missing } = deliverables;
   return [
     `${paint("bold", visible(run.run_id))}   ${run.state}, ${paintResult(paint, governance.result, governance.result)}\n`,

@@ -1,10 +1,10 @@
-import { RuntimeFault } from "../../../calls/fault.ts";
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { changeSealed, openSealed, type SealedPlace } from "../../../secrets/sealed-file.ts";
 import { checkSecretName, maxValueBytes, secretValue } from "../../../secrets/secret-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type HiddenInput, readHidden } from "../hidden-input.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { printJson } from "../session.ts";
+import { printJson, withPostern } from "../session.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 /** The value comes from standard input, never from the command line: that is kept by shells and seen by everybody. */
@@ -29,7 +29,8 @@ export async function setSecret(
     replaced = entries.has(name);
     return new Map(entries).set(name, value);
   });
-  if (flags.json === true) printJson(host, { connector, key, reference, file: place.file, replaced });
+  const recorded = await record(host, flags, { connector, key, act: "set" });
+  if (flags.json === true) printJson(host, { connector, key, reference, file: place.file, replaced, recorded });
   else host.terminal.out(`${replaced ? "Replaced" : "Set"} ${name}. Use it in the configuration as ${reference}\n`);
   return exitCodes.ok;
 }
@@ -49,7 +50,8 @@ export async function removeSecret(
       );
     return new Map([...entries].filter(([other]) => other !== name));
   });
-  if (flags.json === true) printJson(host, { connector, key, reference, file: place.file, removed: true });
+  const recorded = await record(host, flags, { connector, key, act: "removed" });
+  if (flags.json === true) printJson(host, { connector, key, reference, file: place.file, removed: true, recorded });
   else host.terminal.out(`Removed ${name}.\n`);
   return exitCodes.ok;
 }
@@ -66,6 +68,24 @@ export async function listSecrets(host: Host, flags: GlobalFlags): Promise<ExitC
   else if (names.length === 0) host.terminal.out("None is set. `postern secrets set CONNECTOR KEY` sets one.\n");
   else host.terminal.out(names.map((name) => `${name}\n`).join(""));
   return exitCodes.ok;
+}
+
+/** In the audit log of the Postern that runs, or of this folder's when none does: the name alone. */
+async function record(
+  host: Host,
+  flags: GlobalFlags,
+  { connector, key, act }: { readonly connector: string; readonly key: string; readonly act: "set" | "removed" },
+): Promise<boolean> {
+  try {
+    await withPostern(host, flags, { tools: false }, async ({ operator }) => {
+      await operator.noteSecret(connector, key, act);
+      return exitCodes.ok;
+    });
+    return true;
+  } catch (error) {
+    host.terminal.aside(`It was ${act}, but the audit log could not be told: ${messageOf(error)}\n`);
+    return false;
+  }
 }
 
 function named(connector: string, key: string): { readonly name: string; readonly reference: string } {

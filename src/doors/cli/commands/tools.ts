@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
-import { type Cell, table, visible, visibleLines } from "../text.ts";
+import { type Cell, labelled, table, visible, visibleLines } from "../text.ts";
 import { sampleArguments } from "./arguments.ts";
 
 /** What is offered to the agent, at which risk, and what a call would meet now. */
@@ -96,8 +96,7 @@ async function whatNow(
 async function toolText(work: Work, action: ToolWire): Promise<string> {
   const { paint } = work;
   const now = await whatNow(work, action);
-  const line = (label: string, text: string): string =>
-    text === "" ? "" : `  ${paint("dim", label.padEnd(10))} ${visible(text)}\n`;
+  const line = labelled(paint, 10);
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   const title = `${paint("bold", visible(action.tool))}${action.action === "default" ? "" : ` · ${visible(action.action)}`}`;
   return [

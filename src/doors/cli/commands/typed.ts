@@ -6,14 +6,26 @@ export function wholeNumber(text: string, flag: string): number {
   throw new UsageProblem(`\`${flag} ${text}\` is not a whole number from 0.`);
 }
 
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
 /** ISO time, a date, or an age: `15m`, `2h`, `7d`. Answers ISO. */
 export function instant(text: string, flag: string, now: number): string {
   const age = /^(\d+)([smhd])$/.exec(text);
-  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-  const ms = age === null ? Date.parse(text) : now - Number(age[1]) * 1000 * (units[age[2] ?? "s"] ?? 1);
+  const ms = age === null ? Date.parse(text) : now - Number(age[1]) * 1000 * (unitSeconds[age[2] ?? "s"] ?? 1);
   if (Number.isNaN(ms))
     throw new UsageProblem(
       `\`${flag} ${text}\` is not a time. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\`, or an age: \`15m\`, \`2h\`, \`7d\`.`,
+    );
+  return new Date(ms).toISOString();
+}
+
+/** ISO time, a date, or for so long from now: `15m`, `2h`, `7d`. Answers ISO. */
+export function later(text: string, flag: string, now: number): string {
+  const span = /^(\d+)([smhd])$/.exec(text);
+  const ms = span === null ? Date.parse(text) : now + Number(span[1]) * 1000 * (unitSeconds[span[2] ?? "s"] ?? 1);
+  if (Number.isNaN(ms) || Math.abs(ms) > 8.64e15)
+    throw new UsageProblem(
+      `\`${flag} ${text}\` is not a time to come. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\`, or for so long: \`15m\`, \`2h\`, \`7d\`.`,
     );
   return new Date(ms).toISOString();
 }

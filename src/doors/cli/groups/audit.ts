@@ -6,14 +6,15 @@ export function auditCommands(program: Command, host: Host, act: Act): void {
   const audit = program.command("audit").description("the tamper-evident log");
   const show = audit
     .command("show", { isDefault: true })
+    .description("its events, old to new")
     .option("--type <type>", "one type, or all that begin so: gate.")
-    .option("--tool <name>")
-    .option("--trace <id>")
-    .addOption(new Option("--outcome <outcome>").choices(["success", "failure", "suppressed", "info"]))
+    .option("--tool <name>", "only of this tool")
+    .option("--trace <id>", "only of this session")
+    .addOption(new Option("--outcome <outcome>", "how it ended").choices(["success", "failure", "suppressed", "info"]))
     .option("--since <time>", "ISO time, date, or age: 15m, 2h, 7d")
-    .option("--until <time>")
-    .option("--after <seq>")
-    .option("--limit <number>");
+    .option("--until <time>", "as for --since")
+    .option("--after <seq>", "only what comes after this one")
+    .option("--limit <number>", "the last so many (default 50)");
   act(show, async (flags) => (await import("../commands/audit.ts")).showAudit(host, flags));
   const verify = audit
     .command("verify")

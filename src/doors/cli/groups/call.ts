@@ -6,15 +6,16 @@ export function callCommands(program: Command, host: Host, act: Act): void {
   const call = program
     .command("call")
     .description("call a tool as the agent")
-    .argument("<tool>")
+    .argument("<tool>", "its name, as `postern tools` shows it")
     .argument("[arguments...]", "key=value; text stays text where the tool wants text, everything else is JSON")
     .option("--action <name>", "for tools with several actions")
-    .option("--args <json>", "all arguments as one JSON object")
+    .option("--args <json>", "all arguments as one JSON object; `-` reads it from standard input")
     .option("--key <key>", "idempotency key: the same key never runs twice")
     .option("--run <id>", "the run it belongs to")
     .option("--scopes <list>", "scopes to call with, separated by commas")
     .option("--autonomy <level>", "a lower level for this call only")
-    .option("--wait [seconds]", "wait for a person's decision instead of leaving it pending");
+    .option("--wait [seconds]", "wait for a person's decision instead of leaving it pending")
+    .option("--progress", "what the tool says of its progress, also without a terminal");
   act(call, async (flags, [tool = "", ...words]) =>
     (await import("../commands/call.ts")).call(host, tool, words, flags),
   );
@@ -23,12 +24,13 @@ export function callCommands(program: Command, host: Host, act: Act): void {
     .command("list", { isDefault: true })
     .description("new to old")
     .option("--state <state>", "held, attempted, ok, failed, denied, unknown, …")
-    .option("--tool <name>")
-    .option("--run <id>")
+    .option("--tool <name>", "only of this tool")
+    .option("--run <id>", "only of this run")
     .option("--limit <number>", "at most so many (default 50)");
   act(list, async (flags) => (await import("../commands/calls.ts")).listCalls(host, flags));
-  act(calls.command("show").argument("<id>"), async (flags, [id = ""]) =>
-    (await import("../commands/calls.ts")).showCall(host, id, flags),
+  act(
+    calls.command("show").description("one call: what was asked, decided and done").argument("<id>"),
+    async (flags, [id = ""]) => (await import("../commands/calls.ts")).showCall(host, id, flags),
   );
   const settle = calls
     .command("settle")

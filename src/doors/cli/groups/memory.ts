@@ -7,9 +7,9 @@ export function memoryCommands(program: Command, host: Host, act: Act): void {
   const candidates = memory.command("candidates").description("what agents proposed to remember, for you to decide");
   const load = () => import("../commands/memory.ts");
   const inRun = (command: Command): Command => command.option("--run <id>", "of this run; all runs when left out");
-  const list = inRun(candidates.command("list", { isDefault: true }))
+  const list = inRun(candidates.command("list", { isDefault: true }).description("what is open, of all runs"))
     .option("--state <state>", "open (default), accepted, rejected, waiting, unknown, all")
-    .option("--limit <number>");
+    .option("--limit <number>", "at most so many");
   act(list, async (flags) => (await load()).listCandidates(host, flags));
   const accept = inRun(
     candidates.command("accept").argument("<id>").description("write it to the memory provider, once"),

@@ -7,7 +7,7 @@ export function runCommands(program: Command, host: Host, act: Act): void {
   const list = runs
     .command("list", { isDefault: true })
     .description("the latest first")
-    .option("--agent <name>")
+    .option("--agent <name>", "only of this agent")
     .option("--limit <number>", "at most so many (default 20)");
   act(list, async (flags) => (await import("../commands/runs.ts")).listRuns(host, flags));
   const show = runs
@@ -18,6 +18,37 @@ export function runCommands(program: Command, host: Host, act: Act): void {
     .option("--after <sequence>", "events that follow it, instead of the latest")
     .option("--limit <number>", "at most so many events (default 20)");
   act(show, async (flags, [id = ""]) => (await import("../commands/runs.ts")).showRun(host, id, flags));
+  act(runs.command("watch").description("what a run does, as it does it").argument("<id>"), async (flags, [id = ""]) =>
+    (await import("../commands/watch.ts")).watchRun(host, id, flags),
+  );
+  for (const [verb, words] of [
+    ["begin", "begin a run and say what it is for; its first caller owns it"],
+    ["describe", "add to what is known of a run"],
+  ] as const) {
+    const about = runs
+      .command(verb)
+      .description(words)
+      .argument("<id>")
+      .option("--task <text>", "what it is for")
+      .option("--task-id <id>", "what your own system calls that task")
+      .option("--prompt <file>", "a file with the prompt")
+      .option("--system-prompt <file>", "a file with the system prompt")
+      .option("--transcript <file>", "a file whose text is added to the transcript")
+      .option(
+        "--deliverable <path...>",
+        "must lie in deliverables/ at the end; with a / a folder with something in it",
+      );
+    act(about, async (flags, [id = ""]) =>
+      (await import("../commands/run-changes.ts")).sayOfRun(host, verb, id, flags),
+    );
+  }
+  const finish = runs
+    .command("finish")
+    .description("end a run: look for its deliverables, seal it, say its result; exit code 1 unless it passed")
+    .argument("<id>")
+    .option("--failed", "it did not reach its end")
+    .option("--reason <text>", "recorded with it");
+  act(finish, async (flags, [id = ""]) => (await import("../commands/run-changes.ts")).finishRun(host, id, flags));
   act(
     runs
       .command("verify")

@@ -6,7 +6,11 @@ export function toolCommands(program: Command, host: Host, act: Act): void {
   const tools = program
     .command("tools")
     .description("what is offered, at which risk, and what a call would meet now; servers' tools that changed");
-  act(tools.command("list", { isDefault: true }).argument("[name]"), async (flags, [name]) => {
+  const list = tools
+    .command("list", { isDefault: true })
+    .description("all of them; with a name one of them, with its schema")
+    .argument("[name]");
+  act(list, async (flags, [name]) => {
     const { listTools, showTool } = await import("../commands/tools.ts");
     return name === undefined ? listTools(host, flags) : showTool(host, name, flags);
   });

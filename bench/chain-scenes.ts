@@ -1,0 +1,185 @@
+/** What scripts cost those who did not ask for them: scripts that wait for persons, and callers beside a script that behaves badly. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRuntime, defineTool, type Json, type Runtime } from "../src/index.ts";
+import { median } from "./harness.ts";
+
+const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
+const tools = [
+  defineTool({
+    ...{ name: "echo", description: "Says it again.", risk: "safe", effects: "read", idempotent: true, input },
+    execute: (given) => (given as { readonly text: string }).text, // the schema says so
+  }),
+  defineTool({
+    ...{ name: "mail", description: "Sends.", risk: "high", effects: "write", idempotent: false, input },
+    execute: () => "sent",
+  }),
+];
+
+export interface FrozenFigures {
+  readonly engine: string;
+  readonly frozen: number;
+  readonly secondsToFreezeThem: number;
+  /** More than before the first script: warm ones wait in both. */
+  readonly processesAbove: number;
+  readonly imageBytes: number;
+  readonly residentMegabytesAbove: number;
+  /** On disk, with rows, requests and audit events. */
+  readonly bytesEach: number;
+}
+
+/** Scripts that wait for a person, through the whole path and on a file: what one of them costs while it waits. */
+export async function frozenScripts(engine: string, count: number): Promise<FrozenFigures> {
+  const folder = mkdtempSync(join(tmpdir(), "postern-frozen-"));
+  try {
+    await frozenIn(folder, engine, { from: 0, count: 1 });
+    const bytes = bytesIn(folder);
+    const found = await frozenIn(folder, engine, { from: 1, count });
+    return { engine, frozen: count, ...found, bytesEach: (bytesIn(folder) - bytes) / count };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The store is closed when it returns, so that a file's size says what is in it. */
+async function frozenIn(
+  folder: string,
+  engine: string,
+  { from, count }: { from: number; count: number },
+): Promise<Omit<FrozenFigures, "engine" | "frozen" | "bytesEach">> {
+  const runtime = await createRuntime({
+    ...{ tools, store: `sqlite:${join(folder, "postern.db")}`, folder },
+    ...{ chains: { engines: [engine] }, approvals: { patience: "suspend" } },
+  });
+  const freeze = async (n: number): Promise<void> => {
+    const { status } = await runtime.runChain(waiting(engine, n));
+    if (status !== "pending") throw new Error(`It did not wait but ended ${status}.`);
+  };
+  try {
+    await freeze(from);
+    await quiet();
+    const before = { processes: children(), resident: process.memoryUsage.rss() };
+    const begun = performance.now();
+    const workers = Array.from({ length: 4 }, async (_, worker) => {
+      for (let n = worker; n < count; n += 4) await freeze(from + n);
+    });
+    await Promise.all(workers);
+    const secondsToFreezeThem = (performance.now() - begun) / 1_000;
+    await quiet();
+    const [one] = (await runtime.chains?.list({ limit: 1 })) ?? [];
+    return {
+      secondsToFreezeThem,
+      processesAbove: children() - before.processes,
+      imageBytes: one?.imageBytes ?? 0,
+      residentMegabytesAbove: (process.memoryUsage.rss() - before.resident) / 2 ** 20,
+    };
+  } finally {
+    await runtime.close();
+  }
+}
+
+function waiting(engine: string, n: number): { readonly code: string; readonly language: "python" | "javascript" } {
+  if (engine !== "quickjs") return { language: "python", code: `tools.mail(text="${n}").text` };
+  return { language: "javascript", code: `(await tools.mail({ text: "${n}" })).text` };
+}
+
+export interface NeighbourFigures {
+  readonly attack: string;
+  readonly quietP99Microseconds: number;
+  readonly attackedP99Microseconds: number;
+  /** Median over pairs of windows, one quiet and one attacked, one right after the other. 1: nobody noticed. */
+  readonly ratio: number;
+}
+
+const attacks: readonly (readonly [name: string, code: string])[] = [
+  ["an endless loop", "while (true) {}"],
+  ["memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'],
+  ["a flood of output", 'for (;;) console.log("x".repeat(1000))'],
+  ["calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'],
+];
+
+/** Callers of a tool in this process, each window beside a script that behaves badly and without one. */
+export async function neighbours(pairs: number, windowMs: number): Promise<readonly NeighbourFigures[]> {
+  const runtime = await createRuntime({
+    ...{ tools, approvals: { patience: "suspend" } },
+    chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 10_000 } },
+  });
+  try {
+    await window(runtime, 500);
+    const figures: NeighbourFigures[] = [];
+    for (const [attack, code] of attacks) figures.push(await beside(runtime, { attack, code, pairs, windowMs }));
+    return figures;
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function beside(
+  runtime: Runtime,
+  { attack, code, pairs, windowMs }: { attack: string; code: string; pairs: number; windowMs: number },
+): Promise<NeighbourFigures> {
+  const quietOnes: number[] = [];
+  const attacked: number[] = [];
+  const ratios: number[] = [];
+  for (let i = 0; i < pairs; i++) {
+    await quiet();
+    const without = await window(runtime, windowMs);
+    const cancel = new AbortController();
+    const script = runtime
+      .runChain({ code, language: "javascript" }, { signal: cancel.signal })
+      .catch((): Json => null); // it is stopped with its window
+    const within = await window(runtime, windowMs);
+    cancel.abort();
+    await script;
+    quietOnes.push(without);
+    attacked.push(within);
+    ratios.push(within / without);
+  }
+  return {
+    attack,
+    quietP99Microseconds: median(quietOnes),
+    attackedP99Microseconds: median(attacked),
+    ratio: median(ratios),
+  };
+}
+
+/** The 99th percentile of calls made one after another, in microseconds. */
+async function window(runtime: Runtime, ms: number): Promise<number> {
+  const session = runtime.openSession({ maxToolCalls: 10_000_000 });
+  const times: number[] = [];
+  const end = performance.now() + ms;
+  for (let n = 0; performance.now() < end; n++) {
+    const begun = performance.now();
+    await session.invoke({ tool: "echo", arguments: { text: String(n) } });
+    times.push((performance.now() - begun) * 1_000);
+    if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve)); // the script's frames are read in between
+  }
+  await session[Symbol.asyncDispose]();
+  times.sort((one, other) => one - other);
+  return times[Math.floor(times.length * 0.99)] ?? 0;
+}
+
+/** Processes of ours, sandboxes included. */
+function children(): number {
+  return readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === process.pid;
+    } catch {
+      return false; // it has just ended
+    }
+  }).length;
+}
+
+function bytesIn(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
+
+/** Warm ones start in the background. */
+function quiet(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 600));
+}

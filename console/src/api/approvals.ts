@@ -1,0 +1,157 @@
+/** Requests for approval, as `/v1/approvals` tells and takes them. Names are the wire's. */
+import { get, post } from "./client.ts";
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+export interface Preview {
+  readonly kind: "text" | "diff" | "table" | "message";
+  readonly summary: string;
+  readonly diff?: string;
+  readonly table?: { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] };
+  readonly message?: { readonly to?: readonly string[]; readonly subject?: string; readonly body: string };
+  readonly details?: unknown;
+  readonly supported: boolean;
+  readonly problem?: string;
+}
+
+export interface Vote {
+  readonly as: string;
+  readonly by: string;
+  readonly at: string;
+  readonly on_behalf_of?: string;
+  readonly reason?: string;
+}
+
+export interface Addressees {
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  readonly users?: readonly string[];
+}
+
+export interface Approval {
+  readonly approval_id: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly trace_id: string;
+  readonly refs: { readonly run: string; readonly key: string };
+  readonly requested_by: {
+    readonly tenant: string;
+    readonly agent: string;
+    readonly user?: string;
+    readonly via?: string;
+  };
+  readonly risk_level: string;
+  readonly autonomy_level?: string;
+  readonly what: { readonly tool: string; readonly action: string; readonly arguments: Arguments };
+  readonly asked?: Arguments;
+  readonly why: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+  readonly summary?: string;
+  readonly preview?: Preview;
+  readonly preview_digest?: string;
+  readonly policy_version: string;
+  readonly definition: string;
+  readonly binding: string;
+  readonly digest: string;
+  readonly input_schema?: Readonly<Record<string, unknown>>;
+  readonly routed: {
+    readonly rule: string;
+    readonly to: Addressees;
+    readonly quorum: number;
+    readonly deny: "any" | "quorum";
+    readonly typed_confirmation: boolean;
+    readonly separate_user: boolean;
+    readonly signed_in: boolean;
+    readonly escalate_at?: string;
+    readonly escalate_to?: Addressees;
+  };
+  readonly votes: readonly Vote[];
+  readonly quorum_left: number;
+  readonly remembers_allowed: boolean;
+  readonly run_calls?: number;
+  readonly reason?: string;
+  readonly edited?: { readonly by: string; readonly at: string };
+  readonly escalated_at?: string;
+  readonly on_expiry: string;
+  readonly decision?: Vote & { readonly via: string };
+}
+
+export interface ApprovalPage {
+  readonly approvals: readonly Approval[];
+  readonly next_after?: string;
+}
+
+/** @param options.mine only what the person here may decide */
+export function listPending(
+  after: string | undefined,
+  { mine, signal }: { readonly mine?: true; readonly signal?: AbortSignal } = {},
+): Promise<ApprovalPage> {
+  return get<ApprovalPage>("/v1/approvals", { query: { state: "pending", limit: 200, after, mine }, signal });
+}
+
+export function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
+  return get<Approval>(`/v1/approvals/${encodeURIComponent(id)}`, { signal });
+}
+
+export interface Remember {
+  readonly scope: { readonly arguments?: Arguments };
+  readonly for: "run" | "session" | { readonly until: string };
+  readonly reason: string;
+}
+
+export interface Said {
+  readonly verb: "approve" | "deny" | "skip" | "modify" | "withdraw" | "revoke";
+  readonly reason?: string | undefined;
+  /** The tool's name, typed. */
+  readonly confirmation?: string | undefined;
+  readonly arguments?: Arguments | undefined;
+  readonly remember?: Remember | undefined;
+}
+
+/** Decides what was shown and nothing else: the digest of it goes along. @throws Problem 409 when it has changed since */
+export function decide({ approval_id, binding }: Approval, { verb, ...body }: Said): Promise<Approval> {
+  const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: binding };
+  return post<Approval>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
+}
+
+export interface BatchAnswer {
+  readonly approval_id: string;
+  readonly decided: boolean;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export function decideMany(
+  approvals: readonly Approval[],
+  decision: "approved" | "denied",
+  reason: string | undefined,
+): Promise<{ readonly answers: readonly BatchAnswer[] }> {
+  return post("/v1/approvals/batch", {
+    ids: approvals.map(({ approval_id }) => approval_id),
+    decision,
+    reason,
+    expected_digests: Object.fromEntries(approvals.map(({ approval_id, binding }) => [approval_id, binding])),
+  });
+}
+
+/** `everything__echo` is `echo` of the server `everything`; without a server it is our own. */
+export function namesOf(tool: string): { readonly server: string | undefined; readonly name: string } {
+  const at = tool.indexOf("__");
+  return at === -1 ? { server: undefined, name: tool } : { server: tool.slice(0, at), name: tool.slice(at + 2) };
+}
+
+/** Needs the tool's name typed: never decided by one key or one click. */
+export function needsTyping({ risk_level, routed }: Approval): boolean {
+  return risk_level === "critical" || routed.typed_confirmation;
+}
+
+/** Requests of one run that differ in their arguments alone may be decided together; never critical ones. */
+export function isAlike(one: Approval, other: Approval): boolean {
+  return (
+    one.refs.run === other.refs.run &&
+    one.what.tool === other.what.tool &&
+    one.what.action === other.what.action &&
+    one.definition === other.definition &&
+    !needsTyping(one) &&
+    !needsTyping(other)
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * The one way to the server: same origin, the session's cookie, the CSRF token on whatever changes something.
+ *
+ * Invariant: an answer that is no success is a thrown `Problem`; a 401 anywhere ends the session here too, and the page
+ * stays as it is behind the sign-in.
+ */
+import { Problem, problemOf } from "./problem.ts";
+
+let csrf: string | undefined;
+let onSignedOut: (() => void) | undefined;
+
+/** Told by the session: which token goes with changes, and who hears that the session ended. */
+export function keepCsrf(token: string | undefined): void {
+  csrf = token;
+}
+
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+export interface RequestOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
+
+/** @throws Problem */
+export async function request<Answer>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const response = await send(method, path, options);
+  if (!response.ok) {
+    const problem = await problemOf(response);
+    if (response.status === 401 && path !== "/v1/session") onSignedOut?.();
+    throw problem;
+  }
+  // The caller names the answer's type; the server's own tests hold it to its schema.
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+export function get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
+  return request<Answer>("GET", path, options);
+}
+
+export function post<Answer>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
+  return request<Answer>("POST", path, { ...options, body: body ?? {} });
+}
+
+/** The raw answer, for what is no JSON. @throws Problem when nobody answers */
+export async function send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+  const { query = {}, body, signal, headers } = options;
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  const target = search.size === 0 ? path : `${path}?${search}`;
+  try {
+    return await fetch(target, {
+      method,
+      credentials: "same-origin",
+      redirect: "error",
+      ...(signal !== undefined && { signal }),
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(method !== "GET" && csrf !== undefined && { "x-postern-csrf": csrf }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new Problem("unreachable", "Postern does not answer. Is it running?", 0);
+  }
+}

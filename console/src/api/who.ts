@@ -1,0 +1,10 @@
+/** Who is signed in, as `/v1/session` tells it. */
+export interface Session {
+  readonly user: { readonly id: string; readonly name: string; readonly display_name: string };
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  readonly permissions: readonly string[];
+  readonly csrf: string | null;
+  readonly expires_at: string | null;
+  readonly signed_in: boolean;
+}

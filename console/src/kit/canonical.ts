@@ -1,0 +1,18 @@
+/** RFC 8785: the text whose SHA-256 the server binds an approval to. Numbers and strings are as ECMAScript writes them. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)); // by UTF-16 code units
+    return `{${members.map(([name, item]) => `${JSON.stringify(name)}:${canonical(item)}`).join(",")}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** Hexadecimal; undefined where the browser has no WebCrypto (a page that is neither loopback nor TLS). */
+export async function sha256(text: string): Promise<string | undefined> {
+  // Only in a secure context is it there, whatever its type says.
+  const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>;
+  if (subtle === undefined) return undefined;
+  const bytes = new Uint8Array(await subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,130 @@
+import type { ReactNode } from "react";
+import type { Tone } from "./badge.tsx";
+
+const colours: Readonly<Record<Tone, string>> = {
+  neutral: "var(--color-line-strong)",
+  accent: "var(--color-accent)",
+  safe: "var(--color-safe)",
+  medium: "var(--color-medium)",
+  high: "var(--color-high)",
+  critical: "var(--color-critical)",
+};
+
+export interface Series {
+  readonly name: string;
+  readonly tone: Tone;
+}
+
+export interface Bar {
+  readonly name: string;
+  /** One number a series, in their order. */
+  readonly values: readonly number[];
+}
+
+/** Stacked bars with a baseline, the greatest value written out, and a legend in words. */
+export function Bars({
+  label,
+  series,
+  bars,
+  axis,
+  names = false,
+  unit = (value) => String(value),
+}: {
+  readonly label: string;
+  readonly series: readonly Series[];
+  readonly bars: readonly Bar[];
+  /** First and last name under the baseline. */
+  readonly axis?: readonly [first: string, last: string];
+  /** Every bar's name under it: for a few bars. */
+  readonly names?: boolean;
+  readonly unit?: (value: number) => string;
+}): ReactNode {
+  const top = Math.max(1, ...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)));
+  const wide = 100 / Math.max(1, bars.length);
+  return (
+    <figure className="grid gap-2">
+      <div className="grid gap-1">
+        <span className="tabular text-right text-[0.8571rem] leading-none text-ink-3">at most {unit(top)}</span>
+        <svg role="img" aria-label={label} viewBox="0 0 100 40" preserveAspectRatio="none" className="h-28 w-full">
+          <line
+            x1="0"
+            x2="100"
+            y1="39.7"
+            y2="39.7"
+            stroke={colours.neutral}
+            strokeWidth="1"
+            vectorEffect="non-scaling-stroke"
+          />
+          {bars.map((bar, at) => (
+            <StackedBar
+              key={bar.name}
+              bar={bar}
+              series={series}
+              top={top}
+              x={at * wide + wide * 0.14}
+              width={wide * 0.72}
+              unit={unit}
+            />
+          ))}
+        </svg>
+      </div>
+      {names && (
+        <div className="flex text-center text-[0.8571rem] leading-tight text-ink-3">
+          {bars.map(({ name }) => (
+            <span key={name} className="min-w-0 flex-1 px-0.5">
+              {name}
+            </span>
+          ))}
+        </div>
+      )}
+      {axis !== undefined && (
+        <div className="flex justify-between text-[0.8571rem] text-ink-3">
+          <span>{axis[0]}</span>
+          <span>{axis[1]}</span>
+        </div>
+      )}
+      {series.length > 1 && (
+        <figcaption className="flex flex-wrap gap-x-4 gap-y-1 text-ink-2">
+          {series.map(({ name, tone }) => (
+            <span key={name} className="inline-flex items-center gap-1.5">
+              <svg aria-hidden="true" viewBox="0 0 8 8" className="size-2">
+                <rect width="8" height="8" rx="2" fill={colours[tone]} />
+              </svg>
+              {name}
+            </span>
+          ))}
+        </figcaption>
+      )}
+    </figure>
+  );
+}
+
+function StackedBar({
+  bar,
+  series,
+  top,
+  x,
+  width,
+  unit,
+}: {
+  readonly bar: Bar;
+  readonly series: readonly Series[];
+  readonly top: number;
+  readonly x: number;
+  readonly width: number;
+  readonly unit: (value: number) => string;
+}): ReactNode {
+  let y = 39.5;
+  const words = series.map(({ name }, at) => `${name} ${unit(bar.values[at] ?? 0)}`).join(", ");
+  return (
+    <g>
+      <title>{`${bar.name}: ${words}`}</title>
+      <rect x={x} width={width} y="0" height="39.5" fill="transparent" />
+      {series.map(({ name, tone }, at) => {
+        const height = ((bar.values[at] ?? 0) / top) * 37;
+        y -= height;
+        return height > 0 && <rect key={name} x={x} y={y} width={width} height={height} fill={colours[tone]} />;
+      })}
+    </g>
+  );
+}

@@ -1,0 +1,61 @@
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Button } from "./button.tsx";
+import { classNames } from "./class-names.ts";
+
+/** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. A sheet from below on a phone. */
+export function Dialog({
+  title,
+  open,
+  onClose,
+  children,
+  footer,
+  wide = false,
+  stays = false,
+}: {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly footer?: ReactNode;
+  readonly wide?: boolean;
+  /** It cannot be closed: something has to be done first. */
+  readonly stays?: boolean;
+}): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const name = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return;
+    if (open && !element.open) {
+      element.showModal();
+      // What the dialog is there for, not its cross, has the keyboard.
+      element.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
+    if (!open && element.open) element.close();
+  }, [open]);
+  if (!open) return null;
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={name}
+      onCancel={(event) => stays && event.preventDefault()}
+      onClose={(event) => (stays ? event.currentTarget.showModal() : onClose())}
+      className={classNames(
+        "max-h-[88dvh] w-[calc(100vw-2rem)] flex-col overflow-hidden rounded-xl border border-line bg-raised p-0 shadow-over open:flex",
+        "max-sm:mb-0 max-sm:w-screen max-sm:max-w-none max-sm:rounded-b-none",
+        wide ? "sm:max-w-4xl" : "sm:max-w-lg",
+      )}
+    >
+      <div className="flex items-center justify-between gap-3 border-b border-line px-4 py-3">
+        <h2 id={name} className="text-[1.0714rem] font-semibold">
+          {title}
+        </h2>
+        {!stays && <Button look="plain" size="small" icon="cross" aria-label="Close" onClick={onClose} />}
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4 overflow-y-auto px-4 py-4">{children}</div>
+      {footer !== undefined && (
+        <div className="flex flex-wrap justify-end gap-2 border-t border-line bg-sunken px-4 py-3">{footer}</div>
+      )}
+    </dialog>
+  );
+}

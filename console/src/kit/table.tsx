@@ -1,0 +1,68 @@
+import type { ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly align?: "left" | "right";
+  /** Gone on a phone: what is not needed to choose a row. */
+  readonly wide?: boolean;
+  readonly className?: string;
+}
+
+/** A real table; it scrolls sideways within itself rather than widening the page. For thousands of rows: VirtualList. */
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  onOpen,
+}: {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly onOpen?: ((row: Row) => void) | undefined;
+}): ReactNode {
+  const looks = ({ align, wide, className }: Column<Row>): string =>
+    classNames(
+      "px-3 py-2 first:pl-4 last:pr-4",
+      align === "right" && "text-right tabular",
+      wide && "max-md:hidden",
+      className,
+    );
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
+      <table className="w-full border-collapse text-left">
+        <thead>
+          <tr className="border-b border-line text-ink-3">
+            {columns.map((column) => (
+              <th key={column.name} scope="col" className={classNames(looks(column), "font-medium whitespace-nowrap")}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr
+              key={keyOf(row)}
+              className={classNames(
+                "border-b border-line align-top last:border-0",
+                onOpen && "cursor-pointer hover:bg-hover",
+              )}
+              onClick={onOpen && (() => onOpen(row))}
+            >
+              {columns.map((column) => (
+                <td key={column.name} className={looks(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

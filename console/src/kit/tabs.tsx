@@ -1,0 +1,69 @@
+import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+import { classNames } from "./class-names.ts";
+
+export interface Tab {
+  readonly id: string;
+  readonly label: ReactNode;
+}
+
+/** Tabs as the ARIA pattern has them: arrows move, one is in the tab order. The panel is the child. */
+export function Tabs({
+  label,
+  tabs,
+  selected,
+  onSelect,
+  children,
+}: {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  readonly selected: string;
+  readonly onSelect: (id: string) => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  const name = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const move = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const at = tabs.findIndex(({ id }) => id === selected);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    if (next === undefined) return;
+    onSelect(next.id);
+    list.current?.querySelector<HTMLElement>(`[data-tab="${CSS.escape(next.id)}"]`)?.focus();
+  };
+  return (
+    <div className="grid min-w-0 gap-3">
+      <div
+        ref={list}
+        role="tablist"
+        aria-label={label}
+        onKeyDown={move}
+        className="flex gap-1 overflow-x-auto border-b border-line"
+      >
+        {tabs.map(({ id, label: text }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            data-tab={id}
+            id={`${name}-${id}`}
+            aria-selected={id === selected}
+            aria-controls={`${name}-panel`}
+            tabIndex={id === selected ? 0 : -1}
+            onClick={() => onSelect(id)}
+            className={classNames(
+              "-mb-px border-b-2 px-2.5 py-1.5 whitespace-nowrap",
+              id === selected ? "border-accent font-medium text-ink" : "border-transparent text-ink-2 hover:text-ink",
+            )}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${name}-panel`} aria-labelledby={`${name}-${selected}`} className="min-w-0">
+        {children}
+      </div>
+    </div>
+  );
+}

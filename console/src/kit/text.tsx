@@ -1,0 +1,84 @@
+/**
+ * Every string that a tool, a server, a model or a caller made goes through here.
+ *
+ * Invariant: what is drawn is a text node or a mark of ours, never markup; no character may hide, reorder or paint what
+ * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name.
+ */
+import { Fragment, type ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/u;
+const cut = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}])/gu;
+
+const named = new Map<string, string>([
+  ["\u0000", "NUL"],
+  ["\u0007", "BEL"],
+  ["\u0008", "BS"],
+  ["\t", "TAB"],
+  ["\n", "⏎"],
+  ["\r", "CR"],
+  ["\u001b", "ESC"],
+  ["\u007f", "DEL"],
+  ["\u00ad", "SHY"],
+  ["\u061c", "ALM"],
+  ["\u200b", "ZWSP"],
+  ["\u200c", "ZWNJ"],
+  ["\u200d", "ZWJ"],
+  ["\u200e", "LRM"],
+  ["\u200f", "RLM"],
+  ["\u2028", "LS"],
+  ["\u2029", "PS"],
+  ["\u202a", "LRE"],
+  ["\u202b", "RLE"],
+  ["\u202c", "PDF"],
+  ["\u202d", "LRO"],
+  ["\u202e", "RLO"],
+  ["\u2060", "WJ"],
+  ["\u2066", "LRI"],
+  ["\u2067", "RLI"],
+  ["\u2068", "FSI"],
+  ["\u2069", "PDI"],
+  ["\ufeff", "BOM"],
+]);
+
+function code(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function Mark({ character }: { readonly character: string }): ReactNode {
+  const point = code(character);
+  return (
+    <span className="mx-px rounded-sm bg-medium-tint px-0.5 text-[0.8em] text-medium" title={point}>
+      {named.get(character) ?? point}
+    </span>
+  );
+}
+
+export interface TextProps {
+  readonly children: string | undefined;
+  /** Line breaks and tabs stay what they are; all else is marked. For blocks, not for one line. */
+  readonly lines?: boolean | undefined;
+  /** Longer text is cut, and says by how much. Default 20,000 characters. */
+  readonly limit?: number | undefined;
+  readonly className?: string | undefined;
+}
+
+/** A stranger's string, inert and honest. */
+export function Text({ children = "", lines = false, limit = 20_000, className }: TextProps): ReactNode {
+  const shown = children.length > limit ? children.slice(0, limit) : children;
+  return (
+    <bdi className={classNames("wrap-anywhere", lines && "whitespace-pre-wrap", className)}>
+      {hidden.test(shown) ? marked(lines ? shown.replaceAll("\r\n", "\n") : shown, lines) : shown}
+      {children.length > limit && (
+        <span className="text-ink-3"> … {(children.length - limit).toLocaleString("en")} more characters</span>
+      )}
+    </bdi>
+  );
+}
+
+function marked(text: string, lines: boolean): ReactNode[] {
+  return text.split(cut).map((part, at) => {
+    if (at % 2 === 0 || (lines && (part === "\n" || part === "\t"))) return <Fragment key={at}>{part}</Fragment>;
+    return <Mark key={at} character={part} />;
+  });
+}

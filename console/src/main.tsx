@@ -1,0 +1,35 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { whenSignedOut } from "./api/client.ts";
+import { Problem } from "./api/problem.ts";
+import { sessionEnded } from "./api/session.ts";
+import { createConsoleRouter } from "./shell/router.tsx";
+import { applyTheme } from "./shell/theme.ts";
+import "./styles.css";
+
+applyTheme();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      refetchOnWindowFocus: true,
+      // A refusal stays a refusal; only a server that is away is asked again.
+      retry: (count, error) => count < 3 && !(error instanceof Problem && error.status > 0 && error.status < 500),
+    },
+    mutations: { retry: false },
+  },
+});
+whenSignedOut(() => sessionEnded(queries));
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no #root.");
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={createConsoleRouter()} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,52 @@
+/**
+ * The screens, in the order of the navigation. A new screen is one line here: its path, its word, its icon, and the
+ * component, loaded when it is first opened. `PATH` and `PATH/$id` both open it (`useParams({ strict: false }).id`).
+ */
+import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
+import type { IconName } from "./kit/icons.tsx";
+
+export interface Screen {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly component: RouteComponent;
+}
+
+export const screens: readonly Screen[] = [
+  {
+    path: "/approvals",
+    label: "Approvals",
+    icon: "inbox",
+    component: lazyRouteComponent(() => import("./screens/approvals/approvals-screen.tsx"), "ApprovalsScreen"),
+  },
+  {
+    path: "/overview",
+    label: "Overview",
+    icon: "overview",
+    component: lazyRouteComponent(() => import("./screens/overview/overview-screen.tsx"), "OverviewScreen"),
+  },
+  {
+    path: "/runs",
+    label: "Runs",
+    icon: "runs",
+    component: lazyRouteComponent(() => import("./screens/runs/runs-screen.tsx"), "RunsScreen"),
+  },
+  {
+    path: "/tools",
+    label: "Tools",
+    icon: "tools",
+    component: lazyRouteComponent(() => import("./screens/tools/tools-screen.tsx"), "ToolsScreen"),
+  },
+  {
+    path: "/policy",
+    label: "Policy",
+    icon: "policy",
+    component: lazyRouteComponent(() => import("./screens/policy/policy-screen.tsx"), "PolicyScreen"),
+  },
+  {
+    path: "/audit",
+    label: "Audit",
+    icon: "audit",
+    component: lazyRouteComponent(() => import("./screens/audit/audit-screen.tsx"), "AuditScreen"),
+  },
+];

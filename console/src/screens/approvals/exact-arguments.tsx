@@ -1,0 +1,85 @@
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import type { Approval } from "../../api/approvals.ts";
+import { canonical, sha256 } from "../../kit/canonical.ts";
+import { Card } from "../../kit/card.tsx";
+import { Copy } from "../../kit/copy.tsx";
+import { Diff, unified } from "../../kit/diff.tsx";
+import { Icon } from "../../kit/icons.tsx";
+import { Json } from "../../kit/json.tsx";
+import { Tabs } from "../../kit/tabs.tsx";
+import { Text } from "../../kit/text.tsx";
+
+/** The arguments that would run, and their exact bytes: this browser hashes what it shows and compares. */
+export function ExactArguments({ approval }: { readonly approval: Approval }): ReactNode {
+  const { what, asked, digest } = approval;
+  const [tab, setTab] = useState("tree");
+  const text = useMemo(() => canonical(what.arguments), [what.arguments]);
+  const tabs = [
+    { id: "tree", label: "Arguments" },
+    { id: "bytes", label: "Exact bytes" },
+    ...(asked === undefined ? [] : [{ id: "edit", label: "What the edit changed" }]),
+  ];
+  return (
+    <Card title="Arguments" actions={<Verified text={text} digest={digest} />}>
+      <div className="px-4 py-3">
+        <Tabs label="Arguments" tabs={tabs} selected={tab} onSelect={setTab}>
+          {tab === "bytes" ? (
+            <Bytes text={text} />
+          ) : tab === "edit" && asked !== undefined ? (
+            <Diff text={unified(JSON.stringify(asked, null, 2), JSON.stringify(what.arguments, null, 2))} />
+          ) : (
+            <Json value={what.arguments} />
+          )}
+        </Tabs>
+      </div>
+    </Card>
+  );
+}
+
+function Bytes({ text }: { readonly text: string }): ReactNode {
+  return (
+    <div className="grid gap-2">
+      <p className="text-ink-2">The text that is hashed (RFC 8785). An approval holds for these bytes and no others.</p>
+      <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
+        <Text limit={100_000}>{text}</Text>
+      </pre>
+    </div>
+  );
+}
+
+/** Says whether the digest of what is shown is the digest that an approval would bind. */
+function Verified({ text, digest }: { readonly text: string; readonly digest: string }): ReactNode {
+  const [found, setFound] = useState<string>();
+  useEffect(() => {
+    let isCurrent = true;
+    void sha256(text).then((hash) => {
+      if (isCurrent) setFound(hash);
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [text]);
+  const isSame = found === digest;
+  return (
+    <span className="flex items-center gap-1 text-[0.8571rem] text-ink-2">
+      {found !== undefined &&
+        (isSame ? (
+          <span
+            data-verified="yes"
+            className="flex items-center gap-1 text-safe"
+            title={`SHA-256 ${digest}, computed in this browser from what is shown`}
+          >
+            <Icon name="lock" size={13} /> these exact bytes
+          </span>
+        ) : (
+          <span data-verified="no" className="flex items-center gap-1 text-critical">
+            <Icon name="warning" size={13} /> not what would be approved
+          </span>
+        ))}
+      <code className="mono hidden sm:inline" title={digest}>
+        {digest.slice(0, 10)}
+      </code>
+      <Copy text={text} label="Copy the exact arguments" />
+    </span>
+  );
+}

@@ -1,0 +1,74 @@
+import { useRef, useState } from "react";
+import { type Approval, decide, type Said } from "../../api/approvals.ts";
+import { Problem } from "../../api/problem.ts";
+import { useMay } from "../../api/session.ts";
+import { toast } from "../../kit/toast.tsx";
+
+export interface Deciding {
+  readonly mayDecide: boolean;
+  /** What is being said right now. */
+  readonly busy: Said["verb"] | undefined;
+  /** Answers the server's sentence when it did not take it. */
+  readonly say: (said: Said) => Promise<string | undefined>;
+}
+
+export interface DecidingOptions {
+  readonly approval: Approval;
+  readonly onDecided: (id: string) => void;
+  readonly onFresh: (approval: Approval) => void;
+  readonly onStale: () => void;
+}
+
+/**
+ * One word at a time: a second click while the first is under way is not sent at all. Should two come through all the
+ * same (two tabs, two people), the server takes one and tells the other.
+ */
+export function useDeciding({ approval, onDecided, onFresh, onStale }: DecidingOptions): Deciding {
+  const may = useMay();
+  const underWay = useRef(false);
+  const [busy, setBusy] = useState<Said["verb"]>();
+  const say = async (said: Said): Promise<string | undefined> => {
+    if (underWay.current) return undefined;
+    underWay.current = true;
+    setBusy(said.verb);
+    try {
+      const fresh = await decide(approval, said);
+      onFresh(fresh);
+      toast(done(fresh, said));
+      if (fresh.status !== "pending") onDecided(approval.approval_id);
+      return undefined;
+    } catch (error) {
+      return refused(error, { onFresh, onStale });
+    } finally {
+      underWay.current = false;
+      setBusy(undefined);
+    }
+  };
+  return { mayDecide: may("approvals:decide"), busy, say };
+}
+
+function done({ what, status, quorum_left }: Approval, { verb }: Said): string {
+  if (status === "pending") {
+    return `Your yes is counted: ${quorum_left} more ${quorum_left === 1 ? "person" : "people"} must agree to ${what.tool}.`;
+  }
+  if (verb === "deny") return `Denied. ${what.tool} does not run.`;
+  if (verb === "skip") return `Skipped. The agent is told to go on without ${what.tool}.`;
+  if (verb === "revoke") return `Taken back. ${what.tool} does not run.`;
+  return `Approved. ${what.tool} runs once, with exactly these arguments.`;
+}
+
+function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {
+  if (!(error instanceof Problem)) return String(error);
+  const beside = approvalIn(error.body);
+  if (beside !== undefined) onFresh(beside);
+  // Somebody was quicker, or it changed: the card shows how things stand, and nothing was decided here.
+  if (error.status === 409 || error.status === 410 || error.status === 404) onStale();
+  return error.message;
+}
+
+function approvalIn(body: unknown): Approval | undefined {
+  if (typeof body !== "object" || body === null || !("approval" in body)) return undefined;
+  const { approval } = body;
+  // The door answers a whole approval beside the error, or none.
+  return typeof approval === "object" && approval !== null ? (approval as Approval) : undefined;
+}

@@ -1,0 +1,93 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { get } from "../../api/client.ts";
+import { useMay } from "../../api/session.ts";
+import { Button } from "../../kit/button.tsx";
+import { Hash } from "../../kit/copy.tsx";
+import { Icon } from "../../kit/icons.tsx";
+import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
+import type { VerificationWire } from "./wire.ts";
+
+interface Kept extends VerificationWire {
+  readonly at: number;
+}
+
+/** What was last found is shown until the page is closed; it says when. */
+const key = ["audit-verified"];
+
+/** How long the log is, whether all of it holds, and the way to take it along. */
+export function Integrity({
+  size,
+  isNew,
+  onLatest,
+}: {
+  readonly size: number | undefined;
+  readonly isNew: boolean;
+  readonly onLatest: () => void;
+}): ReactNode {
+  const may = useMay();
+  const { data: last, refetch } = useQuery<Kept>({
+    queryKey: key,
+    queryFn: async () => ({ ...(await get<VerificationWire>("/v1/audit/verify")), at: Date.now() }),
+    enabled: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  });
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      const read = await refetch();
+      if (read.error !== null) throw read.error;
+    },
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-4 py-2">
+      {size !== undefined && <span className="tabular text-ink-2">{size.toLocaleString("en")} events</span>}
+      {isNew && (
+        <Button size="small" onClick={onLatest}>
+          Show new events
+        </Button>
+      )}
+      <span className="ml-auto flex flex-wrap items-center gap-x-3 gap-y-1" role="status">
+        {isPending ? (
+          <span className="text-ink-2">Reading every entry again …</span>
+        ) : error !== null ? (
+          <Text className="text-critical">{error.message}</Text>
+        ) : (
+          last !== undefined && <Found found={last} />
+        )}
+        <Button size="small" busy={isPending} onClick={() => mutate()}>
+          Check the whole log
+        </Button>
+        {may("audit:export") && <Export />}
+      </span>
+    </div>
+  );
+}
+
+function Export(): ReactNode {
+  return (
+    <a
+      href="/v1/audit/export"
+      download="audit.log"
+      className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-2 text-[0.9286rem] font-medium hover:bg-hover"
+    >
+      <Icon name="down_tray" size={14} /> Export
+    </a>
+  );
+}
+
+function Found({ found }: { readonly found: Kept }): ReactNode {
+  if (!found.intact)
+    return (
+      <span className="font-medium text-critical">
+        Broken at entry {found.first_broken}: <Text>{found.why}</Text> (<Time at={found.at} />)
+      </span>
+    );
+  return (
+    <span className="flex flex-wrap items-center gap-1.5 text-safe">
+      <Icon name="check" size={14} /> {found.events.toLocaleString("en")} intact, checked <Time at={found.at} />, head{" "}
+      {found.head !== undefined && <Hash value={found.head} label="head" />}
+    </span>
+  );
+}

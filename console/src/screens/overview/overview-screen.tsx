@@ -1,0 +1,153 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { get } from "../../api/client.ts";
+import { Card } from "../../kit/card.tsx";
+import { type Bar, Bars, type Series } from "../../kit/charts.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { Table } from "../../kit/table.tsx";
+import { Text } from "../../kit/text.tsx";
+import { duration, TimeLeft } from "../../kit/time.tsx";
+import { useInbox } from "../approvals/inbox.ts";
+import { ControlsCard } from "./controls.tsx";
+import { WaitingTimes } from "./waiting-times.tsx";
+
+interface Statistics {
+  readonly tools: readonly ToolRow[];
+  readonly minutes: readonly Minute[];
+}
+
+interface ToolRow {
+  readonly tool: string;
+  readonly action: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly refused: number;
+  readonly p50_ms?: number;
+  readonly p95_ms?: number;
+}
+
+interface Minute {
+  readonly at: string;
+  readonly ok: number;
+  readonly failed: number;
+  readonly refused: number;
+  readonly unknown: number;
+}
+
+const outcomes: readonly Series[] = [
+  { name: "ok", tone: "safe" },
+  { name: "refused", tone: "high" },
+  { name: "unknown", tone: "medium" },
+  { name: "failed", tone: "critical" },
+];
+
+/** How things go, in pictures: what waits, what runs, how long people take. */
+export function OverviewScreen(): ReactNode {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["live", "statistics"],
+    queryFn: ({ signal }) => get<Statistics>("/v1/statistics", { signal }),
+    refetchInterval: 30_000,
+  });
+  if (data === undefined)
+    return error === null ? <Skeleton /> : <ErrorState error={error} retry={() => void refetch()} />;
+  return (
+    <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2 lg:p-6">
+      <Waiting />
+      <WaitingTimes />
+      <Card title="Calls a minute, the last hour" className="lg:col-span-2">
+        <div className="px-4 py-3">
+          <CallsAMinute minutes={data.minutes} />
+        </div>
+      </Card>
+      <Card title="Tools by calls">
+        <ToolTable tools={data.tools} />
+      </Card>
+      <ControlsCard />
+    </div>
+  );
+}
+
+function Waiting(): ReactNode {
+  const { approvals, hasMore, status } = useInbox();
+  const [first] = approvals;
+  return (
+    <Card title="Waiting for people">
+      <div className="grid gap-3 px-4 py-4">
+        <p className="flex items-baseline gap-2">
+          <span className="tabular text-[2.2857rem] leading-none font-semibold tracking-tight">
+            {status === "loading" ? "…" : `${approvals.length}${hasMore ? "+" : ""}`}
+          </span>
+          <span className="text-ink-2">{approvals.length === 1 ? "request" : "requests"}</span>
+        </p>
+        {first === undefined ? (
+          <p className="text-ink-2">Nobody waits for you.</p>
+        ) : (
+          <p>
+            <Link to="/approvals/$id" params={{ id: first.approval_id }} className="text-accent hover:underline">
+              <Text>{first.what.tool}</Text>
+            </Link>{" "}
+            ends first, in <TimeLeft until={first.expires_at} />.
+          </p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function CallsAMinute({ minutes }: { readonly minutes: readonly Minute[] }): ReactNode {
+  const bars = lastHour(minutes);
+  const total = minutes.reduce((sum, { ok, failed, refused, unknown }) => sum + ok + failed + refused + unknown, 0);
+  if (total === 0) return <EmptyState icon="overview" title="No call in the last hour" />;
+  return (
+    <Bars
+      label={`Calls a minute by outcome: ${total} in the last hour`}
+      series={outcomes}
+      bars={bars}
+      axis={[bars[0]?.name ?? "", "now"]}
+    />
+  );
+}
+
+/** Sixty minutes, those without a call too: an hour is as wide as an hour. */
+function lastHour(minutes: readonly Minute[]): readonly Bar[] {
+  const found = new Map(minutes.map((minute) => [Math.floor(Date.parse(minute.at) / 60_000), minute]));
+  const now = Math.floor(Date.now() / 60_000);
+  return Array.from({ length: 60 }, (_, at) => {
+    const { ok = 0, refused = 0, unknown = 0, failed = 0 } = found.get(now - 59 + at) ?? {};
+    return { name: clock((now - 59 + at) * 60_000), values: [ok, refused, unknown, failed] };
+  });
+}
+
+function clock(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
+function ToolTable({ tools }: { readonly tools: readonly ToolRow[] }): ReactNode {
+  if (tools.length === 0) return <EmptyState icon="tools" title="No tool has been called since the start" />;
+  const busiest = [...tools].sort((a, b) => b.calls + b.refused - a.calls - a.refused).slice(0, 10);
+  return (
+    <Table
+      label="The busiest tools"
+      rows={busiest}
+      keyOf={({ tool, action }) => `${tool} ${action}`}
+      columns={[
+        { name: "Tool", cell: ({ tool }) => <Text>{tool}</Text> },
+        { name: "Calls", align: "right", cell: ({ calls }) => calls },
+        {
+          name: "Errors",
+          align: "right",
+          cell: ({ errors }) => (errors === 0 ? "–" : <span className="text-critical">{errors}</span>),
+        },
+        { name: "Refused", align: "right", wide: true, cell: ({ refused }) => (refused === 0 ? "–" : refused) },
+        {
+          name: "p50",
+          align: "right",
+          wide: true,
+          cell: ({ p50_ms }) => (p50_ms === undefined ? "–" : duration(p50_ms)),
+        },
+        { name: "p95", align: "right", cell: ({ p95_ms }) => (p95_ms === undefined ? "–" : duration(p95_ms)) },
+      ]}
+    />
+  );
+}

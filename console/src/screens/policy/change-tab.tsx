@@ -1,0 +1,125 @@
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import { get } from "../../api/client.ts";
+import { Problem } from "../../api/problem.ts";
+import { useMay } from "../../api/session.ts";
+import { Button } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
+import { Copy } from "../../kit/copy.tsx";
+import { Diff } from "../../kit/diff.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { Text } from "../../kit/text.tsx";
+import { AskBar } from "./ask-bar.tsx";
+import { type Asked, AskedResult } from "./asked.tsx";
+import { changed } from "./changed.ts";
+import { Editor } from "./editor.tsx";
+import { SaveDialog } from "./save-dialog.tsx";
+import type { PolicyDocument } from "./wire.ts";
+
+export function ChangeTab(): ReactNode {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["policy-text"],
+    queryFn: () => get<PolicyDocument>("/v1/policy/text"),
+    staleTime: Number.POSITIVE_INFINITY, // what is being edited is not pulled away
+  });
+  if (error instanceof Problem && error.code === "policy_file_off")
+    return (
+      <EmptyState icon="policy" title="This policy came from code, not from a file">
+        {error.message}
+      </EmptyState>
+    );
+  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton rows={8} />;
+  return <Change key={data.digest} document={data} again={() => void refetch()} />;
+}
+
+/** The text, what it would have decided about recorded calls, and the way into the file. */
+function Change({ document, again }: { readonly document: PolicyDocument; readonly again: () => void }): ReactNode {
+  const [text, setText] = useState(document.text);
+  const [asked, setAsked] = useState<Asked>();
+  const isChanged = text.trimEnd() !== document.text.trimEnd();
+  useLeaveWarning(isChanged);
+  return (
+    <div className="grid items-start gap-4 xl:grid-cols-2">
+      <div className="grid min-w-0 gap-3">
+        <Card title={<span className="mono">{document.name}</span>} actions={<TakeAlong text={text} />}>
+          <Editor value={text} onChange={setText} />
+        </Card>
+        <AskBar text={text} onAsked={setAsked}>
+          {isChanged && (
+            <Button look="plain" onClick={() => setText(document.text)}>
+              Undo all
+            </Button>
+          )}
+          <Save document={document} text={text} isChanged={isChanged} onSaved={again} />
+        </AskBar>
+        {document.why_not !== undefined && (
+          <p className="text-ink-2">
+            <Text>{document.why_not}</Text> You can copy or download the text.
+          </p>
+        )}
+      </div>
+      <div className="grid min-w-0 gap-4">
+        <AskedResult asked={asked} text={text} />
+        {isChanged && (
+          <Card title="Your change">
+            <div className="p-3">
+              <Diff text={changed(document.text, text)} />
+            </div>
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Save({
+  document,
+  text,
+  isChanged,
+  onSaved,
+}: {
+  readonly document: PolicyDocument;
+  readonly text: string;
+  readonly isChanged: boolean;
+  readonly onSaved: () => void;
+}): ReactNode {
+  const may = useMay();
+  const [isOpen, setIsOpen] = useState(false);
+  if (!document.editable || !may("policy:write")) return null;
+  return (
+    <>
+      <Button disabled={!isChanged} onClick={() => setIsOpen(true)}>
+        Save …
+      </Button>
+      {isOpen && <SaveDialog document={document} text={text} onClose={() => setIsOpen(false)} onSaved={onSaved} />}
+    </>
+  );
+}
+
+function TakeAlong({ text }: { readonly text: string }): ReactNode {
+  const save = (): void => {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = "policy.yaml";
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <span className="flex items-center gap-1">
+      <Copy text={text} label="Copy the policy" />
+      <Button look="plain" size="small" icon="down_tray" aria-label="Download the policy" onClick={save} />
+    </span>
+  );
+}
+
+/** What was typed is not lost by a closed tab without a question. */
+function useLeaveWarning(isChanged: boolean): void {
+  useEffect(() => {
+    if (!isChanged) return;
+    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
+    window.addEventListener("beforeunload", warn);
+    return () => window.removeEventListener("beforeunload", warn);
+  }, [isChanged]);
+}

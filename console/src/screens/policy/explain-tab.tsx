@@ -1,0 +1,103 @@
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import { get, post } from "../../api/client.ts";
+import { Button } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
+import { EmptyState, ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Text } from "../../kit/text.tsx";
+import { CallFields, PastCalls } from "./call-fields.tsx";
+import { argumentsIn, bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
+import { Decision } from "./verdict.tsx";
+import type { CallWire, ExplanationWire } from "./wire.ts";
+
+/** What would be decided about a call, a past one or one that is typed. Nothing is run. */
+export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
+  const [typed, setTyped] = useState(emptyCall);
+  const [asked, setAsked] = useState<TypedCall>();
+  const choose = (call: CallWire): void => {
+    setTyped(typedFrom(call));
+    setAsked(typedFrom(call));
+  };
+  const problem = usePastCall(pastCall, choose);
+  return (
+    <div className="grid items-start gap-4 xl:grid-cols-2">
+      <Card title="The call">
+        <form
+          className="grid gap-3 p-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setAsked(typed);
+          }}
+        >
+          <PastCalls onChoose={choose} />
+          {problem !== undefined && (
+            <Notice>
+              <Text>{problem}</Text>
+            </Notice>
+          )}
+          <CallFields typed={typed} onChange={setTyped} />
+          <div>
+            <Button
+              type="submit"
+              look="primary"
+              disabled={typed.tool === "" || argumentsIn(typed.arguments) === undefined}
+            >
+              Explain
+            </Button>
+          </div>
+        </form>
+      </Card>
+      <Card title="What is decided, and why">
+        {asked === undefined ? (
+          <EmptyState icon="policy" title="Choose or type a call">
+            Every rule that takes part is shown in its order, with its line.
+          </EmptyState>
+        ) : (
+          <Explained asked={asked} />
+        )}
+      </Card>
+    </div>
+  );
+}
+
+/** The call that the address names, once it is there; or why it is not. */
+function usePastCall(id: string | undefined, onFound: (call: CallWire) => void): string | undefined {
+  const { data, error } = useQuery({
+    queryKey: ["call", id],
+    queryFn: () => get<CallWire>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
+    enabled: id !== undefined,
+  });
+  // It is filled in when it comes, not whenever the page is drawn: what was typed since stays.
+  useEffect(() => {
+    if (data !== undefined) onFound(data);
+  }, [data]);
+  return error?.message;
+}
+
+function Explained({ asked }: { readonly asked: TypedCall }): ReactNode {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["explain", asked],
+    queryFn: () => post<ExplanationWire>("/v1/policy/explain", bodyFrom(asked)),
+    staleTime: 0,
+  });
+  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton rows={4} />;
+  const { refusal, summary, decision } = data;
+  return (
+    <div className="grid gap-3 p-4">
+      {refusal !== undefined && (
+        <Notice>
+          <p className="font-medium">It does not get as far as running.</p>
+          <Text>{refusal.message}</Text>
+        </Notice>
+      )}
+      {summary !== undefined && <Text>{summary}</Text>}
+      {decision !== undefined && <Decision decision={decision} />}
+      {decision !== undefined && (
+        <p className="text-ink-3">
+          Policy <span className="mono">{decision.policy_version.slice(0, 16)}</span>, as it is in force now
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import type { CallWire } from "./wire.ts";
+
+/** A call as it stands in the form: text, until it is asked about. */
+export interface TypedCall {
+  readonly tool: string;
+  readonly action: string;
+  readonly agent: string;
+  /** Empty: as it is set. */
+  readonly autonomy: string;
+  readonly run: string;
+  readonly arguments: string;
+}
+
+export const emptyCall: TypedCall = {
+  tool: "",
+  action: "default",
+  agent: "local-agent",
+  autonomy: "",
+  run: "",
+  arguments: "{}",
+};
+
+export function typedFrom(call: CallWire): TypedCall {
+  return {
+    tool: call.tool,
+    action: call.action,
+    agent: call.requested_by.agent,
+    autonomy: call.autonomy_level ?? "",
+    run: call.run_id,
+    arguments: JSON.stringify(call.arguments, null, 2),
+  };
+}
+
+/** As `POST /v1/policy/explain` takes it. */
+export function bodyFrom({ tool, action, agent, autonomy, run, arguments: given }: TypedCall): object {
+  return {
+    tool,
+    arguments: argumentsIn(given) ?? {},
+    agent: agent === "" ? "local-agent" : agent,
+    ...(action !== "" && { action }),
+    ...(autonomy !== "" && { autonomy }),
+    ...(run !== "" && { run_id: run }),
+  };
+}
+
+export function argumentsIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>) // an object that is no list
+      : undefined;
+  } catch {
+    return undefined; // said at the field
+  }
+}

@@ -1,0 +1,95 @@
+import type { ReactNode } from "react";
+import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
+import { classNames } from "../../kit/class-names.ts";
+import { Notice } from "../../kit/states.tsx";
+import { Text } from "../../kit/text.tsx";
+import type { DecisionWire, ReasonWire, WarningWire } from "./wire.ts";
+
+const tones = new Map<string, Tone>([
+  ["ALLOW", "safe"],
+  ["CONFIRM", "accent"],
+  ["PREVIEW", "medium"],
+  ["BLOCK", "critical"],
+  ["DENY", "critical"],
+]);
+
+const meanings = new Map([
+  ["ALLOW", "It runs."],
+  ["CONFIRM", "A person is asked first."],
+  ["PREVIEW", "It only shows what it would do."],
+  ["BLOCK", "It is refused, whatever a person says."],
+  ["DENY", "It is refused, whatever a person says."],
+]);
+
+export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
+  return (
+    <Badge tone={tones.get(verdict) ?? "neutral"} title={meanings.get(verdict)}>
+      {verdict}
+    </Badge>
+  );
+}
+
+/** A decision with all that shaped it, in order; what gave the verdict is marked. */
+export function Decision({ decision }: { readonly decision: DecisionWire }): ReactNode {
+  const { verdict, risk, reasons, missing_scope, observed } = decision;
+  const deciding = decidingOf(decision);
+  return (
+    <div className="grid gap-3">
+      <p className="flex flex-wrap items-center gap-2">
+        <Verdict verdict={verdict} /> <RiskBadge risk={risk} />
+        <span className="text-ink-2">{meanings.get(verdict)}</span>
+      </p>
+      {observed !== undefined && (
+        <Notice tone="medium">The policy only observes: enforced, it would be {observed}.</Notice>
+      )}
+      {missing_scope !== undefined && (
+        <p>
+          It lacks the scope <Text className="mono">{missing_scope}</Text>.
+        </p>
+      )}
+      <ol
+        aria-label="What shaped it, in order"
+        className="grid gap-px overflow-hidden rounded-md border border-line bg-line"
+      >
+        {reasons.map((reason, at) => (
+          <li
+            key={`${at} ${reason.rule}`}
+            className={classNames(
+              "flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5",
+              deciding.has(reason) ? "bg-accent-tint" : "bg-surface",
+            )}
+          >
+            <span className="tabular w-5 text-right text-ink-3">{at + 1}</span>
+            <Text className="min-w-0 flex-1">{reason.rule}</Text>
+            {reason.where !== undefined && <Text className="mono text-ink-2">{reason.where}</Text>}
+            {deciding.has(reason) && <span className="font-medium text-accent">decides</span>}
+            <Verdict verdict={reason.says} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** What says the verdict. Where a line somebody wrote says it, that one: it is what can be changed. */
+function decidingOf({ verdict, reasons }: DecisionWire): ReadonlySet<ReasonWire> {
+  const saying = reasons.filter(({ says }) => says === verdict);
+  const written = saying.filter(({ where }) => where !== undefined);
+  return new Set(written.length > 0 ? written : saying);
+}
+
+export function Warnings({ warnings }: { readonly warnings: readonly WarningWire[] }): ReactNode {
+  if (warnings.length === 0) return null;
+  return (
+    <Notice tone="medium">
+      <ul className="grid gap-1">
+        {warnings.map(({ code, message, where }) => (
+          <li key={`${code} ${message} ${where ?? ""}`}>
+            {where !== undefined && <Text className="mono">{`${where}: `}</Text>}
+            <Text>{message}</Text>
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}

@@ -1,0 +1,150 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { get } from "../../api/client.ts";
+import { StateBadge } from "../../kit/badge.tsx";
+import { Button } from "../../kit/button.tsx";
+import { Part } from "../../kit/card.tsx";
+import { classNames } from "../../kit/class-names.ts";
+import { ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
+import type { ChainWire, TimelineCall } from "./wire.ts";
+
+/** In the row of a script that was put away: where it stands. */
+export function WaitsAt({ chain: { waiting } }: { readonly chain: ChainWire }): ReactNode {
+  const [first] = waiting;
+  if (first === undefined) return null;
+  return (
+    <span className="text-accent">
+      {first.line === undefined ? " waits" : ` waits in line ${first.line}`}
+      {waiting.length > 1 && ` and ${waiting.length - 1} more`}
+    </span>
+  );
+}
+
+const languages = new Map<unknown, string>([
+  ["javascript", "in JavaScript"],
+  ["python", "in Python"],
+]);
+
+/** What a script says of its calls, when it has ended. */
+interface Traced {
+  readonly tool: string;
+  readonly status: string;
+  readonly line?: number;
+}
+
+interface ScriptCall {
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly outcome?: { readonly structured?: unknown };
+}
+
+/** The script as it was sent, with what each line called, and the line it waits in. */
+export function Script({
+  call,
+  chain,
+}: {
+  readonly call: TimelineCall;
+  readonly chain: ChainWire | undefined;
+}): ReactNode {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["live", "script", call.call_id],
+    queryFn: ({ signal }) => get<ScriptCall>(`/v1/calls/${encodeURIComponent(call.call_id)}`, { signal }),
+  });
+  const code = data?.arguments["code"];
+  const language = chain?.language ?? data?.arguments["language"];
+  return (
+    <Part label={`Script ${languages.get(language) ?? ""}`}>
+      {chain?.state === "waiting" && <PutAway chain={chain} />}
+      {data === undefined && (error === null ? <Skeleton rows={3} /> : <ErrorState error={error} retry={refetch} />)}
+      {typeof code === "string" && (
+        <Listing code={code} traced={tracedIn(data?.outcome?.structured)} waiting={chain?.waiting ?? []} />
+      )}
+    </Part>
+  );
+}
+
+function PutAway({ chain: { waiting, since, expires_at } }: { readonly chain: ChainWire }): ReactNode {
+  return (
+    <Notice tone="accent">
+      Put away <Time at={since} />: it goes on where it stands when the same call is sent again after the decision
+      {expires_at !== undefined && (
+        <>
+          , <Time at={expires_at} /> at the latest
+        </>
+      )}
+      .{" "}
+      {waiting.map(({ approval_id, tool }) => (
+        <Link key={approval_id} to={`/approvals/${approval_id}`} className="mr-2 underline">
+          The request for <Text>{tool}</Text>
+        </Link>
+      ))}
+    </Notice>
+  );
+}
+
+const mostLines = 200;
+
+function Listing({
+  code,
+  traced,
+  waiting,
+}: {
+  readonly code: string;
+  readonly traced: readonly Traced[];
+  readonly waiting: ChainWire["waiting"];
+}): ReactNode {
+  const [all, setAll] = useState(false);
+  const lines = code.split(/\r\n|[\r\n]/);
+  const shown = all ? lines : lines.slice(0, mostLines);
+  return (
+    <>
+      <ol aria-label="Lines of the script" className="mono overflow-x-auto rounded-md bg-canvas py-2 leading-relaxed">
+        {shown.map((text, at) => {
+          const number = at + 1;
+          const waits = waiting.filter(({ line }) => line === number);
+          return (
+            <li
+              key={number}
+              className={classNames(
+                "grid grid-cols-[3rem_minmax(0,1fr)_auto] items-baseline gap-x-3 pr-3",
+                waits.length > 0 && "bg-accent-tint",
+              )}
+            >
+              <span aria-hidden="true" className="tabular text-right text-ink-3 select-none">
+                {number}
+              </span>
+              <Text lines>{text}</Text>
+              <span className="flex gap-1.5 font-sans">
+                {waits.map(({ approval_id }) => (
+                  <StateBadge key={approval_id} state="held" />
+                ))}
+                {traced
+                  .filter(({ line }) => line === number)
+                  .map(({ status }, place) => (
+                    <StateBadge key={place} state={status} />
+                  ))}
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+      {shown.length < lines.length && (
+        <Button size="small" className="justify-self-start" onClick={() => setAll(true)}>
+          All {lines.length.toLocaleString("en")} lines
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** A stranger's object until it is looked at: only entries of the right shape count. */
+function tracedIn(structured: unknown): readonly Traced[] {
+  if (typeof structured !== "object" || structured === null || !("call_trace" in structured)) return [];
+  const { call_trace } = structured;
+  if (!Array.isArray(call_trace)) return [];
+  return call_trace.filter(
+    (one): one is Traced => typeof one === "object" && one !== null && typeof one.tool === "string",
+  );
+}

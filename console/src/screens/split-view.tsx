@@ -1,0 +1,43 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { classNames } from "../kit/class-names.ts";
+import { Icon } from "../kit/icons.tsx";
+
+/** A list and what is chosen of it: side by side on a desk, one after the other on a phone. */
+export function SplitView({
+  list,
+  detail,
+  home,
+  back,
+  nothing,
+}: {
+  readonly list: ReactNode;
+  /** Undefined: nothing is chosen. */
+  readonly detail: ReactNode | undefined;
+  /** The list's own path. */
+  readonly home: string;
+  /** What the way back is called. */
+  readonly back: string;
+  /** What a desk shows beside the list while nothing is chosen. */
+  readonly nothing: ReactNode;
+}): ReactNode {
+  const isChosen = detail !== undefined;
+  return (
+    <div className="grid h-full min-h-0 grid-cols-1 grid-rows-1 lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)]">
+      <div className={classNames("min-h-0 min-w-0 border-line bg-surface lg:border-r", isChosen && "max-lg:hidden")}>
+        {list}
+      </div>
+      <div className={classNames("flex min-h-0 min-w-0 flex-col", !isChosen && "max-lg:hidden")}>
+        {isChosen && (
+          <Link
+            to={home}
+            className="flex items-center gap-1.5 border-b border-line bg-surface px-4 py-2.5 text-ink-2 lg:hidden"
+          >
+            <Icon name="back" /> {back}
+          </Link>
+        )}
+        {isChosen ? detail : nothing}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { createRootRoute, createRoute, createRouter, Navigate, redirect } from "@tanstack/react-router";
+import { EmptyState } from "../kit/states.tsx";
+import { screens } from "../routes.tsx";
+import { Shell } from "./shell.tsx";
+
+/** Paths are made from the list of screens; an unknown one says so and leads home. */
+export function createConsoleRouter() {
+  const root = createRootRoute({
+    component: Shell,
+    notFoundComponent: () => <EmptyState icon="search" title="There is no such page here" />,
+  });
+  const home = createRoute({
+    getParentRoute: () => root,
+    path: "/",
+    beforeLoad: () => {
+      throw redirect({ to: "/approvals" });
+    },
+  });
+  const signIn = createRoute({
+    getParentRoute: () => root,
+    path: "/sign-in",
+    component: () => <Navigate to="/approvals" />,
+  });
+  const ofScreens = screens.flatMap(({ path, component }) => [
+    createRoute({ getParentRoute: () => root, path, component }),
+    createRoute({ getParentRoute: () => root, path: `${path}/$id`, component }),
+  ]);
+  return createRouter({ routeTree: root.addChildren([home, signIn, ...ofScreens]), defaultPreload: "intent" });
+}

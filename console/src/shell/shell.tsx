@@ -1,0 +1,72 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { sessionEnded, useSession } from "../api/session.ts";
+import { ErrorState } from "../kit/states.tsx";
+import { Toasts } from "../kit/toast.tsx";
+import { openFeed, useFeed } from "../live/feed.ts";
+import { useInboxKept } from "../screens/approvals/inbox.ts";
+import { SignInAgain, SignInScreen } from "../screens/sign-in/sign-in-screen.tsx";
+import { Navigation } from "./navigation.tsx";
+import { TopBar } from "./top-bar.tsx";
+
+/** Everything stands in here. Nobody is shown anything before they are known; who was, keeps the page while signing in again. */
+export function Shell(): ReactNode {
+  const { session, error, again } = useSession();
+  const [wasHere, setWasHere] = useState<string>();
+  const userId = session?.user.id;
+  useEffect(() => {
+    if (userId !== undefined) setWasHere(userId);
+  }, [userId]);
+  if (session === undefined) return error === null ? null : <ErrorState error={error} retry={again} />;
+  if (session === null && wasHere === undefined) return <SignInScreen />;
+  return (
+    // Another person gets another page: nothing of the one before stays.
+    <Page key={session?.user.id ?? wasHere} userId={userId} />
+  );
+}
+
+function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
+  const isSignedIn = userId !== undefined;
+  useLine(isSignedIn);
+  useInboxKept(userId);
+  return (
+    <div className="flex h-full flex-col lg:flex-row">
+      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
+        Skip to the content
+      </a>
+      <Navigation />
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <TopBar />
+        <main id="content" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
+          <Outlet />
+        </main>
+      </div>
+      <Toasts />
+      {!isSignedIn && <SignInAgain />}
+    </div>
+  );
+}
+
+/** One line for the page. What it tells makes shown things fresh: by the word before the dot, a few times a second at most. */
+function useLine(isSignedIn: boolean): void {
+  const client = useQueryClient();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const isAll = useRef(false);
+  useEffect(() => (isSignedIn ? openFeed(() => sessionEnded(client)) : undefined), [isSignedIn, client]);
+  const refresh = (all: boolean): void => {
+    isAll.current ||= all;
+    timer.current ??= setTimeout(() => {
+      const everything = isAll.current;
+      timer.current = undefined;
+      isAll.current = false;
+      void client.invalidateQueries({
+        predicate: ({ queryKey: [first] }) => first === "live" || (everything && first !== "session"),
+      });
+    }, 500);
+  };
+  useFeed(
+    () => refresh(false),
+    () => refresh(true),
+  );
+}

@@ -1,0 +1,243 @@
+import { newId } from "../calls/ids.ts";
+import { isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
+import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
+import type { Account, AccountChange, Actor, NewAccount } from "./accounts.ts";
+import type { PasswordHash } from "./password.ts";
+import { isRole, type Role, roles } from "./roles.ts";
+
+/** What is kept of a person. */
+export interface AccountRecord extends Account {
+  readonly password?: PasswordHash;
+  readonly openId?: { readonly issuer: string; readonly subject: string };
+  /** Sessions of another epoch have ended: one write ends them all. */
+  readonly epoch: number;
+}
+
+/** Made when nothing is there yet, by whoever holds the data folder. */
+export const builtInName = "operator";
+
+const kind = "account";
+const subjectKind = "account-subject";
+const namePattern = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
+const wordPattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
+const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+type Kept = { readonly record: AccountRecord; readonly version: number };
+
+/** The people, one document each under their login name. */
+export class AccountBook {
+  readonly #notes: AccountNotes;
+  #exist: boolean;
+
+  private constructor(notes: AccountNotes, exist: boolean) {
+    this.#notes = notes;
+    this.#exist = exist;
+  }
+
+  static async open(notes: AccountNotes): Promise<AccountBook> {
+    return new AccountBook(notes, (await notes.list(kind)).length > 0);
+  }
+
+  get exist(): boolean {
+    return this.#exist;
+  }
+
+  async list(actor: Actor): Promise<readonly Account[]> {
+    const found = await Promise.all((await this.#notes.list(kind)).map((name) => this.record(name)));
+    return found.flatMap((one) => (one !== undefined && mayTouch(actor, one.tenant) ? [accountOf(one)] : []));
+  }
+
+  async record(name: string): Promise<AccountRecord | undefined> {
+    return (await this.#kept(name))?.record;
+  }
+
+  async get(name: string, actor: Actor): Promise<Account> {
+    const kept = await this.#kept(spelled(name));
+    if (kept === undefined || !mayTouch(actor, kept.record.tenant)) throw unknown(name);
+    return accountOf(kept.record);
+  }
+
+  /** Whose sign-in it is at a provider. */
+  async bySubject(issuer: string, subject: string): Promise<AccountRecord | undefined> {
+    const found = await this.#notes.get(subjectKind, subjectId(issuer, subject));
+    const name = isJsonObject(found?.body) ? found.body["name"] : undefined;
+    const record = typeof name === "string" ? await this.record(name) : undefined;
+    return record?.openId?.issuer === issuer && record.openId.subject === subject ? record : undefined;
+  }
+
+  /** @throws RuntimeFault `account_exists`, `account_invalid`, `tenant_refused` */
+  async add(given: NewAccount, how: Pick<AccountRecord, "password" | "openId">, actor: Actor): Promise<Account> {
+    const name = checkedName(given.name);
+    const tenant = checkedTenant(given.tenant ?? actor.tenant ?? "default", actor);
+    const record: AccountRecord = {
+      id: newId("usr"),
+      name,
+      displayName: checkedDisplay(given.displayName ?? given.name),
+      tenant,
+      roles: checkedRoles(given.roles),
+      groups: checkedGroups(given.groups ?? []),
+      disabled: false,
+      signsIn: how.openId !== undefined ? "openid" : how.password !== undefined ? "password" : "link",
+      createdAt: this.#notes.now,
+      epoch: 1,
+      ...how,
+    };
+    const note = noteOf("account_added", `account ${name} added`, record, actor);
+    if (how.openId !== undefined) await this.#claimSubject(how.openId, name);
+    const won = await this.#notes.put({ kind, id: name }, { body: asJson(record), version: 0 }, note);
+    if (!won) throw accountFault("account_exists", `There is an account \`${name}\` already; names are given once.`);
+    this.#exist = true;
+    return accountOf(record);
+  }
+
+  /** @throws RuntimeFault `account_unknown`, `account_invalid` */
+  change(name: string, { displayName, roles: held, groups, disabled }: AccountChange, actor: Actor): Promise<Account> {
+    return this.#change(name, actor, (before) => {
+      const after: AccountRecord = {
+        ...before,
+        ...(displayName !== undefined && { displayName: checkedDisplay(displayName) }),
+        ...(held !== undefined && { roles: checkedRoles(held) }),
+        ...(groups !== undefined && { groups: checkedGroups(groups) }),
+        ...(disabled !== undefined && { disabled }),
+        ...(disabled === true && { epoch: before.epoch + 1 }),
+      };
+      return { after, note: noteOf(...wordsFor(before, after), after, actor, before) };
+    });
+  }
+
+  setPassword(name: string, password: PasswordHash, actor: Actor): Promise<Account> {
+    return this.#change(name, actor, (before) => {
+      if (before.openId !== undefined)
+        throw accountFault("account_invalid", `\`${before.name}\` signs in at its provider, and has no password here.`);
+      const after: AccountRecord = { ...before, password, signsIn: "password", epoch: before.epoch + 1 };
+      return { after, note: noteOf("password_set", `password of ${before.name} set`, after, actor) };
+    });
+  }
+
+  /** The same password, better kept. Nobody's act, and no session ends. */
+  async strengthen(name: string, password: PasswordHash): Promise<void> {
+    const kept = await this.#kept(name);
+    if (kept === undefined) return;
+    await this.#notes.put(
+      { kind, id: name },
+      { body: asJson({ ...kept.record, password }), version: kept.version },
+      undefined,
+    );
+  }
+
+  endSessions(name: string, actor: Actor): Promise<Account> {
+    return this.#change(name, actor, (before) => {
+      const after: AccountRecord = { ...before, epoch: before.epoch + 1 };
+      return { after, note: noteOf("sessions_ended", `all sessions of ${before.name} ended`, after, actor) };
+    });
+  }
+
+  #change(
+    given: string,
+    actor: Actor,
+    make: (before: AccountRecord) => { readonly after: AccountRecord; readonly note: Note },
+  ): Promise<Account> {
+    const name = spelled(given);
+    return this.#notes.untilWon(async () => {
+      const kept = await this.#kept(name);
+      if (kept === undefined || !mayTouch(actor, kept.record.tenant)) throw unknown(given);
+      const { after, note } = make(kept.record);
+      if (JSON.stringify(after) === JSON.stringify(kept.record)) return accountOf(after);
+      const won = await this.#notes.put({ kind, id: name }, { body: asJson(after), version: kept.version }, note);
+      return won ? accountOf(after) : undefined;
+    });
+  }
+
+  /** The first to sign in under a subject has it; after a crash between the two writes, the same name finds it again. */
+  async #claimSubject({ issuer, subject }: NonNullable<AccountRecord["openId"]>, name: string): Promise<void> {
+    const id = subjectId(issuer, subject);
+    const version = (await this.#notes.get(subjectKind, id))?.version ?? 0;
+    await this.#notes.put({ kind: subjectKind, id }, { body: { name }, version }, undefined);
+  }
+
+  async #kept(name: string): Promise<Kept | undefined> {
+    const found = await this.#notes.get(kind, name);
+    // Only this book writes documents of this kind.
+    return found === undefined ? undefined : { record: found.body as unknown as AccountRecord, version: found.version };
+  }
+}
+
+export function accountOf({ password: _password, openId: _openId, epoch: _epoch, ...account }: AccountRecord): Account {
+  return account;
+}
+
+function wordsFor(before: AccountRecord, after: AccountRecord): readonly [act: string, summary: string] {
+  const { name } = after;
+  if (after.disabled !== before.disabled)
+    return after.disabled
+      ? ["account_disabled", `account ${name} disabled`]
+      : ["account_enabled", `account ${name} enabled`];
+  if (String(after.roles) !== String(before.roles))
+    return ["account_roles", `roles of ${name} set to ${after.roles.join(", ") || "none"}`];
+  return ["account_changed", `account ${name} changed`];
+}
+
+function noteOf(act: string, summary: string, account: Account, actor: Actor, before?: Account): Note {
+  const { name, tenant, roles: held, groups } = account;
+  const data: JsonObject = {
+    account: name,
+    roles: [...held],
+    groups: [...groups],
+    ...(before !== undefined && { roles_before: [...before.roles] }),
+  };
+  return { act, summary, by: actor.by, via: actor.via, tenant, data };
+}
+
+export function spelled(name: string): string {
+  return name.normalize("NFKC").toLowerCase();
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkedName(given: string): string {
+  const name = spelled(given);
+  if (!namePattern.test(name))
+    throw invalid("name", given, "1 to 64 of a-z 0-9 . _ @ + -, beginning with a letter or a digit");
+  if (name === builtInName) throw invalid("name", name, "another: `operator` is who holds the data folder's token");
+  return name;
+}
+
+function checkedRoles(given: readonly string[]): readonly Role[] {
+  const odd = given.find((role) => !isRole(role));
+  if (odd !== undefined) throw invalid("roles", odd, `of ${roles.join(", ")}`);
+  return roles.filter((role) => given.includes(role));
+}
+
+function checkedGroups(given: readonly string[]): readonly string[] {
+  const odd = given.find((group) => !wordPattern.test(group));
+  if (odd !== undefined) throw invalid("groups", odd, "1 to 100 letters, digits, spaces and . _ @ : / + -");
+  return [...new Set(given)].sort();
+}
+
+function checkedDisplay(given: string): string {
+  const isShown = given.trim() !== "" && given.length <= 100 && !/[\p{Cc}\p{Cf}]/u.test(given);
+  if (!isShown) throw invalid("display_name", given, "1 to 100 characters, none of them invisible");
+  return given;
+}
+
+function checkedTenant(given: string, actor: Actor): string {
+  if (!tenantPattern.test(given)) throw invalid("tenant", given, "1 to 64 of A-Z a-z 0-9 . _ -");
+  if (!mayTouch(actor, given))
+    throw accountFault("tenant_refused", `\`${actor.by}\` may not change people of the tenant \`${given}\`.`);
+  return given;
+}
+
+function invalid(field: string, value: string, wanted: string): Error {
+  return accountFault("account_invalid", `\`${field}\` is \`${value.slice(0, 100)}\`; it must be ${wanted}.`);
+}
+
+function unknown(name: string): Error {
+  return accountFault("account_unknown", `There is no account \`${name.slice(0, 100)}\`.`);
+}
+
+function subjectId(issuer: string, subject: string): string {
+  return sha256(JSON.stringify([issuer, subject]));
+}
+
+function asJson(record: AccountRecord): Json {
+  return JSON.parse(JSON.stringify(record)) as Json; // plain data, without what is undefined
+}

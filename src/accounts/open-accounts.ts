@@ -1,0 +1,223 @@
+import { AccountBook, type AccountRecord, accountOf, builtInName, checkedName, spelled } from "./account-book.ts";
+import { AccountNotes, type AccountsHouse, accountFault, mayTouch } from "./account-notes.ts";
+import type {
+  Account,
+  AccountChange,
+  Accounts,
+  Actor,
+  ApiToken,
+  Attempt,
+  FoundSession,
+  FoundToken,
+  NewAccount,
+  NewToken,
+  OpenIdPerson,
+  SignIn,
+} from "./accounts.ts";
+import { Endings } from "./endings.ts";
+import { LinkBook } from "./link-book.ts";
+import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
+import { type Permission, permissionsOf } from "./roles.ts";
+import { SessionBook, type SessionLimits } from "./session-book.ts";
+import { SigningIn } from "./sign-in.ts";
+import { TokenBook } from "./token-book.ts";
+import { Tries } from "./tries.ts";
+
+export interface AccountsOptions extends AccountsHouse {
+  readonly sessions?: SessionLimits | undefined;
+  /** What a password costs to try. Default: about 0.2 s. */
+  readonly passwordCost?: PasswordCost | undefined;
+}
+
+export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
+  const notes = new AccountNotes(options);
+  return new KeptAccounts(notes, await AccountBook.open(notes), options);
+}
+
+/** Whoever holds the data folder, by a link of its own and while nobody else is there. */
+const builtIn: AccountRecord = {
+  id: "usr_operator",
+  name: builtInName,
+  displayName: "Operator",
+  tenant: "default",
+  roles: ["approver", "operator", "auditor", "admin"],
+  groups: [],
+  disabled: false,
+  signsIn: "link",
+  createdAt: 0,
+  epoch: 1,
+};
+
+class KeptAccounts implements Accounts {
+  readonly #book: AccountBook;
+  readonly #sessions: SessionBook;
+  readonly #links: LinkBook;
+  readonly #tokens: TokenBook;
+  readonly #passwords: Passwords;
+  readonly #signingIn: SigningIn;
+  readonly #endings: Endings;
+
+  constructor(notes: AccountNotes, book: AccountBook, options: AccountsOptions) {
+    const { clock, sessions, passwordCost } = options;
+    this.#book = book;
+    this.#sessions = new SessionBook(notes, sessions);
+    this.#links = new LinkBook(notes);
+    this.#tokens = new TokenBook(notes);
+    this.#passwords = new Passwords(passwordCost);
+    this.#endings = new Endings(clock);
+    this.#signingIn = new SigningIn({
+      ...{ notes, book, tries: new Tries(clock) },
+      sessions: this.#sessions,
+      links: this.#links,
+      passwords: this.#passwords,
+      change: (name, change, actor) => this.change(name, change, actor),
+      add: (given, how, actor) => this.#add(given, how, actor),
+      record: (name) => this.#record(name),
+    });
+  }
+
+  get exist(): boolean {
+    return this.#book.exist;
+  }
+
+  list(actor: Actor): Promise<readonly Account[]> {
+    return this.#book.list(actor);
+  }
+
+  get(name: string, actor: Actor): Promise<Account> {
+    return this.#book.get(name, actor);
+  }
+
+  async add(given: NewAccount, actor: Actor): Promise<Account> {
+    const { password } = given;
+    if (password !== undefined) checkPassword(password, checkedName(given.name)); // before the work of hashing it
+    const hash = password === undefined ? undefined : await this.#passwords.make(password);
+    return this.#add(given, hash === undefined ? {} : { password: hash }, actor);
+  }
+
+  async #add(...given: Parameters<AccountBook["add"]>): Promise<Account> {
+    const account = await this.#book.add(...given);
+    this.#endings.end(`account:${builtInName}`); // who came by the folder's link makes room
+    return account;
+  }
+
+  async change(name: string, change: AccountChange, actor: Actor): Promise<Account> {
+    return this.#ended(await this.#book.change(name, change, actor));
+  }
+
+  async setPassword(name: string, password: string, actor: Actor): Promise<Account> {
+    await this.#book.get(name, actor); // of others not even the work is done
+    checkPassword(password, name);
+    return this.#ended(await this.#book.setPassword(name, await this.#passwords.make(password), actor));
+  }
+
+  async endSessions(name: string, actor: Actor): Promise<Account> {
+    return this.#ended(await this.#book.endSessions(name, actor));
+  }
+
+  async makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }> {
+    if (spelled(name) === builtInName && !this.exist && mayTouch(actor, builtIn.tenant))
+      return this.#links.make(builtIn, builtIn.epoch, actor);
+    const account = await this.#book.get(name, actor);
+    const epoch = (await this.#book.record(account.name))?.epoch ?? 0;
+    if (account.disabled)
+      throw accountFault("account_invalid", `\`${account.name}\` is disabled; enable it before it gets a link.`);
+    return this.#links.make(account, epoch, actor);
+  }
+
+  signIn(name: string, password: string, from: Attempt): Promise<SignIn> {
+    return this.#signingIn.byPassword(name, password, from);
+  }
+
+  signInByLink(token: string, from: Attempt): Promise<SignIn> {
+    return this.#signingIn.byLink(token, from);
+  }
+
+  signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
+    return this.#signingIn.byOpenId(said, from);
+  }
+
+  async changeOwnPassword(
+    { name, tenant }: Account,
+    current: string,
+    next: string,
+    from: Attempt,
+  ): Promise<"changed" | "wrong" | "too_many"> {
+    const found = await this.#signingIn.isPasswordOf(name, current, from);
+    if (found !== "right") return found;
+    await this.setPassword(name, next, { by: name, via: `session:${name}`, tenant });
+    return "changed";
+  }
+
+  async session(cookie: string): Promise<FoundSession | undefined> {
+    const known = await this.#sessions.find(cookie);
+    const record = known && (await this.#record(known.name));
+    if (known === undefined || record === undefined || record.disabled || record.epoch !== known.epoch)
+      return undefined;
+    const { session, cookie: next } = known;
+    return {
+      account: accountOf(record),
+      permissions: permissionsOf(record.roles, record.tenant),
+      session,
+      whenEnded: (then) =>
+        this.#endings.watch([`account:${record.name}`, `session:${session.id}`], session.expiresAt, then),
+      ...(next !== undefined && { cookie: next }),
+    };
+  }
+
+  async signOut(cookie: string): Promise<void> {
+    const known = await this.#sessions.find(cookie);
+    if (known === undefined) return;
+    const tenant = (await this.#record(known.name))?.tenant ?? "default";
+    await this.#sessions.end(cookie, (name) => ({
+      act: "sign_out",
+      summary: `${name} signed out`,
+      by: name,
+      via: `session:${name}`,
+      tenant,
+    }));
+    this.#endings.end(`session:${known.session.id}`);
+  }
+
+  listTokens(actor: Actor, owner?: string): Promise<readonly ApiToken[]> {
+    return this.#tokens.list(actor, owner);
+  }
+
+  makeToken(
+    token: NewToken,
+    owner: Account,
+    actor: Actor,
+  ): Promise<{ readonly token: ApiToken; readonly text: string }> {
+    return this.#tokens.make(token, owner, permissionsOf(owner.roles, owner.tenant), actor);
+  }
+
+  async revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken> {
+    const token = await this.#tokens.revoke(id, actor, owner);
+    this.#endings.end(`token:${id}`);
+    return token;
+  }
+
+  async token(text: string): Promise<FoundToken | undefined> {
+    const token = await this.#tokens.find(text);
+    if (token === undefined) return undefined;
+    const owner = token.owner === builtInName ? builtIn : await this.#book.record(token.owner);
+    if (owner === undefined || owner.disabled) return undefined;
+    await this.#tokens.used(token);
+    const may = permissionsOf(owner.roles, owner.tenant);
+    const permissions: ReadonlySet<Permission> = new Set(token.permissions.filter((one) => may.has(one)));
+    const names = [`account:${owner.name}`, `token:${token.id}`];
+    const whenEnded: FoundToken["whenEnded"] = (then) => this.#endings.watch(names, token.expiresAt, then);
+    return { account: accountOf(owner), permissions, token, whenEnded };
+  }
+
+  async #record(name: string): Promise<AccountRecord | undefined> {
+    if (name !== builtInName) return this.#book.record(name);
+    return this.exist ? undefined : builtIn;
+  }
+
+  /** Streams that are open under what it was look again. */
+  #ended(account: Account): Account {
+    this.#endings.end(`account:${account.name}`);
+    return account;
+  }
+}

@@ -1,0 +1,224 @@
+import { randomBytes } from "node:crypto";
+import type { Configuration, IDToken } from "openid-client";
+import type { Clock } from "../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { sha256 } from "../calls/json.ts";
+import type { OpenIdBegun, OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdSignIn } from "./accounts.ts";
+import type { Role } from "./roles.ts";
+
+/**
+ * A provider, and who gets in by it.
+ *
+ * @public
+ */
+export interface OpenIdSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** A value, or `secret://connector/key`; none: a public client. */
+  readonly clientSecret?: string | undefined;
+  readonly label: string;
+  readonly scopes: readonly string[];
+  /** Which claim is the login name. None: the verified e-mail address, else `preferred_username`. */
+  readonly nameClaim?: string | undefined;
+  readonly rolesClaim?: string | undefined;
+  /** What a value of that claim means here. */
+  readonly roles: Readonly<Record<string, readonly Role[]>>;
+  readonly defaultRoles: readonly Role[];
+  readonly groupsClaim?: string | undefined;
+  /** Of verified e-mail addresses; none: any, and none is needed. */
+  readonly allowedDomains?: readonly string[] | undefined;
+  readonly unknown: "refuse" | "create";
+  readonly tenant: string;
+}
+
+export interface OpenIdHouse {
+  readonly clock: Clock;
+  /** The value behind `secret://…`. */
+  readonly resolve: (text: string) => Promise<string>;
+}
+
+/** What was begun and has not come back. */
+interface Pending extends OpenIdFrom {
+  readonly binder: string;
+  readonly verifier: string;
+  readonly nonce: string;
+  readonly until: number;
+}
+
+type Library = typeof import("openid-client");
+type Claims = Readonly<Record<string, unknown>> & Pick<IDToken, "sub">;
+
+const mostPending = 1_000;
+const patienceMs = 10 * 60_000;
+
+/**
+ * The authorization code flow with PKCE, `state` and `nonce`. What was begun is kept here and not in the browser, which
+ * holds only the word that binds it; it is finished once, whatever comes of it.
+ *
+ * Contract: `finish` does not throw for anything that a browser or a provider may say.
+ */
+export class OpenId implements OpenIdSignIn {
+  readonly #settings: OpenIdSettings;
+  readonly #house: OpenIdHouse;
+  readonly #pending = new Map<string, Pending>();
+  #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
+
+  constructor(settings: OpenIdSettings, house: OpenIdHouse) {
+    this.#settings = settings;
+    this.#house = house;
+  }
+
+  get label(): string {
+    return this.#settings.label;
+  }
+
+  async begin(from: OpenIdFrom): Promise<OpenIdBegun> {
+    const { library, configuration } = await this.#asked();
+    const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()];
+    const binder = randomBytes(32).toString("base64url");
+    this.#keep(state, { ...from, binder: sha256(binder), verifier, nonce, until: this.#now + patienceMs });
+    const url = library.buildAuthorizationUrl(configuration, {
+      redirect_uri: from.redirectUri,
+      response_type: "code",
+      scope: this.#settings.scopes.join(" "),
+      code_challenge: await library.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      nonce,
+    });
+    return { url: url.href, binder };
+  }
+
+  async finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished> {
+    const state = back.get("state") ?? "";
+    const pending = this.#pending.get(state);
+    this.#pending.delete(state); // once, also when what follows fails: a code that is sent again finds nothing
+    if (pending === undefined || pending.until <= this.#now) return { refused: "state unknown, used or too old" };
+    if (binder === undefined || sha256(binder) !== pending.binder) return { refused: "begun in another browser" };
+    try {
+      const claims = await this.#claims(back, state, pending);
+      const person = personFrom(claims, this.#settings);
+      return "refused" in person ? person : { person, to: pending.to };
+    } catch (error) {
+      return { refused: messageOf(error) };
+    }
+  }
+
+  async #claims(back: URLSearchParams, state: string, { redirectUri, verifier, nonce }: Pending): Promise<Claims> {
+    const { library, configuration } = await this.#asked();
+    const url = new URL(redirectUri);
+    url.search = back.toString();
+    const tokens = await library.authorizationCodeGrant(configuration, url, {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new Error("the provider sent no ID token");
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+    return { ...more, ...claims };
+  }
+
+  /** Discovered when somebody signs in, and again when that failed: a provider that is away keeps nothing from starting. */
+  async #asked(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
+    this.#provider ??= this.#discover();
+    try {
+      return await this.#provider;
+    } catch (error) {
+      this.#provider = undefined;
+      if (error instanceof RuntimeFault) throw error;
+      throw new RuntimeFault(
+        "openid_unreachable",
+        `The OpenID provider \`${this.#settings.issuer}\` cannot be asked: ${messageOf(error)}.`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #discover(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
+    const library = await load();
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const secret = clientSecret === undefined ? undefined : await this.#house.resolve(clientSecret);
+    const configuration = await library.discovery(
+      new URL(issuer),
+      clientId,
+      secret,
+      secret === undefined ? library.None() : undefined,
+      { timeout: 10, ...(isLoopback(issuer) && { execute: [library.allowInsecureRequests] }) },
+    );
+    return { library, configuration };
+  }
+
+  get #now(): number {
+    return this.#house.clock.now();
+  }
+
+  #keep(state: string, pending: Pending): void {
+    for (const [old, { until }] of this.#pending) if (until <= this.#now) this.#pending.delete(old);
+    const [oldest] = this.#pending.keys();
+    if (this.#pending.size >= mostPending && oldest !== undefined) this.#pending.delete(oldest);
+    this.#pending.set(state, pending);
+  }
+}
+
+async function load(): Promise<Library> {
+  try {
+    return await import("openid-client");
+  } catch (error) {
+    throw new RuntimeFault(
+      "openid_missing",
+      "Signing in with OpenID needs the package `openid-client`; run `npm install openid-client`.",
+      { cause: error },
+    );
+  }
+}
+
+/** Without TLS only where nobody is between: a provider on this machine. */
+export function isLoopback(issuer: string): boolean {
+  return /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:\/|$)/.test(issuer);
+}
+
+function personFrom(claims: Claims, settings: OpenIdSettings): OpenIdPerson | { readonly refused: string } {
+  const { issuer, allowedDomains, defaultRoles, unknown, tenant, groupsClaim, rolesClaim } = settings;
+  const email = claims["email_verified"] === true ? text(claims["email"])?.toLowerCase() : undefined;
+  const domain = email?.slice(email.lastIndexOf("@") + 1);
+  if (allowedDomains !== undefined && !allowedDomains.some((allowed) => allowed.toLowerCase() === domain))
+    return { refused: `the domain of ${email ?? "no verified e-mail address"} is not allowed` };
+  const name =
+    settings.nameClaim === undefined ? (email ?? text(claims["preferred_username"])) : text(claims[settings.nameClaim]);
+  if (name === undefined) return { refused: "the provider names nobody" };
+  return {
+    issuer,
+    subject: claims.sub,
+    name,
+    displayName: shownName(claims) ?? name,
+    ...(rolesClaim !== undefined && { roles: rolesFrom(claims[rolesClaim], settings) }),
+    ...(groupsClaim !== undefined && { groups: words(claims[groupsClaim]) }),
+    firstRoles: defaultRoles,
+    tenant,
+    unknown,
+  };
+}
+
+function rolesFrom(claim: unknown, { roles, defaultRoles }: OpenIdSettings): readonly Role[] {
+  const held = words(claim).flatMap((word) => (Object.hasOwn(roles, word) ? (roles[word] ?? []) : []));
+  return [...new Set([...defaultRoles, ...held])];
+}
+
+function shownName(claims: Claims): string | undefined {
+  const name = text(claims["name"])
+    ?.replaceAll(/[\p{Cc}\p{Cf}]/gu, "")
+    .trim();
+  return name === undefined || name === "" ? undefined : name.slice(0, 100);
+}
+
+function words(claim: unknown): readonly string[] {
+  const all = typeof claim === "string" ? [claim] : Array.isArray(claim) ? claim : [];
+  return all.filter((word): word is string => typeof word === "string");
+}
+
+function text(claim: unknown): string | undefined {
+  return typeof claim === "string" && claim !== "" ? claim : undefined;
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from "node:crypto";
+import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
+import { spelled } from "./account-book.ts";
+import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
+import type { Account, Actor, ApiToken, NewToken } from "./accounts.ts";
+import { agentPermissions, isPermission, type Permission, permissions } from "./roles.ts";
+
+const kind = "api-token";
+const useKind = "api-token-use";
+const idDigits = 16;
+const dayMs = 86_400_000;
+const longestMs = 366 * dayMs;
+const defaultMs = 90 * dayMs;
+const usedEveryMs = 60_000;
+/** What no token may do: make other tokens, and be taken for a person's session. They would outlive its end. */
+const neverTokens: ReadonlySet<Permission> = new Set(["tokens:own", "accounts:admin"]);
+const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
+
+/** Tokens for programs, under the SHA-256 of their text. The beginning of that hash is their public name. */
+export class TokenBook {
+  readonly #notes: AccountNotes;
+
+  constructor(notes: AccountNotes) {
+    this.#notes = notes;
+  }
+
+  /** @throws RuntimeFault `token_refused` */
+  async make(
+    given: NewToken,
+    owner: Account,
+    may: ReadonlySet<Permission>,
+    actor: Actor,
+  ): Promise<{ readonly token: ApiToken; readonly text: string }> {
+    const text = `pat_${randomBytes(32).toString("base64url")}`;
+    const hash = sha256(text);
+    const now = this.#notes.now;
+    const { name, kind: what, agent, user } = given;
+    const token: ApiToken = {
+      id: `tok_${hash.slice(0, idDigits)}`,
+      name: word("name", name),
+      kind: what,
+      owner: owner.name,
+      tenant: owner.tenant,
+      scopes: [...new Set((given.scopes ?? []).map((scope) => word("scopes", scope, /^[!-~]{1,256}$/)))].sort(),
+      permissions: checkedPermissions(given, may),
+      ...(what === "agent" && { agent: word("agent", agent ?? name) }),
+      ...(user !== undefined && { user: word("user", user) }),
+      createdAt: now,
+      expiresAt: now + checkedLife(given.ttlMs),
+    };
+    if (what === "person" && (agent !== undefined || user !== undefined))
+      throw refused("`agent` and `user` name who calls with an agent's token; a person's speaks for its owner.");
+    if (user !== undefined && spelled(user) !== owner.name && !may.has("accounts:admin"))
+      throw refused("`user` is for whom an agent calls; only an admin lets one call for somebody else.");
+    const note = noteOf("token_created", `token ${token.id} created`, token, actor);
+    const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: 0 }, note);
+    if (!won) throw new Error("Two tokens of 256 random bits are the same."); // the machine's randomness is broken
+    return { token, text };
+  }
+
+  async list(actor: Actor, owner: string | undefined): Promise<readonly ApiToken[]> {
+    const found = await Promise.all((await this.#notes.list(kind)).map((hash) => this.#kept(hash)));
+    const mine = found.flatMap((kept) =>
+      kept !== undefined && mayTouch(actor, kept.token.tenant) && (owner ?? kept.token.owner) === kept.token.owner
+        ? [kept.token]
+        : [],
+    );
+    return Promise.all(mine.map((token) => this.#withUse(token)));
+  }
+
+  /** From the next request on it is nobody's. @throws RuntimeFault `token_unknown` */
+  revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
+    return this.#notes.untilWon(async () => {
+      const [hash = "", ...more] = /^tok_[0-9a-f]{16}$/.test(id) ? await this.#notes.list(kind, id.slice(4)) : [];
+      const kept = more.length === 0 && hash !== "" ? await this.#kept(hash) : undefined;
+      const isTheirs = kept !== undefined && (owner ?? kept.token.owner) === kept.token.owner;
+      if (!isTheirs || !mayTouch(actor, kept.token.tenant))
+        throw accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
+      if (kept.token.revokedAt !== undefined) return kept.token;
+      const token: ApiToken = { ...kept.token, revokedAt: this.#notes.now };
+      const note = noteOf("token_revoked", `token ${id} revoked`, token, actor);
+      const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: kept.version }, note);
+      return won ? token : undefined;
+    });
+  }
+
+  /** Undefined: wrong, expired or revoked. Read anew each time, so that a revoked one is so at once, whoever revoked it. */
+  async find(text: string): Promise<ApiToken | undefined> {
+    const token = (await this.#kept(sha256(text)))?.token;
+    return token !== undefined && token.revokedAt === undefined && token.expiresAt > this.#notes.now
+      ? token
+      : undefined;
+  }
+
+  /** When it was last of use, to the minute; a lost write loses nothing else. */
+  async used({ id }: ApiToken): Promise<void> {
+    const now = this.#notes.now;
+    const found = await this.#notes.get(useKind, id);
+    const at = isJsonObject(found?.body) ? found.body["at"] : undefined;
+    if (typeof at === "number" && now - at < usedEveryMs) return;
+    await this.#notes.put({ kind: useKind, id }, { body: { at: now }, version: found?.version ?? 0 }, undefined);
+  }
+
+  async #withUse(token: ApiToken): Promise<ApiToken> {
+    const found = await this.#notes.get(useKind, token.id);
+    const at = isJsonObject(found?.body) ? found.body["at"] : undefined;
+    return typeof at === "number" ? { ...token, lastUsedAt: at } : token;
+  }
+
+  async #kept(hash: string): Promise<{ readonly token: ApiToken; readonly version: number } | undefined> {
+    const found = await this.#notes.get(kind, hash);
+    // Only this book writes documents of this kind.
+    return found === undefined ? undefined : { token: found.body as unknown as ApiToken, version: found.version };
+  }
+}
+
+function checkedPermissions(
+  { kind: what, permissions: asked }: NewToken,
+  may: ReadonlySet<Permission>,
+): readonly Permission[] {
+  const most = permissions.filter(
+    (one) => may.has(one) && !neverTokens.has(one) && (what === "person" || agentPermissions.has(one)),
+  );
+  if (asked === undefined) return most;
+  const odd = asked.find((one) => !isPermission(one) || !most.includes(one));
+  if (odd === undefined) return most.filter((one) => asked.includes(one));
+  const why = isPermission(odd) ? "is not yours to give to this token" : "is no permission";
+  throw refused(`\`${String(odd).slice(0, 100)}\` ${why}; it may have ${most.join(", ") || "none"}.`);
+}
+
+function checkedLife(ttlMs = defaultMs): number {
+  if (Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= longestMs) return ttlMs;
+  throw refused("A token lives from 1 second to 366 days; 90 days when nothing is said.");
+}
+
+function word(field: string, given: string, pattern: RegExp = namePattern): string {
+  if (pattern.test(given)) return given;
+  throw refused(`\`${field}\` is \`${given.slice(0, 100)}\`; it must be 1 to 100 letters, digits and . _ @ : / + -.`);
+}
+
+function refused(message: string): Error {
+  return accountFault("token_refused", message);
+}
+
+function noteOf(act: string, summary: string, token: ApiToken, actor: Actor): Note {
+  const { id, name, kind: what, owner, tenant, permissions: may, expiresAt } = token;
+  const data = {
+    token: id,
+    name,
+    kind: what,
+    owner,
+    permissions: [...may],
+    expires_at: new Date(expiresAt).toISOString(),
+  };
+  return { act, summary, by: actor.by, via: actor.via, tenant, data };
+}
+
+function asJson(token: ApiToken): Json {
+  return JSON.parse(JSON.stringify(token)) as Json; // plain data, without what is undefined
+}

@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { holder, people } from "../../test/fakes/people.ts";
+import { permissions, permissionsOf, roles } from "./roles.ts";
+
+const _minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+describe("an API token", () => {
+  it("does what its owner may do now, within what it was made for; and nothing once it is revoked, expired, or its owner disabled", async () => {
+    const { accounts, add, clock, acts } = await people();
+    const ada = await add("ada", ["approver", "operator"]);
+    const mine = { by: "ada", via: "session:ada", tenant: "default" };
+    const make = (ttlMs?: number) =>
+      accounts.makeToken(
+        { name: "ci", kind: "person", permissions: ["approvals:decide", "calls:read"], ttlMs },
+        ada,
+        mine,
+      );
+    const [one, two, three] = [await make(), await make(1_000), await make()];
+    expect([...((await accounts.token(one.text))?.permissions ?? [])].sort()).toEqual([
+      "approvals:decide",
+      "calls:read",
+    ]);
+    await accounts.change("ada", { roles: ["viewer"] }, holder);
+    expect([...((await accounts.token(one.text))?.permissions ?? [])]).toEqual(["calls:read"]);
+    let told = 0;
+    (await accounts.token(one.text))?.whenEnded(() => {
+      told += 1;
+    });
+    await accounts.revokeToken(one.token.id, mine, "ada");
+    expect(told).toBe(1);
+    expect(await accounts.token(one.text)).toBeUndefined();
+    await clock.advance(1_000);
+    expect(await accounts.token(two.text)).toBeUndefined();
+    expect(await accounts.token(three.text)).toBeDefined();
+    await accounts.change("ada", { disabled: true }, holder);
+    expect(await accounts.token(three.text)).toBeUndefined();
+    expect(await acts()).toContain("token_revoked");
+  });
+
+  it("cannot be made for more than its owner has, to make other tokens, or to last for ever", async () => {
+    const { accounts, add } = await people();
+    const ada = await add("ada", ["viewer"]);
+    const mine = { by: "ada", via: "session:ada", tenant: "default" };
+    for (const wanted of [
+      { permissions: ["approvals:decide"] as const },
+      { permissions: ["tokens:own"] as const },
+      { ttlMs: 367 * dayMs },
+      { ttlMs: 0 },
+      { ttlMs: Number.NaN },
+      { scopes: ["a b"] },
+      { name: "a\nb" },
+      { agent: "spy" },
+    ])
+      await expect(accounts.makeToken({ name: "ci", kind: "person", ...wanted }, ada, mine)).rejects.toMatchObject({
+        code: "token_refused",
+      });
+  });
+
+  it("of an agent calls and sees its own, whatever its owner may decide", async () => {
+    const { accounts, add } = await people();
+    const ada = await add("ada", ["approver", "operator", "admin"]);
+    const wanted = { name: "bot", kind: "agent", scopes: ["mail:write"], agent: "mailer", user: "bob" } as const;
+    const { text, token } = await accounts.makeToken(wanted, ada, holder);
+    expect(token).toMatchObject({ agent: "mailer", user: "bob", scopes: ["mail:write"] });
+    expect([...((await accounts.token(text))?.permissions ?? [])]).not.toContain("approvals:decide");
+  });
+
+  it("is listed and revoked by its owner and its tenant's admin, and by nobody else", async () => {
+    const { accounts, add } = await people();
+    const ada = await add("ada", ["viewer"]);
+    const eve = await add("eve", ["viewer"], "acme");
+    const { token } = await accounts.makeToken({ name: "ci", kind: "person" }, ada, holder);
+    await accounts.makeToken({ name: "theirs", kind: "person" }, eve, holder);
+    const as = (by: string, tenant: string) => ({ by, via: `session:${by}`, tenant });
+    expect((await accounts.listTokens(as("root", "default"))).map(({ owner }) => owner)).toEqual(["ada"]);
+    expect(await accounts.listTokens(as("bob", "default"), "bob")).toEqual([]);
+    for (const [actor, owner] of [
+      [as("bob", "default"), "bob"],
+      [as("eve", "acme"), undefined],
+    ] as const)
+      await expect(accounts.revokeToken(token.id, actor, owner)).rejects.toMatchObject({ code: "token_unknown" });
+    for (const id of ["", "tok_", "tok_../../x", "tok_%", token.id.slice(0, -1)])
+      await expect(accounts.revokeToken(id, holder)).rejects.toMatchObject({ code: "token_unknown" });
+    expect(await accounts.revokeToken(token.id, as("ada", "default"), "ada")).toMatchObject({ id: token.id });
+  });
+
+  it("tells when it was last used, to the minute", async () => {
+    const { accounts, add, clock } = await people();
+    const { text, token } = await accounts.makeToken(
+      { name: "ci", kind: "person" },
+      await add("ada", ["viewer"]),
+      holder,
+    );
+    expect((await accounts.listTokens(holder))[0]?.lastUsedAt).toBeUndefined();
+    await accounts.token(text);
+    const first = clock.now();
+    await clock.advance(30_000);
+    await accounts.token(text);
+    expect(await accounts.listTokens(holder)).toMatchObject([{ id: token.id, lastUsedAt: first }]);
+  });
+});
+
+it("whatever becomes of its owner's roles, a token never may what its owner may not", async () => {
+  const someRoles = fc.subarray([...roles]);
+  await fc.assert(
+    fc.asyncProperty(
+      someRoles,
+      fc.array(someRoles, { maxLength: 5 }),
+      fc.subarray([...permissions]),
+      fc.constantFrom("agent" as const, "person" as const),
+      fc.constantFrom("default", "acme"),
+      async (first, later, wanted, kind, tenant) => {
+        const { accounts, add } = await people();
+        const ada = await add("ada", first, tenant);
+        const may = permissionsOf(first, tenant);
+        const asked = accounts.makeToken({ name: "ci", kind, permissions: wanted }, ada, holder);
+        const made = await asked.catch((error: { readonly code: string }) => error.code);
+        const isTooMuch = wanted.some((one) => !may.has(one));
+        if (isTooMuch) expect(made).toBe("token_refused");
+        if (typeof made === "string") return;
+        for (const held of later) {
+          await accounts.change("ada", { roles: held }, holder);
+          const now = permissionsOf(held, tenant);
+          const found = await accounts.token(made.text);
+          for (const one of found?.permissions ?? [])
+            expect([one, now.has(one), wanted.includes(one)]).toEqual([one, true, true]);
+        }
+      },
+    ),
+  );
+});

@@ -1,0 +1,283 @@
+import type { Clock } from "../calls/clock.ts";
+import type { NotedEvent } from "../calls/event.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { newTraceId } from "../calls/ids.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+import { alarmFromJson, alarmId, alarmKind, alarmToJson } from "./alarm-record.ts";
+import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, Alarms, AlarmWord, Cause } from "./alarms.ts";
+import { brokenSummary } from "./broken.ts";
+
+export interface AlarmBookOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly policyVersion: string;
+  readonly redact: (text: string) => string;
+  readonly log: (problem: string) => void;
+}
+
+interface Kept {
+  readonly version: number;
+  readonly alarm: Alarm;
+}
+
+type Step = {
+  readonly alarm: Alarm;
+  readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome"> & { by?: string };
+};
+
+/** How often a cause came again is written so often at most; the alarm itself is written at once. */
+const countEveryMs = 10_000;
+/** Other processes may win a few times in a row. */
+const mostTries = 10;
+/** Keys come from names that tools and servers have; so many are a fault of whoever makes them. */
+const mostAlarms = 5_000;
+/** Of what the cause says, beside its names. */
+const mostCharacters = 500;
+
+export async function openAlarms(options: AlarmBookOptions): Promise<AlarmBook> {
+  const book = new AlarmBook(options);
+  await book.read();
+  return book;
+}
+
+export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
+  readonly #options: AlarmBookOptions;
+  readonly #kept = new Map<string, Kept>();
+  /** Causes that came again and are not written yet: how often, and when last. */
+  readonly #again = new Map<string, { times: number; at: number }>();
+  /** Tenants and keys of those that are open or acked. */
+  readonly #raised = new Set<string>();
+  /** On their way into the store. */
+  readonly #raising = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #cancelCount: (() => void) | undefined;
+  #brokenAt: number | undefined;
+
+  constructor(options: AlarmBookOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<void> {
+    for (const id of await this.#options.store.documents.list(alarmKind, "")) await this.#reread(id);
+  }
+
+  list({ tenant, state, limit = 1_000 }: AlarmFilter = {}): readonly Alarm[] {
+    return [...this.#broken(), ...[...this.#kept.values()].map(({ alarm }) => this.#counted(alarm))]
+      .filter(
+        (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
+      )
+      .sort((a, b) => ranks[a.state] - ranks[b.state] || b.lastSeen - a.lastSeen)
+      .slice(0, limit);
+  }
+
+  /** The one alarm that cannot be kept: it is there as long as it is so. */
+  #broken(): readonly Alarm[] {
+    const { broken } = this.#options.store;
+    if (broken === undefined) return [];
+    this.#brokenAt ??= this.#options.clock.now();
+    const seen = { firstSeen: this.#brokenAt, lastSeen: this.#brokenAt, count: 1 };
+    const names = { id: "alm_store_broken", kind: "store_broken", key: "store_broken", tenant: "default" };
+    return [{ ...names, ...seen, severity: "critical", state: "open", summary: brokenSummary(broken), data: {} }];
+  }
+
+  get(id: string): Alarm | undefined {
+    const alarm = this.#kept.get(id)?.alarm;
+    return alarm && this.#counted(alarm);
+  }
+
+  isRaised(tenant: string, key: string): boolean {
+    return this.#raised.has(raisedName(tenant, key));
+  }
+
+  get isQuiet(): boolean {
+    return this.#raised.size === 0;
+  }
+
+  raise(cause: Cause): void {
+    const id = alarmId(cause.tenant, cause.key);
+    const at = this.#options.clock.now();
+    if (this.#raising.has(id) || this.isRaised(cause.tenant, cause.key)) {
+      this.#again.set(id, { times: (this.#again.get(id)?.times ?? 0) + 1, at });
+      this.#cancelCount ??= this.#options.clock.in(countEveryMs, () => this.#writeCounts(), false);
+      return;
+    }
+    if (this.#kept.size >= mostAlarms && !this.#kept.has(id)) {
+      this.#options.log(`There are ${mostAlarms} alarms; this one was not kept: ${cause.summary}`);
+      return;
+    }
+    this.#raising.add(id);
+    this.#later(id, cause.summary, (before) => {
+      this.#raising.delete(id);
+      if (before !== undefined && before.state !== "resolved")
+        return { alarm: { ...before, count: before.count + 1, lastSeen: at } }; // another process was quicker
+      return {
+        alarm: this.#opened(id, cause, at),
+        event: { type: `alarm.${cause.kind}`, summary: cause.summary, outcome: "failure" },
+      };
+    });
+  }
+
+  settle(tenant: string, key: string, reason: string): void {
+    const id = alarmId(tenant, key);
+    this.#later(id, key, (before) =>
+      before === undefined || before.state === "resolved" ? undefined : this.#resolvedStep(before, { reason }),
+    );
+  }
+
+  acknowledge(id: string, by: string, reason?: string): Promise<AlarmChange> {
+    return this.#byPerson(id, by, (before) => {
+      if (before.state === "acked") return { alarm: before };
+      const acked: AlarmWord = { by, at: this.#options.clock.now(), ...this.#reasonOf(reason) };
+      const event = {
+        type: "alarm.acknowledged",
+        summary: `Acknowledged: ${before.summary}`,
+        outcome: "info",
+        by,
+      } as const;
+      return { alarm: { ...before, state: "acked", acked }, event };
+    });
+  }
+
+  resolve(id: string, by: string, reason?: string): Promise<AlarmChange> {
+    return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { by, ...this.#reasonOf(reason) }));
+  }
+
+  /** What was raised is written before the store closes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelCount?.();
+    if (this.#options.store.broken === undefined) this.#writeCounts();
+    await this.#turn;
+  }
+
+  #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): Step {
+    const resolved: AlarmWord = { ...word, at: this.#options.clock.now() };
+    const event = {
+      ...{ type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success" as const },
+      ...(word.by !== undefined && { by: word.by }),
+    };
+    return { alarm: { ...before, state: "resolved", resolved }, event };
+  }
+
+  #opened(id: string, { kind, key, tenant, severity, summary, data = {} }: Cause, at: number): Alarm {
+    const { redact } = this.#options;
+    const clean = cleaned(data, redact);
+    return {
+      ...{ id, kind, key: redact(key), tenant, severity, summary: redact(summary), state: "open", count: 1 },
+      ...{ firstSeen: at, lastSeen: at, data: isJsonObject(clean) ? clean : {} },
+    };
+  }
+
+  #reasonOf(reason: string | undefined): Pick<AlarmWord, "reason"> {
+    return reason === undefined ? {} : { reason: this.#options.redact(reason) };
+  }
+
+  async #byPerson(id: string, by: string, next: (before: Alarm) => Step): Promise<AlarmChange> {
+    if (typeof by !== "string" || by === "")
+      throw new RuntimeFault("alarm_invalid", "A word on an alarm needs the person who says it.");
+    let refused: AlarmChange | undefined;
+    const made = this.#turn.then(() =>
+      this.#change(id, (before) => {
+        refused = before === undefined || before.state === "resolved" ? refusalOf(id, before) : undefined;
+        return refused === undefined && before !== undefined ? next(before) : undefined;
+      }),
+    );
+    this.#turn = made.catch(() => undefined); // its caller has the rejection
+    await made;
+    const alarm = this.get(id);
+    return refused ?? (alarm === undefined ? refusalOf(id, undefined) : { changed: true, alarm });
+  }
+
+  /** One after the other, beside whoever saw the cause. */
+  #later(id: string, what: string, next: (before: Alarm | undefined) => Step | undefined): void {
+    this.#turn = this.#turn
+      .then(() => this.#change(id, next))
+      .catch((error: unknown) => this.#options.log(`The alarm could not be written: ${what} (${messageOf(error)})`));
+  }
+
+  async #change(id: string, next: (before: Alarm | undefined) => Step | undefined): Promise<void> {
+    const { store } = this.#options;
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const before = this.#kept.get(id);
+      const counted = this.#again.get(id)?.times ?? 0;
+      const step = next(before && this.#counted(before.alarm));
+      if (step === undefined || step.alarm === before?.alarm) return;
+      const { alarm } = step;
+      const expectedVersion = before?.version ?? 0;
+      const event = step.event && this.#eventOf(alarm, step.event);
+      const write = { write: "document", kind: alarmKind, id, body: alarmToJson(alarm), expectedVersion } as const;
+      const committed = await store.commit({ ...write, ...(event !== undefined && { event }) }, "committed");
+      if (committed.won) {
+        if (before !== undefined) this.#uncount(id, counted);
+        this.#keep(id, { version: expectedVersion + 1, alarm });
+        return;
+      }
+      await this.#reread(id);
+    }
+    throw new RuntimeFault("alarm_contended", `The alarm \`${id}\` is being changed all the time; try again.`);
+  }
+
+  #eventOf(alarm: Alarm, { by, ...event }: NonNullable<Step["event"]>): NotedEvent {
+    const { clock, policyVersion } = this.#options;
+    const { id, kind, key, severity, count, data, resolved } = alarm;
+    const reason = event.type === "alarm.resolved" ? resolved?.reason : undefined;
+    return {
+      ...{ moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, tenant: alarm.tenant, ...event },
+      ...(by !== undefined && { by }),
+      data: { ...data, alarm_id: id, kind, severity, dedupe_key: key, count, ...(reason !== undefined && { reason }) },
+    };
+  }
+
+  #counted(alarm: Alarm): Alarm {
+    const again = this.#again.get(alarm.id);
+    return again === undefined || alarm.state === "resolved"
+      ? alarm
+      : { ...alarm, count: alarm.count + again.times, lastSeen: again.at };
+  }
+
+  #keep(id: string, kept: Kept): void {
+    this.#kept.set(id, kept);
+    const { tenant, key, state } = kept.alarm;
+    if (state === "resolved") this.#raised.delete(raisedName(tenant, key));
+    else this.#raised.add(raisedName(tenant, key));
+  }
+
+  /** What came while it was written is counted the next time. */
+  #uncount(id: string, written: number): void {
+    const again = this.#again.get(id);
+    if (again === undefined || again.times <= written) this.#again.delete(id);
+    else this.#again.set(id, { ...again, times: again.times - written });
+  }
+
+  #writeCounts(): void {
+    this.#cancelCount = undefined;
+    for (const id of this.#again.keys()) this.#later(id, "its count", (before) => before && { alarm: before });
+  }
+
+  async #reread(id: string): Promise<void> {
+    const document = await this.#options.store.documents.get(alarmKind, id);
+    const alarm = document && alarmFromJson(id, document.body);
+    if (document === undefined) this.#kept.delete(id);
+    else if (alarm === undefined) this.#options.log(`The alarm \`${id}\` in the store is not what Postern writes.`);
+    else this.#keep(id, { version: document.version, alarm });
+  }
+}
+
+const ranks: Readonly<Record<Alarm["state"], number>> = { open: 0, acked: 1, resolved: 2 };
+
+function raisedName(tenant: string, key: string): string {
+  return `${tenant}\u0000${key}`;
+}
+
+function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {
+  if (alarm === undefined)
+    return { changed: false, why: "alarm_unknown", message: `There is no alarm \`${id.slice(0, 64)}\`.` };
+  return { changed: false, why: "alarm_resolved", message: `The alarm \`${id}\` is over already.` };
+}
+
+function cleaned(value: Json, redact: (text: string) => string): Json {
+  if (typeof value === "string") return redact(value).slice(0, mostCharacters);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, 100).map((inner: Json) => cleaned(inner, redact));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cleaned(inner, redact)]));
+}

@@ -1,0 +1,119 @@
+import { RuntimeFault } from "../calls/fault.ts";
+import { newId } from "../calls/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { Decider } from "./decision.ts";
+import type { Delegation, DelegationRequest } from "./delegation.ts";
+import { Shelf, type ShelfOptions } from "./shelf.ts";
+
+export type Delegated =
+  | { readonly delegated: true; readonly delegation: Delegation }
+  | { readonly delegated: false; readonly code: "delegation_invalid" | "delegation_unknown"; readonly message: string };
+
+const longestMs = 90 * 86_400_000;
+const controlCharacter = /\p{Cc}/u;
+
+/** Who decides in whose place until when. Only a person gives their own word away, and only their own. */
+export class Delegations {
+  readonly #shelf: Shelf<Delegation>;
+  readonly #options: ShelfOptions;
+
+  private constructor(shelf: Shelf<Delegation>, options: ShelfOptions) {
+    this.#shelf = shelf;
+    this.#options = options;
+  }
+
+  /** @throws RuntimeFault `delegation_unreadable` */
+  static async open(options: ShelfOptions): Promise<Delegations> {
+    return new Delegations(await Shelf.open("delegation", delegationFrom, options), options);
+  }
+
+  /** @param by who gives: authenticated by the door */
+  async make({ to, until, reason }: DelegationRequest, by: Decider): Promise<Delegated> {
+    const now = this.#options.clock.now();
+    if (typeof to !== "string" || to === "" || to.length > 256 || controlCharacter.test(to))
+      return invalid("`to` names nobody; write the user who shall decide.");
+    if (to === by.user) return invalid(`\`${to}\` is you; delegate to somebody else.`);
+    if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)
+      return invalid("`until` must be a time that is still to come, at most 90 days away.");
+    const delegation: Delegation = {
+      id: newId("dlg"),
+      tenant: by.tenant ?? "default",
+      from: by.user,
+      to,
+      ...(by.roles !== undefined && { roles: by.roles }),
+      ...(by.groups !== undefined && { groups: by.groups }),
+      until,
+      ...(reason !== undefined && { reason }),
+      at: now,
+      via: by.via ?? `user:${by.user}`,
+    };
+    await this.#shelf.add(delegation, bodyOf(delegation), {
+      type: "approval.delegated",
+      summary: `${by.user} delegated decisions to ${to} until ${new Date(until).toISOString()}`,
+      tenant: delegation.tenant,
+      by: by.user,
+      data: { delegation_id: delegation.id, to, ...(reason !== undefined && { reason }) },
+    });
+    return { delegated: true, delegation };
+  }
+
+  async revoke(id: string, by: Decider): Promise<Delegated> {
+    const known = this.#shelf.get(id);
+    const revoked =
+      known === undefined || known.tenant !== (by.tenant ?? known.tenant)
+        ? undefined
+        : await this.#shelf.change(id, (item) => this.#revoked(item, by));
+    if (revoked !== undefined) return { delegated: true, delegation: revoked };
+    return { delegated: false, code: "delegation_unknown", message: `There is no delegation \`${id}\`.` };
+  }
+
+  /** New to old. */
+  list(where: { readonly tenant?: string; readonly live?: boolean } = {}): readonly Delegation[] {
+    return this.#shelf.items
+      .filter(({ tenant }) => where.tenant === undefined || tenant === where.tenant)
+      .filter((one) => where.live !== true || this.isLive(one))
+      .sort((a, b) => b.at - a.at);
+  }
+
+  isLive({ revoked, until }: Delegation): boolean {
+    return revoked === undefined && until > this.#options.clock.now();
+  }
+
+  /** Who gave this person their word. */
+  to({ user, tenant }: Decider): readonly Delegation[] {
+    return this.#shelf.items.filter(
+      (one) => one.to === user && (tenant === undefined || one.tenant === tenant) && this.isLive(one),
+    );
+  }
+
+  #revoked(delegation: Delegation, by: Decider) {
+    if (delegation.revoked !== undefined) return undefined;
+    const item = { ...delegation, revoked: { by: by.user, at: this.#options.clock.now() } };
+    const noted = {
+      type: "approval.delegation_revoked",
+      summary: `${by.user} ended the delegation of ${delegation.from} to ${delegation.to}`,
+      tenant: delegation.tenant,
+      by: by.user,
+      data: { delegation_id: delegation.id, from: delegation.from, to: delegation.to },
+    };
+    return { item, body: bodyOf(item), noted };
+  }
+}
+
+function invalid(message: string): Delegated {
+  return { delegated: false, code: "delegation_invalid", message };
+}
+
+function bodyOf(delegation: Delegation): JsonObject {
+  return JSON.parse(JSON.stringify(delegation)) as JsonObject; // plain data
+}
+
+function delegationFrom(body: Json): Delegation {
+  if (
+    isJsonObject(body) &&
+    ["id", "tenant", "from", "to"].every((name) => typeof body[name] === "string") &&
+    typeof body["until"] === "number"
+  )
+    return body as unknown as Delegation; // written by `bodyOf` alone, and its distinguishing fields are there
+  throw new RuntimeFault("delegation_unreadable", "A delegation in the store is not what Postern writes.");
+}

@@ -1,0 +1,140 @@
+import type { Principal, Risk } from "../calls/call.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
+
+/**
+ * What is to be remembered of a yes: the next calls like it need nobody.
+ *
+ * @public
+ */
+export interface Remember {
+  readonly scope?: {
+    /** When given, the approved call's own: nobody is granted what was not shown. */
+    readonly tool?: string;
+    readonly action?: string;
+    /** By path into the arguments, as in a policy rule. None: any arguments. */
+    readonly arguments?: Conditions;
+  };
+  /** In the same run, in the same session while it lives (both a day at most), or until a time (wall clock, milliseconds). */
+  readonly for: "run" | "session" | { readonly until: number };
+  readonly reason: string;
+}
+
+/**
+ * A remembered yes. It answers for a person inside the approval gate, only what that person was asked: the same tool as
+ * it was defined then, the same principal, no higher risk, no other question.
+ *
+ * @public
+ */
+export interface Grant {
+  readonly id: string;
+  readonly tool: string;
+  readonly action: string;
+  readonly principal: Pick<Principal, "tenant" | "agent" | "user">;
+  readonly arguments?: Conditions;
+  readonly for: "run" | "session" | "time";
+  readonly runId?: string;
+  readonly sessionId?: string;
+  /** Wall clock, milliseconds; exclusive. */
+  readonly until: number;
+  readonly reason: string;
+  readonly by: string;
+  readonly via: string;
+  /** The person who delegated the decision to `by`. */
+  readonly onBehalfOf?: string;
+  readonly at: number;
+  readonly approvalId: string;
+  /** Digest of the tool's definition: another one voids the grant. */
+  readonly definition: string;
+  /** Up to this risk. */
+  readonly risk: Risk;
+  /** The rules that asked then; a call that another rule asks about is asked about. */
+  readonly asks: readonly string[];
+  readonly uses: number;
+  readonly lastUsedAt?: number;
+  readonly revoked?: { readonly by: string; readonly via: string; readonly at: number; readonly reason?: string };
+}
+
+const dayMs = 86_400_000;
+const longestGrantMs = 90 * dayMs;
+const names: ReadonlySet<string> = new Set(["scope", "for", "reason"]);
+const scopeNames: ReadonlySet<string> = new Set(["tool", "action", "arguments"]);
+
+/** Until when a grant of this kind holds; a sentence when it cannot be remembered. */
+export function untilOf(remember: Remember, approval: ApprovalRecord, now: number): number | string {
+  if (remember.for === "run") return now + dayMs;
+  if (remember.for === "session")
+    return approval.sessionId === undefined
+      ? "The call belongs to no session; remember it for the run, or until a time."
+      : now + dayMs;
+  const { until } = remember.for;
+  if (!Number.isSafeInteger(until) || until <= now)
+    return `\`for.until\` is \`${String(until)}\`; it must be a time that is still to come.`;
+  return until > now + longestGrantMs ? "`for.until` is more than 90 days away; choose an earlier time." : until;
+}
+
+/** Why it cannot be remembered; undefined when it can. @param given what runs when it is approved */
+export function rememberProblem(
+  remember: Remember,
+  approval: ApprovalRecord,
+  given: JsonObject,
+  now: number,
+): string | undefined {
+  if (!isRemember(remember))
+    return "`remember` is { scope?: { tool?, action?, arguments? }, for: run, session or { until }, reason }.";
+  if (remember.reason.trim() === "" || remember.reason.length > 2000)
+    return "`remember.reason` must say in 1 to 2000 characters why such calls need nobody.";
+  const { tool = approval.tool, action = approval.action, arguments: conditions = {} } = remember.scope ?? {};
+  if (tool !== approval.tool || action !== approval.action)
+    return `The scope names \`${tool}\` (${action}), and what was shown is \`${approval.tool}\` (${approval.action}); only that can be remembered.`;
+  const until = untilOf(remember, approval, now);
+  if (typeof until === "string") return until;
+  try {
+    const holds = compileConditions(conditions, "`remember.scope.arguments`");
+    if (fits(holds, given)) return undefined;
+    return "`remember.scope.arguments` does not fit the call that is approved here; write a pattern that does.";
+  } catch (error) {
+    if (error instanceof RuntimeFault) return error.message;
+    throw error;
+  }
+}
+
+export function fits(holds: readonly Holds[], given: JsonObject): boolean {
+  return holds.every((one) => (one(given) & permits) !== 0);
+}
+
+function isRemember(given: unknown): given is Remember {
+  if (!isJsonObject(given) || typeof given["reason"] !== "string") return false;
+  const { scope, for: span } = given;
+  const isScope =
+    scope === undefined ||
+    (isJsonObject(scope) &&
+      Object.entries(scope).every(([name, value]) => scopeNames.has(name) && isScopeValue(name, value)));
+  const isSpan = span === "run" || span === "session" || (isJsonObject(span) && typeof span["until"] === "number");
+  return isScope && isSpan && Object.keys(given).every((name) => names.has(name));
+}
+
+function isScopeValue(name: string, value: unknown): boolean {
+  return value === undefined || (name === "arguments" ? isJsonObject(value) : typeof value === "string");
+}
+
+/** @throws RuntimeFault `grant_unreadable` for what Postern did not write: a grant is not guessed */
+export function grantFrom(body: Json): Grant {
+  if (
+    isJsonObject(body) &&
+    typeof body["id"] === "string" &&
+    typeof body["tool"] === "string" &&
+    typeof body["definition"] === "string" &&
+    typeof body["until"] === "number" &&
+    isJsonObject(body["principal"]) &&
+    Array.isArray(body["asks"])
+  )
+    return body as unknown as Grant; // written by `bodyOf` alone, and its distinguishing fields are there
+  throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
+}
+
+export function bodyOf(grant: Grant): JsonObject {
+  return JSON.parse(JSON.stringify(grant)) as JsonObject; // plain data but for fields that are undefined
+}

@@ -1,0 +1,256 @@
+import type { Authority, Risk } from "../calls/call.ts";
+import type { Reason, Weighing } from "../calls/event.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { newId } from "../calls/ids.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { rankOf } from "../calls/risk.ts";
+import { compileConditions, type Holds } from "../policy/condition.ts";
+import type { Decider } from "./decision.ts";
+import { bodyOf, fits, type Grant, grantFrom, type Remember, untilOf } from "./grant.ts";
+import { Shelf, type ShelfOptions } from "./shelf.ts";
+
+/** What a grant is held against; every FreshCall is one. (A stage type would point upwards.) */
+export interface Grantable {
+  readonly tool: string;
+  readonly action: string;
+  readonly arguments: JsonObject;
+  readonly authority: Pick<Authority, "principal" | "runId">;
+  readonly risk: Risk;
+  readonly weighing: Pick<Weighing, "reasons">;
+  readonly found: { readonly definition: string };
+}
+
+export interface GrantsOptions extends ShelfOptions {
+  readonly log: (problem: string) => void;
+  /** The definition a tool has now. */
+  readonly definitionOf: (tool: string, action: string) => string | undefined;
+}
+
+/** What became of a grant: `void` when its tool is not what it was. */
+export type GrantState = "live" | "over" | "revoked" | "void";
+
+export interface GrantFilter {
+  readonly tenant?: string;
+  readonly state?: GrantState;
+  readonly tool?: string;
+}
+
+/** Uses are written so many milliseconds after the first that is not yet: a call waits for none of it. */
+const keepUsesMs = 2000;
+
+/**
+ * Remembered yeses. They are not policy: they answer CONFIRM inside the approval gate, and nothing else.
+ *
+ * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher risk,
+ * no rule that did not ask then. A call that needs nobody never looks here.
+ */
+export class Grants implements AsyncDisposable {
+  readonly #options: GrantsOptions;
+  readonly #shelf: Shelf<Grant>;
+  readonly #holds = new Map<string, readonly Holds[]>();
+  /** Ids by tenant, tool and action. */
+  readonly #byTool = new Map<string, Set<string>>();
+  readonly #unkept = new Map<string, { uses: number; lastUsedAt: number }>();
+  readonly #following: Disposable;
+  #cancelKeeping: (() => void) | undefined;
+
+  private constructor(shelf: Shelf<Grant>, options: GrantsOptions) {
+    this.#shelf = shelf;
+    this.#options = options;
+    for (const grant of shelf.items) this.#index(grant);
+    this.#following = options.store.follow((entries) => {
+      if (this.#byTool.size === 0) return;
+      for (const { event } of entries)
+        if (event?.moment === "attempted" && event.weighing.grant !== undefined)
+          this.#used(event.weighing.grant, event.at);
+    });
+  }
+
+  /** @throws RuntimeFault `grant_unreadable` */
+  static async open(options: GrantsOptions): Promise<Grants> {
+    return new Grants(await Shelf.open("grant", grantFrom, options), options);
+  }
+
+  get isEmpty(): boolean {
+    return this.#byTool.size === 0;
+  }
+
+  /** The grant that answers for a person; asked of the store again, so that one which was revoked elsewhere answers nothing. */
+  async answering(call: Grantable, sessionId: string | undefined): Promise<Grant | undefined> {
+    const ids = this.#byTool.get(keyOf(call.authority.principal.tenant, call.tool, call.action));
+    for (const id of ids ?? []) {
+      const held = this.#shelf.get(id);
+      if (held === undefined || !this.#answers(held, call, sessionId)) continue;
+      const grant = await this.#shelf.fresh(id);
+      if (grant !== undefined && this.#answers(grant, call, sessionId)) return grant;
+    }
+    return undefined;
+  }
+
+  /** @param remember was checked: `rememberProblem` of grant.ts */
+  async make(remember: Remember, approval: ApprovalRecord, by: Decider): Promise<Grant> {
+    const now = this.#options.clock.now();
+    const until = untilOf(remember, approval, now);
+    if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
+    const grant = grantOf(remember, approval, { by, now, until });
+    await this.#shelf.add(grant, bodyOf(grant), {
+      type: "grant.made",
+      summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
+      tenant: grant.principal.tenant,
+      by: grant.by,
+      data: {
+        grant_id: grant.id,
+        approval_id: approval.id,
+        tool: grant.tool,
+        action: grant.action,
+        reason: grant.reason,
+      },
+    });
+    this.#index(grant);
+    return grant;
+  }
+
+  /** Undefined: there is none. One that is revoked stays as it was revoked first. */
+  revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
+    return this.#shelf.change(id, (grant) => {
+      if (grant.revoked !== undefined) return undefined;
+      const at = this.#options.clock.now();
+      const revoked = { by: by.user, via: by.via ?? `user:${by.user}`, at, ...(reason !== undefined && { reason }) };
+      const item = { ...grant, revoked };
+      const noted = {
+        type: "grant.revoked",
+        summary: `${by.user} revoked the grant of ${grant.tool} to ${grant.principal.agent}`,
+        tenant: grant.principal.tenant,
+        by: by.user,
+        data: { grant_id: id, tool: grant.tool, ...(reason !== undefined && { reason }) },
+      };
+      return { item, body: bodyOf(item), noted };
+    });
+  }
+
+  get(id: string): Grant | undefined {
+    const grant = this.#shelf.get(id);
+    return grant && this.#withUses(grant);
+  }
+
+  /** New to old. */
+  list({ tenant, state, tool }: GrantFilter = {}): readonly Grant[] {
+    return this.#shelf.items
+      .filter((grant) => tenant === undefined || grant.principal.tenant === tenant)
+      .filter((grant) => tool === undefined || grant.tool === tool)
+      .filter((grant) => state === undefined || this.stateOf(grant) === state)
+      .map((grant) => this.#withUses(grant))
+      .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
+  }
+
+  stateOf({ revoked, until, tool, action, definition }: Grant): GrantState {
+    if (revoked !== undefined) return "revoked";
+    if (until <= this.#options.clock.now()) return "over";
+    const now = this.#options.definitionOf(tool, action);
+    return now !== undefined && now !== definition ? "void" : "live";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#following[Symbol.dispose]();
+    this.#cancelKeeping?.();
+    await this.#keepUses();
+  }
+
+  #answers(grant: Grant, call: Grantable, sessionId: string | undefined): boolean {
+    const { principal, runId } = call.authority;
+    return (
+      grant.revoked === undefined &&
+      grant.until > this.#options.clock.now() &&
+      grant.principal.agent === principal.agent &&
+      grant.principal.user === principal.user &&
+      grant.definition === call.found.definition &&
+      rankOf(call.risk) <= rankOf(grant.risk) &&
+      (grant.for !== "run" || grant.runId === runId) &&
+      (grant.for !== "session" || grant.sessionId === sessionId) &&
+      asking(call.weighing.reasons).every((rule) => grant.asks.includes(rule)) &&
+      fits(this.#holds.get(grant.id) ?? [], call.arguments)
+    );
+  }
+
+  #index(grant: Grant): void {
+    this.#holds.set(grant.id, compileConditions(grant.arguments ?? {}, `the grant \`${grant.id}\``));
+    const key = keyOf(grant.principal.tenant, grant.tool, grant.action);
+    this.#byTool.set(key, (this.#byTool.get(key) ?? new Set()).add(grant.id));
+  }
+
+  #withUses(grant: Grant): Grant {
+    const more = this.#unkept.get(grant.id);
+    return more === undefined ? grant : { ...grant, uses: grant.uses + more.uses, lastUsedAt: more.lastUsedAt };
+  }
+
+  #used(id: string, at: number): void {
+    this.#unkept.set(id, { uses: (this.#unkept.get(id)?.uses ?? 0) + 1, lastUsedAt: at });
+    this.#cancelKeeping ??= this.#options.clock.in(keepUsesMs, () => void this.#keepUses(), false);
+  }
+
+  /** The log has every use; the count is for people, and a crash may lose the last of it. */
+  async #keepUses(): Promise<void> {
+    this.#cancelKeeping = undefined;
+    const unkept = [...this.#unkept];
+    this.#unkept.clear();
+    for (const [id, { uses, lastUsedAt }] of unkept)
+      await this.#shelf
+        .change(id, (grant) => {
+          const item = { ...grant, uses: grant.uses + uses, lastUsedAt };
+          return { item, body: bodyOf(item) };
+        })
+        .catch((error: unknown) =>
+          this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),
+        );
+  }
+}
+
+/** How a call that a grant answered was weighed: the grant stands among the reasons, wherever they are told. */
+export function grantReason({ id, by, reason }: Grant): Reason {
+  return { rule: `grant ${id} of ${by}: ${reason}`, says: "ALLOW" };
+}
+
+function asking(reasons: readonly Reason[]): readonly string[] {
+  return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
+}
+
+function grantOf(
+  remember: Remember,
+  approval: ApprovalRecord,
+  { by, now, until }: { readonly by: Decider; readonly now: number; readonly until: number },
+): Grant {
+  const { tenant, agent, user } = approval.principal;
+  const { for: span, reason, scope } = remember;
+  const giver = approval.decision?.onBehalfOf;
+  return {
+    id: newId("grt"),
+    tool: approval.tool,
+    action: approval.action,
+    principal: { tenant, agent, ...(user !== undefined && { user }) },
+    ...(scope?.arguments !== undefined && { arguments: scope.arguments }),
+    for: typeof span === "string" ? span : "time",
+    ...(span === "run" && { runId: approval.runId }),
+    ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
+    until,
+    reason,
+    by: by.user,
+    via: by.via ?? `user:${by.user}`,
+    ...(giver !== undefined && { onBehalfOf: giver }),
+    at: now,
+    approvalId: approval.id,
+    definition: approval.definition,
+    risk: approval.risk,
+    asks: asking(approval.why),
+    uses: 0,
+  };
+}
+
+function spanText({ for: span, until }: Grant): string {
+  return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
+}
+
+/** Names hold no NUL. */
+function keyOf(tenant: string, tool: string, action: string): string {
+  return `${tenant}\0${tool}\0${action}`;
+}

@@ -1,0 +1,78 @@
+import type { Risk, ToolCall } from "../calls/call.ts";
+import type { Weighing } from "../calls/event.ts";
+import { newId } from "../calls/ids.ts";
+import type { Preview } from "../calls/outcome.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Caller } from "../calls/session.ts";
+import { bind, previewDigest } from "./binding.ts";
+import { type Routing, routedBy } from "./routing.ts";
+
+/** What the book must know of a call to ask about it; every FreshCall is one. (A stage type would point upwards.) */
+export interface Question extends ToolCall {
+  readonly key: string;
+  readonly match: string;
+  readonly risk: Risk;
+  readonly weighing: Weighing;
+  readonly suggestion: { readonly summary?: string } | undefined;
+  readonly found: {
+    readonly definition: string;
+    readonly idempotent: boolean;
+    readonly approvalTtlMs: number | undefined;
+  };
+}
+
+/** What a caller says beside its call. */
+export type Asking = Pick<Caller, "session" | "reason">;
+
+interface Around {
+  readonly caller: Asking;
+  readonly at: number;
+  readonly routing: Routing;
+  /** Of requests for which neither a route nor the tool says another. */
+  readonly ttlMs: number;
+}
+
+/** The record of a request: exactly what would run, why it is asked, of whom, until when. */
+export function requestOf(
+  question: Question,
+  preview: Preview | undefined,
+  { caller, at: requestedAt, routing, ttlMs }: Around,
+): ApprovalRecord {
+  const { key, tool, action, authority, risk, weighing, suggestion, found } = question;
+  const demand = routing.demand({ tool, server: weighing.connector, risk, principal: authority.principal });
+  const expiresAt = requestedAt + lifetime(found.approvalTtlMs, demand.ttlMs, ttlMs);
+  return {
+    id: newId("apr"),
+    key,
+    tool,
+    action,
+    ...(weighing.connector !== undefined && { server: weighing.connector }),
+    risk,
+    requestedAt,
+    expiresAt,
+    state: "pending",
+    principal: authority.principal,
+    runId: authority.runId,
+    traceId: authority.traceId,
+    asked: question.arguments,
+    arguments: question.arguments,
+    binding: bind(question, expiresAt),
+    definition: found.definition,
+    ...(authority.autonomy !== undefined && { autonomy: authority.autonomy }),
+    why: weighing.reasons,
+    ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
+    policyVersion: weighing.policyVersion,
+    ...(preview !== undefined && { preview, previewDigest: previewDigest(preview) }),
+    routed: routedBy(demand, requestedAt, expiresAt),
+    ...askedBy(caller),
+  };
+}
+
+function askedBy({ session, reason }: Asking): Pick<ApprovalRecord, "sessionId" | "runCalls" | "reason"> {
+  return { sessionId: session.id, runCalls: session.callCount, ...(reason !== undefined && { reason }) };
+}
+
+/** A tool's own bound holds in any case; a route's word goes before the default. */
+function lifetime(tool: number | undefined, route: number | undefined, otherwise: number): number {
+  return route === undefined ? (tool ?? otherwise) : Math.min(route, tool ?? route);
+}

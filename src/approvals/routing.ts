@@ -1,0 +1,226 @@
+import type { Principal, Risk } from "../calls/call.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import type { Addressees, Routed } from "../calls/records.ts";
+import { parseRisk, risks } from "../calls/risk.ts";
+import { globMatcher } from "../policy/glob.ts";
+
+/**
+ * Whom a request is sent to, and what their yes must bring. The first route that matches applies; for what it leaves
+ * out the default of the call's risk holds.
+ *
+ * @public
+ */
+export interface ApprovalRoute {
+  /** Shown wherever it applied; without one it is called by its place. */
+  readonly name?: string;
+  /** All that is given must fit; `*` stands for any run of characters. Nothing given: every call. */
+  readonly match?: {
+    readonly tools?: readonly string[];
+    readonly servers?: readonly string[];
+    readonly risk?: Risk | readonly Risk[];
+    readonly tenants?: readonly string[];
+    /** `agent:NAME` or `user:NAME`. */
+    readonly principals?: readonly string[];
+  };
+  /** Any of them may decide; nobody named: whoever may decide at all. */
+  readonly to?: Addressees;
+  /** So many different persons must say yes. Default 1. */
+  readonly quorum?: number;
+  /** `any` (default): one no ends it. `quorum`: as many as a yes needs. */
+  readonly deny?: "any" | "quorum";
+  /** The decider types the tool's name. Default: for `critical`. */
+  readonly typedConfirmation?: boolean;
+  /** The asking user decides nothing, whatever the credential. */
+  readonly separateUser?: boolean;
+  /** A person signed in must decide, not a token. Default: for `critical`. */
+  readonly signedIn?: boolean;
+  /** Whether a yes may be remembered. Default: unless it is `critical`; never under a quorum. */
+  readonly remember?: boolean;
+  readonly ttlMs?: number;
+  readonly remindBeforeMs?: number;
+  readonly escalateAfterMs?: number;
+  readonly escalateTo?: Addressees;
+}
+
+/** What of a call, or of its record, the routes look at. */
+export interface Routable {
+  readonly tool: string;
+  readonly server?: string | undefined;
+  readonly risk: Risk;
+  readonly principal: Principal;
+}
+
+/** What is demanded of a decision on such a call now. */
+export interface Demand extends Omit<Routed, "remindAt" | "escalateAt"> {
+  readonly ttlMs?: number;
+  readonly remindBeforeMs?: number;
+  readonly escalateAfterMs?: number;
+}
+
+interface Compiled {
+  readonly route: ApprovalRoute;
+  readonly rule: string;
+  readonly fits: (call: Routable) => boolean;
+}
+
+const routeNames: ReadonlySet<string> = new Set([
+  ...["name", "match", "to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remember"],
+  ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo"],
+]);
+const matchNames: ReadonlySet<string> = new Set(["tools", "servers", "risk", "tenants", "principals"]);
+const addresseeNames: ReadonlySet<string> = new Set(["roles", "groups", "users"]);
+const maxMs = 30 * 86_400_000;
+
+export class Routing {
+  readonly #routes: readonly Compiled[];
+  readonly #separateUser: boolean;
+
+  /** @throws RuntimeFault `approvals_invalid` that names the route, the field and the value */
+  constructor(routes: readonly ApprovalRoute[] = [], separateUser = false) {
+    if (!Array.isArray(routes)) throw invalid("approvals.routes", routes, "a list");
+    this.#routes = routes.map((route: ApprovalRoute, i) => compiled(route, i));
+    this.#separateUser = separateUser;
+  }
+
+  demand(call: Routable): Demand {
+    const found = this.#routes.find(({ fits }) => fits(call));
+    const route = found?.route ?? {};
+    const isCritical = call.risk === "critical";
+    const { to = {}, quorum = 1, deny = "any", typedConfirmation = isCritical, signedIn = isCritical } = route;
+    const { ttlMs, remindBeforeMs, escalateAfterMs, escalateTo } = route;
+    return {
+      rule: found?.rule ?? "default",
+      to,
+      quorum,
+      deny,
+      typedConfirmation,
+      signedIn,
+      separateUser: this.#separateUser || route.separateUser === true,
+      remembers: quorum === 1 && (route.remember ?? !isCritical),
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(remindBeforeMs !== undefined && { remindBeforeMs }),
+      ...(escalateAfterMs !== undefined && { escalateAfterMs }),
+      ...(escalateTo !== undefined && { escalateTo }),
+    };
+  }
+}
+
+/** What is kept on the record: a later configuration does not loosen it. */
+export function routedBy(demand: Demand, requestedAt: number, expiresAt: number): Routed {
+  const { ttlMs: _, remindBeforeMs, escalateAfterMs, ...kept } = demand;
+  const remindAt = remindBeforeMs === undefined ? undefined : Math.max(requestedAt, expiresAt - remindBeforeMs);
+  const escalateAt = escalateAfterMs === undefined ? undefined : requestedAt + escalateAfterMs;
+  return {
+    ...kept,
+    ...(remindAt !== undefined && { remindAt }),
+    ...(escalateAt !== undefined && escalateAt < expiresAt && { escalateAt }),
+  };
+}
+
+function compiled(route: ApprovalRoute, i: number): Compiled {
+  const at = `approvals.routes[${i}]`;
+  known(route, routeNames, at);
+  checkRoute(route, at);
+  const { tools, servers, risk, tenants, principals } = checkedMatch(route.match ?? {}, `${at}.match`);
+  const levels = risk === undefined ? undefined : typeof risk === "string" ? [risk] : risk;
+  const fitsTool = oneOf(tools);
+  const fitsServer = oneOf(servers);
+  const fitsTenant = oneOf(tenants);
+  const fitsPrincipal = oneOf(principals);
+  return {
+    route,
+    rule: route.name ?? `routes[${i}]`,
+    fits: ({ tool, server, risk: level, principal }) =>
+      fitsTool(tool) &&
+      (servers === undefined || (server !== undefined && fitsServer(server))) &&
+      (levels === undefined || levels.some((one) => parseRisk(one) === level)) &&
+      fitsTenant(principal.tenant) &&
+      (fitsPrincipal(`agent:${principal.agent}`) ||
+        (principal.user !== undefined && fitsPrincipal(`user:${principal.user}`))),
+  };
+}
+
+function oneOf(patterns: readonly string[] | undefined): (name: string) => boolean {
+  if (patterns === undefined) return () => true;
+  const matchers = patterns.map(globMatcher);
+  return (name) => matchers.some((fits) => fits(name));
+}
+
+function checkRoute(route: ApprovalRoute, at: string): void {
+  const { name, to, quorum = 1, deny, escalateTo, escalateAfterMs } = route;
+  if (name !== undefined && (!isName(name) || name === "default"))
+    throw invalid(`${at}.name`, name, "a text, and not `default`");
+  if (to !== undefined) checkAddressees(to, `${at}.to`);
+  if (escalateTo !== undefined) checkAddressees(escalateTo, `${at}.escalateTo`);
+  if (!Number.isSafeInteger(quorum) || quorum < 1 || quorum > 100)
+    throw invalid(`${at}.quorum`, quorum, "a whole number from 1 to 100");
+  const { roles = [], groups = [], users = [] } = to ?? {};
+  if (
+    roles.length + groups.length === 0 &&
+    users.length > 0 &&
+    new Set(users).size < quorum &&
+    escalateTo === undefined
+  )
+    throw invalid(
+      `${at}.quorum`,
+      quorum,
+      `at most the ${new Set(users).size} users of \`to\`: else nothing is ever approved`,
+    );
+  if (deny !== undefined && deny !== "any" && deny !== "quorum") throw invalid(`${at}.deny`, deny, "any or quorum");
+  for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)
+    if (route[flag] !== undefined && typeof route[flag] !== "boolean")
+      throw invalid(`${at}.${flag}`, route[flag], "true or false");
+  for (const time of ["ttlMs", "remindBeforeMs", "escalateAfterMs"] as const) {
+    const ms = route[time];
+    if (ms !== undefined && !(Number.isSafeInteger(ms) && ms > 0 && ms <= maxMs))
+      throw invalid(`${at}.${time}`, ms, "a whole number of milliseconds from 1 to 30 days");
+  }
+  if ((escalateTo === undefined) !== (escalateAfterMs === undefined))
+    throw invalid(`${at}.escalateTo`, escalateTo, "given together with `escalateAfterMs`");
+  if (route.remember === true && quorum > 1)
+    throw invalid(`${at}.remember`, true, "left out under a quorum: one person's word must not replace the others'");
+}
+
+function checkedMatch(match: NonNullable<ApprovalRoute["match"]>, at: string): NonNullable<ApprovalRoute["match"]> {
+  known(match, matchNames, at);
+  for (const list of ["tools", "servers", "tenants", "principals"] as const)
+    if (match[list] !== undefined) checkNames(match[list], `${at}.${list}`);
+  const { risk, principals = [] } = match;
+  const levels: readonly unknown[] = risk === undefined ? [] : Array.isArray(risk) ? risk : [risk];
+  for (const level of levels)
+    if (parseRisk(level) === undefined) throw invalid(`${at}.risk`, level, `of ${risks.join(", ")}`);
+  if (risk !== undefined && levels.length === 0) throw invalid(`${at}.risk`, risk, "at least one level");
+  const odd = principals.find((one) => !/^(?:agent|user):./.test(one));
+  if (odd !== undefined) throw invalid(`${at}.principals`, odd, "`agent:NAME` or `user:NAME`");
+  return match;
+}
+
+function checkAddressees(to: Addressees, at: string): void {
+  known(to, addresseeNames, at);
+  for (const list of ["roles", "groups", "users"] as const)
+    if (to[list] !== undefined) checkNames(to[list], `${at}.${list}`);
+}
+
+function checkNames(names: unknown, at: string): void {
+  if (!Array.isArray(names) || names.length === 0 || !names.every(isName))
+    throw invalid(at, names, "a list of at least one name");
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && value.length <= 256;
+}
+
+function known(given: object, names: ReadonlySet<string>, at: string): void {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw invalid(at, given, "an object");
+  const stranger = Object.keys(given).find((name) => !names.has(name));
+  if (stranger !== undefined)
+    throw new RuntimeFault(
+      "approvals_invalid",
+      `\`${at}.${stranger}\` is not known; there are ${[...names].join(", ")}.`,
+    );
+}
+
+function invalid(at: string, value: unknown, wanted: string): RuntimeFault {
+  const shown = JSON.stringify(value) ?? String(value);
+  return new RuntimeFault("approvals_invalid", `\`${at}\` is ${shown}; it must be ${wanted}.`);
+}

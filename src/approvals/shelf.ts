@@ -1,0 +1,117 @@
+/**
+ * One kind of document of the approvals, in memory as it is in the store: grants and delegations are few, and looked at
+ * while a call waits.
+ *
+ * Invariant: what is here was committed, with its event. Another process may have written since: `fresh` asks the store.
+ */
+import type { Clock } from "../calls/clock.ts";
+import type { NotedEvent } from "../calls/event.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { newTraceId } from "../calls/ids.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { Store } from "../stores/store.ts";
+
+export interface ShelfOptions {
+  readonly store: Pick<Store, "commit" | "documents" | "follow">;
+  readonly clock: Clock;
+  readonly policyVersion: string;
+}
+
+interface Held<Item> {
+  readonly version: number;
+  readonly item: Item;
+}
+
+export interface Noted {
+  readonly type: string;
+  readonly summary: string;
+  readonly tenant: string;
+  readonly by: string;
+  readonly data: JsonObject;
+}
+
+/** Other writers may win a few times in a row; more than this means that something else is wrong. */
+const mostTries = 20;
+
+export class Shelf<Item extends { readonly id: string }> {
+  readonly #options: ShelfOptions;
+  readonly #kind: string;
+  readonly #read: (body: Json) => Item;
+  readonly #items = new Map<string, Held<Item>>();
+
+  private constructor(kind: string, read: (body: Json) => Item, options: ShelfOptions) {
+    this.#kind = kind;
+    this.#read = read;
+    this.#options = options;
+  }
+
+  static async open<Item extends { readonly id: string }>(
+    kind: string,
+    read: (body: Json) => Item,
+    options: ShelfOptions,
+  ): Promise<Shelf<Item>> {
+    const shelf = new Shelf(kind, read, options);
+    for (const id of await options.store.documents.list(kind, "")) await shelf.fresh(id);
+    return shelf;
+  }
+
+  get items(): readonly Item[] {
+    return [...this.#items.values()].map(({ item }) => item);
+  }
+
+  get(id: string): Item | undefined {
+    return this.#items.get(id)?.item;
+  }
+
+  /** As it stands in the store now. */
+  async fresh(id: string): Promise<Item | undefined> {
+    const found = await this.#options.store.documents.get(this.#kind, id);
+    if (found === undefined) return undefined;
+    const item = this.#read(found.body);
+    this.#items.set(id, { version: found.version, item });
+    return item;
+  }
+
+  async add(item: Item, body: JsonObject, noted: Noted): Promise<void> {
+    const { won } = await this.#commit(item.id, body, 0, noted);
+    if (!won) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
+    this.#items.set(item.id, { version: 1, item });
+  }
+
+  /** @param next what it becomes; undefined: it stays. Answers what it is then. */
+  async change(
+    id: string,
+    next: (item: Item) => { readonly item: Item; readonly body: JsonObject; readonly noted?: Noted } | undefined,
+  ): Promise<Item | undefined> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const held = this.#items.get(id);
+      if (held === undefined) return undefined;
+      const change = next(held.item);
+      if (change === undefined) return held.item;
+      const { won } = await this.#commit(id, change.body, held.version, change.noted);
+      if (won) {
+        this.#items.set(id, { version: held.version + 1, item: change.item });
+        return change.item;
+      }
+      await this.fresh(id);
+    }
+    throw new RuntimeFault(
+      "document_contended",
+      `The ${this.#kind} \`${id}\` is being changed all the time; try again.`,
+    );
+  }
+
+  async #commit(id: string, body: Json, expectedVersion: number, noted: Noted | undefined): Promise<{ won: boolean }> {
+    const { store, clock, policyVersion } = this.#options;
+    const event: NotedEvent | undefined = noted && {
+      moment: "noted",
+      at: clock.now(),
+      traceId: newTraceId(),
+      policyVersion,
+      outcome: "success",
+      ...noted,
+    };
+    const write = { write: "document", kind: this.#kind, id, body, expectedVersion, ...(event && { event }) } as const;
+    return await store.commit(write, noted === undefined ? "committed" : "synced");
+  }
+}

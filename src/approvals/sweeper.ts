@@ -1,0 +1,73 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+
+export type Due = "reminder" | "escalation";
+
+/** What time does to an open request next. None: it is nobody's turn but the people's. */
+export function dueNext({ expiresAt, routed, remindedAt, escalatedAt }: ApprovalRecord): {
+  readonly at: number;
+  readonly due: Due | "expiry";
+} {
+  const { remindAt = Infinity, escalateAt = Infinity } = routed ?? {};
+  const reminder = remindedAt === undefined ? remindAt : Infinity;
+  const escalation = escalatedAt === undefined ? escalateAt : Infinity;
+  const at = Math.min(reminder, escalation);
+  if (at >= expiresAt) return { at: expiresAt, due: "expiry" };
+  return { at, due: escalation <= reminder ? "escalation" : "reminder" };
+}
+
+interface SweeperOptions {
+  readonly clock: Clock;
+  readonly log: (problem: string) => void;
+  readonly expire: (approval: ApprovalRecord) => Promise<void>;
+  /** The record as it is then; undefined: there is none. */
+  readonly remind: (id: string, due: Due) => Promise<ApprovalRecord | undefined>;
+}
+
+/** Time's part in open requests: reminders, escalations, expiry. One timer a request, of what comes next. */
+export class Sweeper implements Disposable {
+  readonly #options: SweeperOptions;
+  readonly #timers = new Map<string, () => void>();
+  #closed = false;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  watch(approval: ApprovalRecord): void {
+    if (this.#closed || approval.state !== "pending") return;
+    const { clock } = this.#options;
+    const { id, expiresAt } = approval;
+    const next = dueNext(approval);
+    const { at, due } = expiresAt <= clock.now() ? { at: expiresAt, due: "expiry" as const } : next;
+    this.#timers.get(id)?.();
+    const act = (): void => {
+      this.#timers.delete(id);
+      const done = due === "expiry" ? this.#options.expire(approval) : this.#remind(id, due);
+      done.catch((error: unknown) => this.#options.log(sentence(id, due, error)));
+    };
+    this.#timers.set(id, clock.in(Math.max(0, at - clock.now()), act, false));
+  }
+
+  forget(id: string): void {
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+  }
+
+  async #remind(id: string, due: Due): Promise<void> {
+    const approval = await this.#options.remind(id, due);
+    if (approval !== undefined) this.watch(approval);
+  }
+}
+
+function sentence(id: string, due: Due | "expiry", error: unknown): string {
+  const after = due === "expiry" ? "It counts as expired all the same." : "It still expires on time after a restart.";
+  return `The ${due} of \`${id}\` could not be written: ${messageOf(error)}. ${after}`;
+}

@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { unrouted } from "./routed.ts";
+import type { Ruling } from "./ruling.ts";
+import { counted } from "./voting.ts";
+
+const record: ApprovalRecord = {
+  id: "apr_1",
+  key: "k",
+  state: "pending",
+  tool: "pay",
+  action: "default",
+  principal: { tenant: "default", agent: "bot" },
+  runId: "r",
+  traceId: "0".repeat(32),
+  asked: { to: "x" },
+  arguments: { to: "x" },
+  binding: "b",
+  definition: "d",
+  risk: "high",
+  why: [],
+  policyVersion: "1",
+  preview: { summary: "pays x", supported: true },
+  requestedAt: 0,
+  expiresAt: 1000,
+  routed: unrouted,
+};
+const says = (as: "approved" | "denied" | "skipped", by: string, more: Partial<Ruling> = {}): Ruling => ({
+  as,
+  by,
+  via: `user:${by}`,
+  ...more,
+});
+const edit = { arguments: { to: "y" }, binding: "c", risk: "critical", why: [] } as const;
+
+describe("counting", () => {
+  it("approves with the n-th yes of different persons, and not before", () => {
+    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
+    expect(one).toMatchObject({ ends: false, next: { state: "pending", votes: [{ by: "ann", as: "approved" }] } });
+    const two = counted(one?.next ?? record, says("approved", "bob", { quorum: 2 }), 2);
+    expect(two).toMatchObject({ ends: true, next: { state: "approved", decision: { as: "approved", by: "bob" } } });
+    expect(two?.next.votes).toHaveLength(2);
+  });
+
+  it.each([
+    ["twice", says("approved", "ann", { quorum: 3 })],
+    ["by another credential", says("approved", "ann", { quorum: 3, via: "token:other" })],
+    ["under another name", says("approved", "eve", { quorum: 3, via: "user:ann" })],
+    ["through a delegate", says("approved", "eve", { quorum: 3, onBehalfOf: "ann" })],
+  ])("counts no person %s", (_, again) => {
+    const one = counted(record, says("approved", "ann", { quorum: 3 }), 1);
+    expect(counted(one?.next ?? record, again, 2)).toBeUndefined();
+  });
+
+  it("does not let the giver of a word say another one beside the delegate's", () => {
+    const one = counted(record, says("approved", "bob", { quorum: 3, onBehalfOf: "ann" }), 1);
+    expect(counted(one?.next ?? record, says("approved", "ann", { quorum: 3 }), 2)).toBeUndefined();
+    expect(counted(one?.next ?? record, says("approved", "cal", { quorum: 3, onBehalfOf: "bob" }), 2)).toBeUndefined();
+  });
+
+  it("ends with one no, also by whoever said yes before", () => {
+    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
+    expect(counted(one?.next ?? record, says("denied", "ann", { quorum: 2 }), 2)).toMatchObject({
+      ends: true,
+      next: { state: "denied", decision: { by: "ann" } },
+    });
+  });
+
+  it("waits for as many noes as yeses where the route says so", () => {
+    const rule = { quorum: 2, deny: "quorum" } as const;
+    const one = counted(record, says("denied", "ann", rule), 1);
+    expect(one).toMatchObject({ ends: false, next: { state: "pending" } });
+    expect(counted(one?.next ?? record, says("approved", "ann", rule), 2)).toBeUndefined();
+    expect(counted(one?.next ?? record, says("skipped", "bob", rule), 2)).toMatchObject({
+      ends: true,
+      next: { state: "skipped" },
+    });
+  });
+
+  it("voids what others said of other arguments: an edit begins anew, without the preview of the old ones", () => {
+    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
+    const edited = counted(
+      one?.next ?? record,
+      { as: "modified", by: "bob", via: "user:bob", quorum: 2, edited: edit },
+      2,
+    );
+    expect(edited).toMatchObject({
+      ends: false,
+      next: { state: "pending", arguments: { to: "y" }, asked: { to: "x" }, risk: "critical", edited: { by: "bob" } },
+    });
+    expect(edited?.next.votes).toMatchObject([{ by: "bob", as: "approved" }]);
+    expect(edited?.next).not.toHaveProperty("preview");
+  });
+
+  it("approves only with as many different persons as it takes, whatever is said in whatever order", async () => {
+    const word = fc.record({
+      by: fc.constantFrom("ann", "bob", "cal", "dan"),
+      via: fc.constantFrom("one", "two", "three", "four"),
+      as: fc.constantFrom("approved" as const, "modified" as const),
+      onBehalfOf: fc.option(fc.constantFrom("eve", "fay", "ann"), { nil: undefined }),
+    });
+    await fc.assert(
+      fc.property(fc.array(word, { maxLength: 12 }), fc.integer({ min: 1, max: 4 }), (words, quorum) => {
+        let now = record;
+        for (const { as, ...who } of words) {
+          const count = counted(now, { ...who, as, quorum, ...(as === "modified" && { edited: edit }) }, 1);
+          if (count === undefined) continue;
+          now = count.next;
+          if (count.ends) break;
+        }
+        const votes = now.votes ?? [];
+        expect(now.state).toBe(votes.length >= quorum ? "approved" : "pending");
+        for (const name of ["by", "via"] as const)
+          expect(new Set(votes.map((vote) => vote[name])).size).toBe(votes.length);
+        const persons = votes.flatMap(({ by, onBehalfOf }) =>
+          onBehalfOf === undefined || onBehalfOf === by ? [by] : [by, onBehalfOf],
+        );
+        expect(new Set(persons).size).toBe(persons.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import type { ApprovalRecord, ApprovalState, Vote } from "../calls/records.ts";
+import { votesLeft } from "./routed.ts";
+import type { Ruling } from "./ruling.ts";
+
+/** What a ruling makes of the record; `ends`: nobody else need be asked. Undefined: that person's word is counted already. */
+export type Counted = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
+
+/** Pure, so that a lost race can be counted anew on the record that won. */
+export function counted(approval: ApprovalRecord, ruling: Ruling, at: number): Counted {
+  switch (ruling.as) {
+    case "expired":
+    case "withdrawn":
+    case "revoked":
+      return { next: ended(approval, ruling.as === "revoked" ? "withdrawn" : ruling.as, ruling, at), ends: true };
+    case "modified":
+      return edited(approval, ruling, at);
+    case "approved":
+    case "denied":
+    case "skipped":
+      return voted(approval, ruling.as, ruling, at);
+  }
+}
+
+function voted(approval: ApprovalRecord, as: Vote["as"], ruling: Ruling, at: number): Counted {
+  const { votes = [] } = approval;
+  const { quorum = 1, deny = "any" } = ruling;
+  const endsAtOnce = as !== "approved" && deny === "any";
+  if (!endsAtOnce && votes.some((vote) => isSamePerson(vote, ruling))) return undefined;
+  const next = { ...approval, votes: [...votes, voteOf(as, ruling, at)] };
+  const noes = next.votes.filter((vote) => vote.as !== "approved").length;
+  const ends = as === "approved" ? votesLeft(next, quorum) === 0 : endsAtOnce || noes >= quorum;
+  return ends ? { next: ended(next, as, ruling, at), ends } : { next, ends };
+}
+
+/** Others said yes to other arguments: what they said is void, and the editor's is the first yes to these. */
+function edited(approval: ApprovalRecord, ruling: Ruling, at: number): Counted {
+  const { edited: edit, by, via, quorum = 1 } = ruling;
+  if (edit === undefined) return undefined;
+  const { preview: _shown, previewDigest: _digest, ...unseen } = approval; // an edit was not what the preview showed
+  const { arguments: runs, binding, risk, why } = edit;
+  const next = { ...unseen, arguments: runs, binding, risk, why, votes: [voteOf("approved", ruling, at)] };
+  if (quorum <= 1) return { next: ended(next, "approved", ruling, at), ends: true };
+  return { next: { ...next, edited: { by, via, at } }, ends: false };
+}
+
+function ended(approval: ApprovalRecord, state: ApprovalState, ruling: Ruling, at: number): ApprovalRecord {
+  const { as, by, via, reason, onBehalfOf } = ruling;
+  const who = { as, by, via, at, ...(reason !== undefined && { reason }) };
+  return { ...approval, state, decision: { ...who, ...(onBehalfOf !== undefined && { onBehalfOf }) } };
+}
+
+function voteOf(as: Vote["as"], { by, via, onBehalfOf, reason }: Ruling, at: number): Vote {
+  return {
+    as,
+    by,
+    via,
+    at,
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+/** One person, one word: neither another credential nor a delegation makes two of one. */
+function isSamePerson(vote: Vote, { by, via, onBehalfOf }: Ruling): boolean {
+  const spoken = [vote.by, vote.onBehalfOf];
+  return vote.via === via || spoken.includes(by) || (onBehalfOf !== undefined && spoken.includes(onBehalfOf));
+}

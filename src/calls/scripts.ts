@@ -1,0 +1,56 @@
+/** Scripts that call tools, as the public face speaks of them; what they are stands in chains/. */
+import type { Principal } from "./call.ts";
+
+/**
+ * A script for `runtime.runChain`: the arguments of `tool_chain`.
+ *
+ * @public
+ */
+export interface ChainScript {
+  readonly code: string;
+  /** Guessed when left out. */
+  readonly language?: "javascript" | "typescript" | "python";
+  /** Seconds; waiting for a person does not count. */
+  readonly timeout?: number;
+}
+
+/**
+ * A script that runs now, or waits for a person.
+ *
+ * @public
+ */
+export interface ChainSummary {
+  /** Of its first arrival: what `resume` takes. */
+  readonly callId: string;
+  readonly state: "running" | "waiting";
+  readonly principal: Principal;
+  readonly runId: string;
+  readonly language: string | undefined;
+  readonly source: string;
+  /** Which engine froze it, and how big what was put away is; none while it runs. */
+  readonly engine?: string;
+  readonly imageBytes?: number;
+  /** Wall clock, milliseconds: of its start, or of the moment it froze. */
+  readonly since: number;
+  /** The calls it waits for, with the lines that made them. */
+  readonly waiting: readonly {
+    readonly tool: string;
+    readonly approvalId: string;
+    readonly line?: number;
+  }[];
+  /** Wall clock, milliseconds: when the first of their requests lapses. */
+  readonly expiresAt?: number;
+}
+
+/**
+ * An engine for scripts.
+ *
+ * @public
+ */
+export interface ChainEngine {
+  readonly name: string;
+  /** Undefined: it could not even be loaded. */
+  readonly language: "javascript" | "python" | undefined;
+  /** Why it cannot run here. Undefined: it can. */
+  readonly problem: string | undefined;
+}

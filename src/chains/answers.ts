@@ -1,0 +1,55 @@
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import { type RefusalCode, refusals } from "../calls/refusals.ts";
+import type { Settled } from "./sandbox.ts";
+
+/** How a call looks from inside a script: a handle, or an exception with code and advice. Never pending, never a preview. */
+export function settledOf(place: number, outcome: ToolOutcome, known?: readonly string[]): Settled {
+  const { status, refusal } = outcome;
+  if (status === "ok") return { place, status, value: handleOf(outcome) };
+  if (status === "preview") return refused(place, "preview_only", refusals.preview_only.tell);
+  const code = refusal?.code ?? "tool_failed";
+  const names = code === "tool_unknown" && known !== undefined ? ` There are: ${listed(known)}.` : "";
+  return {
+    place,
+    status: status === "denied" ? "denied" : "error",
+    code,
+    message: `${refusal?.message ?? outcome.text}${names}`,
+    advice: adviceOf(code),
+    value: handleOf(outcome),
+  };
+}
+
+export function refused(place: number, code: RefusalCode, message: string): Settled {
+  const { status, tell } = refusals[code];
+  return { place, status, code, message, advice: tell, value: { status, text: message } };
+}
+
+/** {text, structured, ref, files, status}: what the prelude makes its ToolResult of (SPEC 12.4). */
+function handleOf({ status, text, structured, artifact, files, summary }: ToolOutcome): JsonObject {
+  const handle: Record<string, Json> = { status, text };
+  if (structured !== undefined) handle["structured"] = structured;
+  if (artifact !== undefined) handle["ref"] = artifact;
+  if (summary !== undefined) handle["summary"] = summary;
+  if (files !== undefined)
+    handle["files"] = files.map(({ path, mediaType, artifact: ref }) => ({ path, media_type: mediaType, ref }));
+  return handle;
+}
+
+const advices: Readonly<Record<(typeof refusals)[RefusalCode]["retry"], string>> = {
+  never: "Do not repeat it as it is.",
+  later: "It may be tried again later.",
+  changed: "Change the arguments and try again.",
+  "same-key": "It may have happened: do not repeat it blindly.",
+  "ask-again": "Asking again makes a new request.",
+};
+
+function adviceOf(code: RefusalCode): string {
+  const { tell, retry } = refusals[code];
+  return `${tell} ${advices[retry]}`;
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, 40).join(", ");
+  return names.length > 40 ? `${shown}, … (${names.length} in all)` : shown;
+}

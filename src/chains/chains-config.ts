@@ -1,0 +1,100 @@
+/** The `chains` section of a configuration file. Only src/config imports this: code mode itself knows no zod. */
+import { z } from "zod";
+import type { Risk } from "../calls/call.ts";
+import type { Limits } from "../calls/session.ts";
+import type { ChainOptions } from "./chain-options.ts";
+import { type DriversFile, driversSchema, engineSettingsFrom } from "./drivers-config.ts";
+
+export interface ChainsFile {
+  readonly enabled?: boolean | undefined;
+  readonly engines?: readonly string[] | undefined;
+  readonly drivers?: DriversFile | undefined;
+  readonly limits?: ChainLimitsFile | undefined;
+  readonly cpu_ms?: number | undefined;
+  readonly memory_bytes?: number | undefined;
+  readonly output_bytes?: number | undefined;
+}
+
+interface ChainLimitsFile {
+  readonly max_tool_calls?: number | undefined;
+  readonly call_timeout_ms?: number | undefined;
+  readonly approval_wait_ms?: number | undefined;
+  readonly total_timeout_ms?: number | undefined;
+  readonly max_inline_result_bytes?: number | undefined;
+  readonly max_risk_unapproved?: Risk | undefined;
+}
+
+const mebibyte = 1024 * 1024;
+const ms = (max: number, what: string): z.ZodType<number | undefined> =>
+  z.int().min(1).max(max).optional().describe(`${what}, in milliseconds.`);
+
+export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
+  enabled: z.boolean().optional().describe("Offer `tool_chain`; true when nothing is said and an engine can run here."),
+  engines: z
+    .array(z.string().min(1).max(64))
+    .min(1)
+    .max(16)
+    .optional()
+    .describe(
+      "Which engines may run scripts, in the order they are tried. One that is named and cannot run is an error.",
+    ),
+  drivers: driversSchema.optional().describe("Settings of engines that run elsewhere, where `engines` names them."),
+  limits: z
+    .strictObject({
+      max_tool_calls: z.int().min(0).max(10_000).optional().describe("Calls of one script; 50 when nothing is said."),
+      call_timeout_ms: ms(86_400_000, "How long one call of a script may take; 60000 when nothing is said"),
+      approval_wait_ms: ms(86_400_000, "How long a script holds the line for a person; 55000 when nothing is said"),
+      total_timeout_ms: ms(86_400_000, "How long a script may take; 300000 when nothing is said"),
+      max_inline_result_bytes: z
+        .int()
+        .min(64)
+        .max(16 * mebibyte)
+        .optional()
+        .describe("Larger results are handles."),
+      max_risk_unapproved: z
+        .enum(["safe", "medium", "high"])
+        .optional()
+        .describe("Above it a script's calls ask a person, whatever the autonomy level says."),
+    })
+    .optional(),
+  cpu_ms: ms(600_000, "Processor time of a script; 10000 when nothing is said"),
+  memory_bytes: z
+    .int()
+    .min(16 * mebibyte)
+    .max(4096 * mebibyte)
+    .optional()
+    .describe("Of a script; 128 MiB."),
+  output_bytes: z
+    .int()
+    .min(1024)
+    .max(64 * mebibyte)
+    .optional()
+    .describe("What it may print and answer; 1 MiB."),
+});
+
+/** Undefined: off. */
+export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
+  if (file.enabled === false) return undefined;
+  const { engines, drivers, limits, cpu_ms, memory_bytes, output_bytes } = file;
+  return {
+    ...(engines !== undefined && { engines }),
+    ...(drivers !== undefined && { engineSettings: engineSettingsFrom(drivers) }),
+    ...(limits !== undefined && { limits: limitsFrom(limits) }),
+    ...(cpu_ms !== undefined && { cpuMs: cpu_ms }),
+    ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),
+    ...(output_bytes !== undefined && { outputBytes: output_bytes }),
+  };
+}
+
+function limitsFrom(file: ChainLimitsFile): Partial<Limits> {
+  const { max_tool_calls, call_timeout_ms, approval_wait_ms, total_timeout_ms } = file;
+  const { max_inline_result_bytes, max_risk_unapproved } = file;
+  return {
+    ...(max_tool_calls !== undefined && { maxToolCalls: max_tool_calls }),
+    ...(call_timeout_ms !== undefined && { callTimeoutMs: call_timeout_ms }),
+    ...(approval_wait_ms !== undefined && { approvalWaitMs: approval_wait_ms }),
+    ...(total_timeout_ms !== undefined && { totalTimeoutMs: total_timeout_ms }),
+    ...(max_inline_result_bytes !== undefined && { maxInlineResultBytes: max_inline_result_bytes }),
+    ...(max_risk_unapproved !== undefined && { maxRiskUnapproved: max_risk_unapproved }),
+  };
+}

@@ -1,0 +1,161 @@
+/** Code mode as the public face has it: what runs, what waits, and going on with it. */
+import { Arrival } from "../calls/arrival.ts";
+import type { Principal, ToolCall } from "../calls/call.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { CallRecord } from "../calls/records.ts";
+import type { ChainEngine, ChainSummary } from "../calls/scripts.ts";
+import type { Caller } from "../calls/session.ts";
+import type { CallContext, Chains } from "../face.ts";
+import { invoke } from "../invoke.ts";
+import type { Parts } from "../parts.ts";
+import { learnNamed } from "../secrets/lend.ts";
+import type { Store } from "../stores/store.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Action } from "../tools/tool.ts";
+import type { ChainHouse } from "./chain-house.ts";
+import { type ChainOptions, chainTerms } from "./chain-options.ts";
+import { chainTool } from "./chain-tool.ts";
+import { describeChain } from "./describe-chain.ts";
+import { Engines } from "./engines.ts";
+import { FrozenScripts } from "./frozen.ts";
+import { imageKey } from "./image-key.ts";
+import type { ResolveSecret } from "./known-engines.ts";
+import { LiveScripts } from "./live-scripts.ts";
+import { chainToolName } from "./names.ts";
+import type { MakeChild } from "./script-run.ts";
+
+/** What the runtime gives: it makes the children, and lets recorded calls enter again. */
+export interface ChainParts {
+  readonly parts: Parts;
+  readonly store: Store;
+  readonly running: {
+    readonly child: MakeChild;
+    readonly tools: Pick<Registry, "blocked">;
+    visible(principal: Principal): readonly Action[];
+    entering(
+      context: CallContext,
+      go: (arrival: Arrived, caller: Caller) => Promise<ToolOutcome | undefined>,
+    ): Promise<ToolOutcome | undefined>;
+  };
+  readonly folder: string | undefined;
+  readonly closing: AsyncDisposableStack;
+}
+
+type Arrived = Pick<ToolCall, "id" | "number" | "arrivedAt">;
+
+/** @throws RuntimeFault for options that cannot work */
+export async function openChains(options: ChainOptions, around: ChainParts): Promise<OpenChains> {
+  const terms = chainTerms(options);
+  const { parts, store, running, folder, closing } = around;
+  const engines = closing.use(await Engines.open(options, parts.clock, revealer(parts)));
+  const live = closing.use(new LiveScripts());
+  const frozen = new FrozenScripts(store, await imageKey(folder));
+  const makeChild: MakeChild = (parent, position, request) => running.child(parent, position, request);
+  // The very name of a tool nobody has approved yet is a stranger's word.
+  const isShown = ({ tool }: Action): boolean => running.tools.blocked(tool)?.why !== "new";
+  const offered = (principal: Principal): readonly Action[] => running.visible(principal).filter(isShown);
+  return new OpenChains({ parts, makeChild, offered, isShown, terms, engines, live, frozen }, store, running);
+}
+
+/** Every mask knows a secret before an engine has it. */
+function revealer({ secrets, redactor }: Parts): ResolveSecret {
+  return async (connector, key) => {
+    const value = (await secrets.get(connector, key)).reveal();
+    learnNamed(redactor, value, `${connector}/${key}`);
+    return value;
+  };
+}
+
+export class OpenChains implements Chains {
+  readonly #house: ChainHouse;
+  readonly #store: Store;
+  readonly #running: Pick<ChainParts["running"], "entering">;
+
+  constructor(house: ChainHouse, store: Store, running: Pick<ChainParts["running"], "entering">) {
+    this.#house = house;
+    this.#store = store;
+    this.#running = running;
+  }
+
+  /** None where no engine can run: the tool is not registered then (SPEC 12.2). */
+  get tools(): readonly ReturnType<typeof chainTool>[] {
+    return this.#house.engines.languages.length === 0 ? [] : [chainTool(this.#house)];
+  }
+
+  engines(): Promise<readonly ChainEngine[]> {
+    return this.#house.engines.states();
+  }
+
+  /** What is offered, with `tool_chain` described for whoever sees exactly this. */
+  described(actions: readonly Action[]): readonly Action[] {
+    const { engines, isShown } = this.#house;
+    return describeChain(actions, isShown, engines.languages);
+  }
+
+  async list({
+    tenant,
+    runId,
+    limit = 100,
+  }: {
+    readonly tenant?: string;
+    readonly runId?: string;
+    readonly limit?: number;
+  } = {}): Promise<readonly ChainSummary[]> {
+    const where = {
+      tool: chainToolName,
+      limit,
+      ...(tenant !== undefined && { tenant }),
+      ...(runId !== undefined && { runId }),
+    };
+    const [running, waiting] = await Promise.all([
+      this.#store.calls({ ...where, state: "attempted" }),
+      this.#store.calls({ ...where, state: "suspended" }),
+    ]);
+    const live = new Set(this.#house.live.all.map(({ callId }) => callId));
+    const summaries = await Promise.all([
+      ...running.filter(({ call }) => live.has(call.id)).map((record) => this.#summary(record, "running")),
+      ...waiting.map((record) => this.#summary(record, "waiting")),
+    ]);
+    return summaries.sort((one, other) => other.since - one.since).slice(0, limit);
+  }
+
+  async resume(callId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+    const record = await this.#store.call({ key: callId });
+    if (record?.call.tool !== chainToolName || record.state !== "suspended") return undefined;
+    return this.#running.entering(context, (arrival, caller) =>
+      invoke(new Arrival({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
+    );
+  }
+
+  /** Its running scripts end now, each with what it did: the house closes. */
+  stop(): void {
+    this.#house.live[Symbol.dispose]();
+  }
+
+  async #summary({ key, call, startedAt }: CallRecord, state: ChainSummary["state"]): Promise<ChainSummary> {
+    const header = state === "waiting" ? await this.#house.frozen.header(key) : undefined;
+    const { code, language } = call.arguments;
+    const said = header?.language ?? (typeof language === "string" ? language : undefined);
+    return {
+      callId: call.id,
+      state,
+      principal: call.authority.principal,
+      runId: call.authority.runId,
+      language: said,
+      source: this.#house.parts.redactor.redact(typeof code === "string" ? code : "").slice(0, longestSource),
+      since: header?.frozenAt ?? startedAt ?? call.arrivedAt,
+      waiting: (header?.waiting ?? []).map(({ tool, approvalId, line }) => ({
+        tool,
+        approvalId,
+        ...(line !== undefined && { line }),
+      })),
+      ...(header !== undefined && {
+        engine: header.driver,
+        imageBytes: header.imageBytes,
+        expiresAt: header.expiresAt,
+      }),
+    };
+  }
+}
+
+const longestSource = 20_000;

@@ -1,0 +1,51 @@
+import type { Action } from "../tools/tool.ts";
+import { chainPurpose } from "./chain-tool.ts";
+import { chainToolName } from "./names.ts";
+import { scriptOffer } from "./offer.ts";
+import type { Program, ToolSketch } from "./sandbox.ts";
+import { placeOf, pythonSignature, typescriptSignature } from "./signatures.ts";
+
+/** More characters of signatures than this cost every turn of a model more than a look into `help` costs once. */
+const mostSignatures = 8000;
+
+/**
+ * The same actions; `tool_chain` among them says what a script of this caller can call: each tool's typed signature, or,
+ * where there are many, the servers and how to look.
+ */
+export function describeChain(
+  actions: readonly Action[],
+  isShown: (action: Action) => boolean,
+  languages: readonly Program["language"][],
+): readonly Action[] {
+  const at = actions.findIndex(({ tool }) => tool === chainToolName);
+  const chain = actions[at];
+  if (chain === undefined) return actions;
+  const { sketches } = scriptOffer(actions.filter(isShown));
+  return actions.with(at, { ...chain, description: descriptionFor(sketches, languages) });
+}
+
+function descriptionFor(sketches: readonly ToolSketch[], languages: readonly Program["language"][]): string {
+  const parts = [chainPurpose];
+  if (languages.includes("python")) parts.push(pythonHow);
+  if (languages.includes("javascript")) parts.push(javascriptHow);
+  parts.push(handleHow, toolsPart(sketches, languages));
+  return parts.join("\n");
+}
+
+const pythonHow =
+  "Python: `r = tools.server.tool(name=value)`, `await asyncio.gather(…)` runs calls together; a refused or failed call raises ToolError (`.code`, `.advice`). The last expression or `print` is the answer.";
+const javascriptHow =
+  "JavaScript or TypeScript: `const r = await tools.server.tool({ name: value })`, `Promise.all` runs calls together; a refused or failed call throws ToolError (`.code`, `.advice`). `return` a value, or print with console.log.";
+const handleHow =
+  "A result has .text, .structured, .ref, .files and .status; a big one is only a preview with .ref: pass the result on to another tool, or read it with .materialize(). help(tools.x) tells more of a tool. If a call needs a person, the script waits and goes on later: send the same script again.";
+
+function toolsPart(sketches: readonly ToolSketch[], languages: readonly Program["language"][]): string {
+  const sign = languages.includes("javascript") ? typescriptSignature : pythonSignature;
+  const lines = sketches.map(sign);
+  if (lines.reduce((sum, line) => sum + line.length, 0) <= mostSignatures) return ["Tools:", ...lines].join("\n");
+  const groups = Map.groupBy(sketches, ({ server = "" }) => server);
+  const counted = [...groups].map(([server, own]) =>
+    server === "" ? own.slice(0, 40).map(placeOf).join(", ") : `tools.${server} (${own.length})`,
+  );
+  return `${sketches.length} tools: ${counted.join(", ")}. Search them inside a script: help("words"), help(tools.server.tool).`;
+}

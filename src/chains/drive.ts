@@ -1,0 +1,150 @@
+/**
+ * The loop of code mode: the engine yields a batch of calls, they go through the gates together, the engine is settled.
+ *
+ * Invariant: nothing a script does has an effect but by a call here, and every call's key is made of the script's key and
+ * its place. So a script that is thawed, sent again or moved to another engine finds what it did; where it asks for
+ * something else than before it ends, because from there on nobody knows what it would repeat.
+ */
+import type { Json } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { SessionState } from "../calls/session.ts";
+import { settledOf } from "./answers.ts";
+import { answerHost } from "./host-calls.ts";
+import type { JournalState } from "./journal.ts";
+import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
+import type { ScriptRun, Waiting } from "./script-run.ts";
+
+export type FailedWhy = Extract<Step, { step: "failed" }>["why"] | "budget" | "diverged" | "timeout" | "closed";
+
+/** A script that waits for persons: as it was before the batch that holds their calls. */
+export interface Halted {
+  readonly session: SessionState;
+  readonly journal: JournalState;
+  readonly batch: readonly AskedCall[];
+  readonly waiting: Waiting;
+  /** The first of them, and the earliest moment one lapses. */
+  readonly approvalId: string;
+  readonly expiresAt: number;
+  /** None: this engine cannot be frozen, and the script is replayed. */
+  readonly image: Uint8Array | undefined;
+}
+
+export type End =
+  | { readonly end: "done"; readonly value: Json | undefined }
+  | { readonly end: "failed"; readonly why: FailedWhy; readonly message: string; readonly line?: number }
+  | { readonly end: "halted"; readonly halted: Halted }
+  | { readonly end: "cancelled" };
+
+/** More calls than this at once are no work but a flood. */
+const mostAtOnce = 1000;
+/** So many batches in a row of nothing but calls over the budget: the script does not listen. */
+const mostOverdrawn = 3;
+
+/** @param batch of a thawed script: what it waits for, asked once more */
+export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
+  let waiting = batch;
+  let overdrawn = 0;
+  for (;;) {
+    const step: Step | undefined =
+      waiting === undefined ? await run.watch.next(engine) : { step: "calls", calls: waiting };
+    if (step === undefined) return stopped(run);
+    run.journal.print(step.printed);
+    if (step.step === "done") return { end: "done", value: step.value };
+    if (step.step === "failed") {
+      const { why, message, line } = step;
+      return { end: "failed", why, message, ...(line !== undefined && { line }) };
+    }
+    const fault = waiting === undefined ? faultOf(step.calls, run) : undefined;
+    if (fault !== undefined) return fault;
+    waiting = undefined;
+    const before = { session: run.session.freeze(), journal: { ...run.journal.freeze() } };
+    const answers = await Promise.all(step.calls.map((asked) => answer(asked, run)));
+    if (run.watch.stopped !== undefined) return stopped(run);
+    const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
+    if (conflict !== undefined) return diverged(conflict.asked);
+    const held = answers.filter(({ outcome }) => outcome?.status === "pending");
+    if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls }, held);
+    overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
+    if (overdrawn > mostOverdrawn) return overdrew(run);
+    await engine.settle(answers.map(({ settled }) => settled));
+  }
+}
+
+interface Answer {
+  readonly asked: AskedCall;
+  readonly settled: Settled;
+  /** None: the host answered, no tool was called. */
+  readonly outcome: ToolOutcome | undefined;
+}
+
+async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
+  if (asked.kind !== undefined && asked.kind !== "call")
+    return { asked, settled: await answerHost(asked, run), outcome: undefined };
+  const outcome = await run.call(asked);
+  const names = run.offer.sketches.map(({ name }) => name);
+  return { asked, settled: settledOf(asked.place, outcome, names), outcome };
+}
+
+/** Every frame of an engine is untrusted: places only grow, or one call could be answered with another one's result. */
+function faultOf(calls: readonly AskedCall[], run: ScriptRun): End | undefined {
+  if (calls.length === 0) return failed("deadlock", "The script waits for something that no call will bring.");
+  if (calls.length > mostAtOnce)
+    return failed("budget", `The script made ${calls.length} calls at once; ${mostAtOnce} is the most.`);
+  for (const { place } of calls) {
+    if (!Number.isSafeInteger(place) || place <= run.journal.last)
+      return failed("protocol", `The engine numbered a call ${String(place)} after ${run.journal.last}.`);
+    run.journal.last = place;
+  }
+  return undefined;
+}
+
+async function halt(
+  engine: SandboxSession,
+  run: ScriptRun,
+  before: Pick<Halted, "session" | "journal" | "batch">,
+  held: readonly Answer[],
+): Promise<End> {
+  const waiting = new Map<number, string>();
+  let expiresAt = Number.POSITIVE_INFINITY;
+  for (const { asked, outcome } of held) {
+    if (outcome?.approvalId !== undefined) waiting.set(asked.place, outcome.approvalId);
+    expiresAt = Math.min(expiresAt, outcome?.expiresAt ?? expiresAt);
+  }
+  const [approvalId] = waiting.values();
+  if (approvalId === undefined) return failed("protocol", "A call waits for a person without a request.");
+  const image = await engine.freeze().catch(() => undefined); // an engine that cannot: its script is replayed
+  const lapses = Number.isFinite(expiresAt) ? expiresAt : run.parts.clock.now();
+  const usedMs = run.session.freeze().usedMs;
+  const session = { ...before.session, usedMs };
+  return { end: "halted", halted: { ...before, session, waiting, approvalId, expiresAt: lapses, image } };
+}
+
+function stopped(run: ScriptRun): End {
+  const { limits } = run.session;
+  switch (run.watch.stopped) {
+    case "timeout":
+    case undefined:
+      return failed("timeout", `The script's time of ${limits.totalTimeoutMs} ms is over; it was stopped.`);
+    case "closed":
+      return failed("closed", "Postern was stopped while the script ran.");
+    case "cancelled":
+      return { end: "cancelled" };
+  }
+}
+
+function diverged({ tool, place, line }: AskedCall): End {
+  const where = line === undefined ? "" : ` (line ${line})`;
+  const message = `The script was run again and did not repeat itself: its call ${place}${where}, \`${tool}\`, is not the one it made before. Nothing was repeated; make the script independent of time, chance and changing data.`;
+  return { ...failed("diverged", message), ...(line !== undefined && { line }) };
+}
+
+function overdrew(run: ScriptRun): End {
+  return failed(
+    "budget",
+    `The script went on calling after its budget of ${run.session.limits.maxToolCalls} calls was used up; it was stopped.`,
+  );
+}
+
+function failed(why: FailedWhy, message: string): Extract<End, { end: "failed" }> {
+  return { end: "failed", why, message };
+}

@@ -1,0 +1,143 @@
+/** `chains.drivers` of a configuration file (snake_case): engines that run elsewhere. Only chains-config.ts imports this. */
+import { z } from "zod";
+import type { EngineSettings } from "./known-engines.ts";
+
+export interface DriversFile {
+  readonly kubernetes?: KubernetesFile | undefined;
+  readonly firecracker?: FirecrackerFile | undefined;
+}
+
+interface PlaceFile {
+  readonly cpus?: number | undefined;
+  readonly start_ms?: number | undefined;
+  readonly warm?: number | undefined;
+  readonly most?: number | undefined;
+}
+
+export interface KubernetesFile extends PlaceFile {
+  readonly namespace: string;
+  readonly runtime_class: string;
+  readonly image: string;
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly server?: string | undefined;
+  readonly token?: string | undefined;
+  readonly token_file?: string | undefined;
+  readonly authority?: string | undefined;
+  readonly longest_seconds?: number | undefined;
+  readonly installation?: string | undefined;
+}
+
+export interface FirecrackerFile extends PlaceFile {
+  readonly firecracker: string;
+  readonly jailer: string;
+  readonly kernel: string;
+  readonly rootfs: string;
+  readonly chroot_base: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const path = z.string().regex(/^\//, "Write an absolute path: it begins with `/`.");
+const name = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/, "Use 1 to 63 of a-z 0-9 - .: it is a name of the cluster's.");
+const place = {
+  cpus: z.number().min(0.1).max(64).optional().describe("Processors of one script; 1."),
+  start_ms: z.int().min(1000).max(600_000).optional().describe("Until one must be ready, in milliseconds."),
+  warm: z.int().min(0).max(64).optional().describe("Kept ready from the first script on; 1."),
+  most: z.int().min(1).max(1000).optional().describe("At once."),
+};
+
+const kubernetes = z
+  .strictObject({
+    namespace: name.describe("Of its own: nothing but scripts runs in it."),
+    runtime_class: name.describe("A RuntimeClass with a kernel of its own: gVisor's or Kata's."),
+    image: z.string().min(1).max(512).describe("With `python3` 3.11 or newer in it; pin it by digest."),
+    kubeconfig: path.optional().describe("Without it and without `server`: the cluster Postern runs in."),
+    context: z.string().min(1).optional().describe("Of the kubeconfig; its `current-context`."),
+    server: z
+      .string()
+      .regex(/^https?:\/\//, "Write an `https://` address.")
+      .optional(),
+    token: z
+      .string()
+      .regex(/^secret:\/\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, "Write `secret://connector/key`, or use `token_file`.")
+      .optional(),
+    token_file: path.optional().describe("Read again for every request."),
+    authority: path.optional().describe("The cluster's certificate authority."),
+    longest_seconds: z.int().min(60).max(86_400).optional().describe("The cluster ends a pod after so long; 3600."),
+    installation: z
+      .string()
+      .regex(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/, "Use 1 to 63 of A-Z a-z 0-9 . _ -: it is a label.")
+      .optional()
+      .describe("Tells this installation's pods from another's."),
+    ...place,
+  })
+  .refine(
+    (file) => file.kubeconfig === undefined || file.server === undefined,
+    "Give `kubeconfig` or `server`, not both.",
+  )
+  .refine(
+    (file) => file.server !== undefined || (file.token ?? file.token_file ?? file.authority) === undefined,
+    "`token`, `token_file` and `authority` belong to `server`; a kubeconfig has its own.",
+  )
+  .refine(
+    (file) => file.token === undefined || file.token_file === undefined,
+    "Give `token` or `token_file`, not both.",
+  );
+
+const firecracker = z.strictObject({
+  firecracker: path,
+  jailer: path,
+  kernel: path,
+  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/drivers.md."),
+  chroot_base: path.describe("Where jails are made; on one file system with kernel and root."),
+  uid: z.int().min(1).max(4_294_967_294).describe("Whom a machine runs as."),
+  gid: z.int().min(1).max(4_294_967_294),
+  ...place,
+  cpus: z.int().min(1).max(32).optional().describe("Processors of one machine; 1."),
+});
+
+export const driversSchema: z.ZodType<DriversFile> = z.strictObject({
+  kubernetes: kubernetes.optional().describe("A pod a script, under a RuntimeClass with a kernel of its own."),
+  firecracker: firecracker.optional().describe("A machine a script."),
+});
+
+export function engineSettingsFrom({ kubernetes: pods, firecracker: machines }: DriversFile): EngineSettings {
+  return {
+    ...(pods !== undefined && { kubernetes: podsFrom(pods) }),
+    ...(machines !== undefined && { firecracker: machinesFrom(machines) }),
+  };
+}
+
+function podsFrom(file: KubernetesFile): NonNullable<EngineSettings["kubernetes"]> {
+  const { namespace, image, kubeconfig, context, server, token, authority, installation } = file;
+  const { runtime_class: runtimeClass, token_file: tokenFile, longest_seconds: longestSeconds } = file;
+  return {
+    ...{ namespace, image, runtimeClass },
+    ...given({ kubeconfig, context, server, token, tokenFile, authority, longestSeconds, installation }),
+    ...placeFrom(file),
+  };
+}
+
+function machinesFrom(file: FirecrackerFile): NonNullable<EngineSettings["firecracker"]> {
+  const { firecracker: monitor, jailer, kernel, rootfs, uid, gid, chroot_base: chrootBase } = file;
+  return { firecracker: monitor, jailer, kernel, rootfs, uid, gid, chrootBase, ...placeFrom(file) };
+}
+
+function placeFrom({ cpus, warm, most, start_ms: startMs }: PlaceFile): Given<{
+  readonly cpus: number | undefined;
+  readonly warm: number | undefined;
+  readonly most: number | undefined;
+  readonly startMs: number | undefined;
+}> {
+  return given({ cpus, warm, most, startMs });
+}
+
+type Given<T extends object> = { readonly [name in keyof T]?: Exclude<T[name], undefined> };
+
+/** What is there, without what is not. */
+function given<T extends object>(all: T): Given<T> {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Given<T>; // as was just filtered
+}

@@ -1,0 +1,159 @@
+/** One process of a sandbox: started without environment, spoken to in frames, killable at any moment. */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { SystemClock } from "../../../calls/clock.ts";
+import type { JsonObject } from "../../../calls/json.ts";
+import { closeIn, emptyFolder } from "./fences.ts";
+import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
+import type { FrameLimits } from "./frames.ts";
+
+export interface ChildSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly frames: FrameLimits;
+  /** What is said to it before anything else; its answer must be `{ready: true}`. */
+  readonly hello?: JsonObject;
+  /** Whether the process shall open nothing once it is ready. False for engines that load as they go. */
+  readonly closed: boolean;
+  /** Whether it is told to `rehearse` while nobody waits for it: code that has run once is compiled. */
+  readonly rehearses?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Milliseconds until it must be ready. */
+  readonly startMs?: number;
+}
+
+type Running = ChildProcess & {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
+
+const mostStderrBytes = 8_192;
+/** For one that lost its host in the middle of something endless. */
+const longestCpuSeconds = 900;
+const defaultStartMs = 30_000;
+const clock = new SystemClock(); // a process starts in real time
+
+export class SandboxProcess implements SandboxEnd {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #line: FrameLine;
+  #stderr = "";
+  /** Settles when the process is gone and reaped. */
+  readonly gone: Promise<void>;
+
+  private constructor(child: Running, frames: FrameLimits) {
+    this.#child = child;
+    this.pid = child.pid;
+    this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
+    child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
+    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // its end is told by "close"
+    this.gone = new Promise((resolve) => {
+      child.once("close", (code, signal) => {
+        living.delete(this);
+        this.#line.end({ heard: "ended", message: this.#farewell(code, signal) });
+        resolve();
+      });
+    });
+    living.add(this);
+  }
+
+  /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
+  static async start(spec: ChildSpec): Promise<SandboxProcess> {
+    const child = spawn(spec.command, [...spec.args], {
+      cwd: emptyFolder(),
+      env: { ...spec.environment },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true, // its own group: a terminal's Ctrl-C is ours to translate, and a kill takes all of it
+      windowsHide: true,
+    });
+    if (!isRunning(child)) throw await whyNot(child, spec.command);
+    const own = new SandboxProcess(child, spec.frames);
+    const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
+    if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
+      own.kill();
+      await own.gone;
+      const why = answer.heard === "frame" ? "It said something else." : answer.message;
+      throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run in it: nothing of one is in there
+    }
+    const open = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
+    if (open === undefined) return own;
+    own.kill();
+    throw new Error(`A sandbox could not be closed in, and is not used. ${open}`);
+  }
+
+  send(message: JsonObject): void {
+    this.#line.send(message);
+  }
+
+  /** For what is no script's turn: one that does not answer in time is killed. */
+  async ask(message: JsonObject, withinMs: number): Promise<Heard> {
+    const inTime = clock.in(withinMs, () => this.kill());
+    this.send(message);
+    const heard = await this.receive();
+    inTime();
+    return heard;
+  }
+
+  receive(): Promise<Heard> {
+    return this.#line.receive();
+  }
+
+  get hasMore(): boolean {
+    return this.#line.hasMore;
+  }
+
+  kill(): void {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // its number may be another's by now
+    try {
+      process.kill(-this.pid, "SIGKILL"); // the whole group
+    } catch {
+      this.#child.kill("SIGKILL"); // no group of its own, or gone already
+    }
+  }
+
+  /** An idle one keeps nobody's process alive; it ends by itself when its input does. */
+  idle(isIdle: boolean): void {
+    const verb = isIdle ? "unref" : "ref";
+    this.#child[verb]();
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
+      if (hasReference(stream)) stream[verb]();
+    }
+  }
+
+  #keepStderr(chunk: Buffer): void {
+    if (this.#stderr.length < mostStderrBytes) this.#stderr += chunk.toString("utf8").slice(0, mostStderrBytes);
+  }
+
+  /** Nothing of stderr reaches a model: a crashed engine may say there what it held. It is for the log. */
+  #farewell(code: number | null, signal: NodeJS.Signals | null): string {
+    return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
+  }
+
+  /** What it wrote to standard error, bounded. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+}
+
+/** Those alive: none outlives us. */
+const living = new Set<SandboxProcess>();
+process.once("exit", () => {
+  for (const own of living) own.kill();
+});
+
+function isRunning(child: ChildProcess): child is Running {
+  return child.pid !== undefined && child.stdin !== null && child.stdout !== null && child.stderr !== null;
+}
+
+function whyNot(child: ChildProcess, command: string): Promise<Error> {
+  return new Promise((resolve) => {
+    child.once("error", (cause) => resolve(new Error(`\`${command}\` cannot be started.`, { cause })));
+  });
+}
+
+function hasReference(stream: object | null): stream is { ref(): void; unref(): void } {
+  return stream !== null && "unref" in stream && "ref" in stream;
+}

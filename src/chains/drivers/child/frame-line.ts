@@ -1,0 +1,92 @@
+/**
+ * One conversation in frames, whatever carries it: the pipe of a process, a machine's vsock, a pod's WebSocket.
+ *
+ * Invariant: every frame in either direction bears this line's own token, and nothing is kept that nobody asked for; so what
+ * another chain's sandbox says, or one that never stops saying it, ends the line.
+ */
+import { randomBytes } from "node:crypto";
+import type { JsonObject } from "../../../calls/json.ts";
+import { encodeFrame, type FrameLimits, FrameReader, ProtocolBroken } from "./frames.ts";
+
+/** What comes from a sandbox: a frame, or that nothing comes any more. */
+export type Heard =
+  | { readonly heard: "frame"; readonly frame: JsonObject }
+  | { readonly heard: "broken"; readonly message: string }
+  | { readonly heard: "ended"; readonly message: string };
+
+/** The host's end of a script's sandbox, wherever that is. */
+export interface SandboxEnd {
+  /** Undefined: it runs elsewhere. Processor time and memory are limits of the place then; from here the clock is watched. */
+  readonly pid?: number | undefined;
+  /** Whether it said anything that nobody asked for. */
+  readonly hasMore: boolean;
+  /** Settles when nothing of it is left here. */
+  readonly gone: Promise<void>;
+  send(message: JsonObject): void;
+  /** The next frame. Once it is over, always that. */
+  receive(): Promise<Heard>;
+  kill(): void;
+}
+
+/** Frames nobody has asked for yet; one that says more is not kept in memory but ended. */
+const mostUnasked = 2;
+
+export class FrameLine {
+  readonly #token = randomBytes(32).toString("base64url");
+  readonly #heard: Heard[] = [];
+  readonly #reader: FrameReader;
+  readonly #carrier: { write(bytes: Buffer): void; kill(): void };
+  #waiting: ((heard: Heard) => void) | undefined;
+  #last: Heard | undefined;
+
+  constructor(frames: FrameLimits, carrier: { write(bytes: Buffer): void; kill(): void }) {
+    this.#reader = new FrameReader(frames);
+    this.#carrier = carrier;
+  }
+
+  get hasMore(): boolean {
+    return this.#heard.length > 0;
+  }
+
+  send(message: JsonObject): void {
+    if (this.#last === undefined) this.#carrier.write(encodeFrame({ ...message, token: this.#token }));
+  }
+
+  receive(): Promise<Heard> {
+    const next = this.#heard.shift() ?? this.#last;
+    if (next !== undefined) return Promise.resolve(next);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  /** Bytes that came. */
+  read(chunk: Buffer): void {
+    if (this.#last !== undefined) return;
+    try {
+      for (const { token, ...frame } of this.#reader.push(chunk)) {
+        if (this.#heard.length >= mostUnasked) throw new ProtocolBroken("The sandbox spoke without being asked.");
+        if (token !== this.#token) throw new ProtocolBroken("A frame bears another chain's token.");
+        this.#deliver({ heard: "frame", frame });
+      }
+    } catch (error) {
+      if (!(error instanceof ProtocolBroken)) throw error;
+      this.end({ heard: "broken", message: error.message });
+      this.#carrier.kill();
+    }
+  }
+
+  /** The first end stays the end. */
+  end(heard: Heard): void {
+    if (this.#last !== undefined) return;
+    this.#last = heard;
+    if (this.#waiting !== undefined) this.#deliver(heard);
+  }
+
+  #deliver(heard: Heard): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting === undefined) this.#heard.push(heard);
+    else waiting(heard);
+  }
+}

@@ -1,0 +1,101 @@
+/** A sandbox at the other end of a connection: a machine's vsock, a pod's WebSocket. Spoken to in the same frames as a process. */
+import { SystemClock } from "../../../calls/clock.ts";
+import type { JsonObject } from "../../../calls/json.ts";
+import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
+import type { FrameLimits } from "./frames.ts";
+
+/** What carries the bytes, and what stands behind it. */
+export interface Carrier {
+  write(bytes: Buffer): void;
+  /** At once and for good; what stands behind it is taken away, whether or not that is waited for. */
+  close(): void;
+  /** Whether the connection keeps our process alive. */
+  hold(isHeld: boolean): void;
+}
+
+/** What a carrier tells. */
+export interface Listener {
+  read(chunk: Buffer): void;
+  ended(message: string): void;
+}
+
+export interface RemoteTerms {
+  readonly frames: FrameLimits;
+  /** Milliseconds until it must be ready, once it is connected. */
+  readonly startMs: number;
+  /** Idle for longer, it is thrown away: its place ends it after a while, which must not be in the middle of a script. */
+  readonly restMs?: number;
+}
+
+const clock = new SystemClock(); // a place starts in real time
+
+export class RemoteEnd implements SandboxEnd {
+  readonly gone: Promise<void>;
+  readonly #line: FrameLine;
+  readonly #terms: RemoteTerms;
+  readonly #leave: () => void;
+  #carrier: Carrier | undefined;
+  #isOver = false;
+  #rested: (() => void) | undefined;
+
+  private constructor(terms: RemoteTerms) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.gone = promise;
+    this.#leave = resolve;
+    this.#terms = terms;
+    const write = (bytes: Buffer): void => this.#carrier?.write(bytes);
+    this.#line = new FrameLine(terms.frames, { write, kill: () => this.kill() });
+  }
+
+  /** @param connect throws where there is no connection, and has then taken away what it made */
+  static async open(terms: RemoteTerms, connect: (listener: Listener) => Promise<Carrier>): Promise<RemoteEnd> {
+    const end = new RemoteEnd(terms);
+    const carrier = await connect({
+      read: (chunk) => end.#line.read(chunk),
+      ended: (message) => end.#end(message),
+    });
+    end.#carrier = carrier;
+    if (end.#isOver) carrier.close(); // it ended while it began
+    const inTime = clock.in(terms.startMs, () => end.#end(`It was not ready within ${terms.startMs} ms.`));
+    end.send({ do: "ready" });
+    const heard = await end.receive();
+    inTime();
+    if (heard.heard === "frame" && heard.frame["ready"] === true) return end;
+    end.kill();
+    throw new Error(`A sandbox did not start. ${heard.heard === "frame" ? "It said something else." : heard.message}`);
+  }
+
+  get hasMore(): boolean {
+    return this.#line.hasMore;
+  }
+
+  send(message: JsonObject): void {
+    this.#line.send(message);
+  }
+
+  receive(): Promise<Heard> {
+    return this.#line.receive();
+  }
+
+  kill(): void {
+    this.#end("The sandbox was stopped.");
+  }
+
+  idle(isIdle: boolean): void {
+    this.#rested?.();
+    this.#rested = undefined;
+    const { restMs } = this.#terms;
+    if (isIdle && restMs !== undefined) this.#rested = clock.in(restMs, () => this.kill(), false);
+    this.#carrier?.hold(!isIdle);
+  }
+
+  /** Nobody waits for the other side: a connection that is half dead would never say that it is. */
+  #end(message: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#rested?.();
+    this.#line.end({ heard: "ended", message });
+    this.#carrier?.close();
+    this.#leave();
+  }
+}

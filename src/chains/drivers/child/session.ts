@@ -1,0 +1,205 @@
+/**
+ * A script in a child, seen from the host: the budgets are kept here, and every word of the child is checked here.
+ *
+ * Invariant: after a `done` or `failed` step the process is dead, and the step stays the answer.
+ */
+import type { Clock } from "../../../calls/clock.ts";
+import { RuntimeFault } from "../../../calls/fault.ts";
+import type { Json, JsonObject } from "../../../calls/json.ts";
+import type { Printed, SandboxLimits, SandboxSession, Settled, Step } from "../../sandbox.ts";
+import type { Heard, SandboxEnd } from "./frame-line.ts";
+import { ProtocolBroken } from "./frames.ts";
+import { readStep } from "./step-frames.ts";
+import { CpuMeter, graceMs, type Overrun, watchTurn } from "./watch.ts";
+
+/** What a process needs besides the script's own memory. */
+export interface SessionTerms {
+  readonly limits: SandboxLimits;
+  readonly overheadBytes: number;
+  readonly clock: Clock;
+  /** Of a restored script: the places it has used up. */
+  readonly places?: number;
+  /** Of a restored script: it waits in a batch already, so that its first word is no step. */
+  readonly asked?: readonly number[];
+}
+
+type Failed = Extract<Step, { step: "failed" }>;
+
+export class ChildSession implements SandboxSession {
+  readonly #child: SandboxEnd;
+  readonly #terms: SessionTerms;
+  readonly #begun: number;
+  readonly #meter: CpuMeter;
+  readonly #open: Set<number>;
+  #places: number;
+  #results: Settled[] = [];
+  #printedBytes = 0;
+  #overrun: Overrun | undefined;
+  #state: "new" | "running" | "waiting" | "ended" = "new";
+  #last: Step | undefined;
+
+  constructor(child: SandboxEnd, terms: SessionTerms) {
+    this.#child = child;
+    this.#terms = terms;
+    this.#begun = terms.clock.monotonic();
+    this.#meter = new CpuMeter(child.pid, terms.clock);
+    this.#places = terms.places ?? 0;
+    this.#open = new Set(terms.asked);
+    if (terms.asked !== undefined) this.#state = "waiting";
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  async next(): Promise<Step> {
+    if (this.#last !== undefined) return this.#last;
+    if (this.#state === "running")
+      throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
+    this.#state = "running";
+    const results = this.#results.splice(0);
+    const left = this.#left();
+    const step = this.#checked(await this.#ask({ do: "next", results: results.map(plainOf), ...left }));
+    if (step.step === "calls") {
+      this.#state = "waiting";
+      return step;
+    }
+    this.#finish(step);
+    return step;
+  }
+
+  settle(results: readonly Settled[]): void {
+    for (const result of results) {
+      if (!this.#open.delete(result.place)) {
+        throw new RuntimeFault(
+          "place_unknown",
+          `Place \`${result.place}\` is not waited for; settle each asked call once.`,
+        );
+      }
+      this.#results.push(result);
+    }
+  }
+
+  async freeze(): Promise<Uint8Array> {
+    if (this.#state !== "waiting" || this.#results.length > 0) {
+      throw new RuntimeFault(
+        "sandbox_busy",
+        "Only a script that waits for its calls can be frozen, before any of them is settled.",
+      );
+    }
+    const heard = await this.#ask({ do: "freeze" });
+    const image = heard.heard === "frame" ? heard.frame["image"] : undefined;
+    if (typeof image !== "string") {
+      this.kill();
+      throw new RuntimeFault("freeze_failed", "The sandbox gave no image; the script cannot be frozen.");
+    }
+    return Buffer.from(image, "base64");
+  }
+
+  kill(): void {
+    this.#state = "ended";
+    this.#child.kill();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill();
+    await this.#child.gone;
+  }
+
+  /** One question, one answer, watched from outside. */
+  async #ask(question: JsonObject): Promise<Heard> {
+    if (this.#child.hasMore) return { heard: "broken", message: "The sandbox spoke without being asked." };
+    const { wallMs } = this.#left();
+    const { limits, overheadBytes, clock } = this.#terms;
+    const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
+    const unwatch = watchTurn({ pid: this.#child.pid, meter: this.#meter }, bounds, clock, (why) => {
+      this.#overrun = why;
+      this.#child.kill();
+    });
+    this.#child.send(question);
+    const heard = await this.#child.receive();
+    unwatch();
+    return heard;
+  }
+
+  #left(): { readonly cpuMs: number; readonly wallMs: number } {
+    const { limits, clock } = this.#terms;
+    return {
+      cpuMs: Math.max(0, limits.cpuMs - this.#meter.usedMs),
+      wallMs: Math.max(0, limits.wallMs - (clock.monotonic() - this.#begun)),
+    };
+  }
+
+  #checked(heard: Heard): Step {
+    if (heard.heard === "broken") return failed("protocol", heard.message);
+    if (heard.heard === "ended") return this.#overrun === undefined ? failed("crash", heard.message) : this.#overran();
+    try {
+      const step = this.#bounded(readStep(heard.frame));
+      if (this.#child.hasMore) throw new ProtocolBroken("The sandbox spoke without being asked.");
+      if (step.step === "calls") this.#count(step.calls);
+      return step;
+    } catch (error) {
+      if (!(error instanceof ProtocolBroken)) throw error;
+      return failed("protocol", error.message);
+    }
+  }
+
+  /** Keys stand on places: none is left out and none comes twice. */
+  #count(calls: readonly { readonly place: number }[]): void {
+    for (const { place } of calls) {
+      if (place !== this.#places) throw new ProtocolBroken(`A call has place ${place} where ${this.#places} is due.`);
+      this.#places++;
+      this.#open.add(place);
+    }
+    if (this.#open.size === 0) throw new ProtocolBroken("The script waits for nothing.");
+  }
+
+  /** Engines cut what is printed themselves; one that does not is cut here. */
+  #bounded(step: Step): Step {
+    if (step.printed === undefined) return step;
+    const { outputBytes } = this.#terms.limits;
+    const kept: Printed[] = [];
+    for (const { stream, text } of step.printed) {
+      const room = outputBytes + slackBytes - this.#printedBytes;
+      this.#printedBytes += Buffer.byteLength(text);
+      if (room <= 0) break;
+      kept.push({ stream, text: Buffer.byteLength(text) <= room ? text : text.slice(0, room) });
+    }
+    return { ...step, printed: kept };
+  }
+
+  #overran(): Failed {
+    const { cpuMs, wallMs, memoryBytes } = this.#terms.limits;
+    switch (this.#overrun) {
+      case "memory":
+        return failed("memory", `The script needed more than its ${memoryBytes} bytes of memory and was stopped.`);
+      case "wall":
+        return failed("wall", `The script's time of ${wallMs} ms is over; it was stopped.`);
+      default:
+        return failed("cpu", `The script computed longer than its ${cpuMs} ms and was stopped within ${graceMs} ms.`);
+    }
+  }
+
+  #finish(step: Step): void {
+    this.#last = step;
+    this.kill();
+  }
+}
+
+/** The notice that something was cut comes on top of what may be printed. */
+const slackBytes = 1_024;
+
+function failed(why: Failed["why"], message: string): Failed {
+  return { step: "failed", why, message };
+}
+
+function plainOf({ place, status, code, message, advice, value }: Settled): Json {
+  return {
+    place,
+    status,
+    value,
+    ...(code !== undefined && { code }),
+    ...(message !== undefined && { message }),
+    ...(advice !== undefined && { advice }),
+  };
+}

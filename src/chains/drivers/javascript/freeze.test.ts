@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { zstdCompressSync } from "node:zlib";
+import { beforeAll, expect, it } from "vitest";
+import { driveScript, returned, roomyLimits } from "../../../../test/fakes/scripts.ts";
+import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
+import type { SandboxSession } from "../../sandbox.ts";
+import { packImage, readHead, snapshotOf } from "./image.ts";
+import { Machine } from "./machine.ts";
+
+const scripts = warmScripts();
+let base: Uint8Array;
+beforeAll(async () => {
+  const wasm = new WebAssembly.Module(readFileSync(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"))));
+  base = (await Machine.pristine(wasm)).freeze().snapshot.memory;
+});
+
+const source = `const rows = new Map([["a", { n: 1 }]]);
+class Sum { #total = 40; add(n) { this.#total += n; return this.#total } }
+const sum = new Sum();
+async function inner() { try { return (await tools.echo({ ask: 1 })).structured.ask } finally { rows.set("b", { n: 2 }) } }
+const first = await inner();
+const [x, y] = await Promise.all([tools.read({ n: 2 }), inner()]);
+console.log(rows.size);
+sum.add(first) + y`;
+
+async function begun(text = source): Promise<SandboxSession> {
+  return scripts.begin(text);
+}
+
+async function frozen(text = source): Promise<Uint8Array> {
+  await using session = await begun(text);
+  expect(await session.next()).toMatchObject({ step: "calls", calls: [{ place: 0 }] });
+  return await session.freeze();
+}
+
+it("a script that waits is frozen, and goes on in another process", async () => {
+  const image = await frozen();
+  await using thawed = await scripts.driver.restore(image, roomyLimits);
+  await thawed.settle([{ place: 0, status: "ok", value: { structured: { ask: 1 } } }]);
+  const ran = await driveScript(thawed);
+  expect(ran.calls.map(({ place, line }) => [place, line])).toEqual([
+    [1, 6],
+    [2, 4],
+  ]);
+  expect([returned(ran), ran.out]).toEqual([42, "2\n"]);
+});
+
+it("one image thaws as often as one likes, each time the same", async () => {
+  const image = await frozen("const r = Math.random(); await tools.echo({ r }); r");
+  const values = await Promise.all(
+    [1, 2].map(async () => {
+      await using thawed = await scripts.driver.restore(image, roomyLimits);
+      await thawed.settle([{ place: 0, status: "ok", value: null }]);
+      return returned(await driveScript(thawed));
+    }),
+  );
+  expect(values[0]).toBe(values[1]);
+});
+
+it("a script is frozen again after it was thawed", async () => {
+  const first = await frozen("const a = await tools.echo({}); const b = await tools.echo({}); [a.text, b.text]");
+  await using once = await scripts.driver.restore(first, roomyLimits);
+  await once.settle([{ place: 0, status: "ok", value: { text: "a" } }]);
+  expect(await once.next()).toMatchObject({ calls: [{ place: 1 }] });
+  const second = await once.freeze();
+  await using twice = await scripts.driver.restore(second, roomyLimits);
+  await twice.settle([{ place: 1, status: "ok", value: { text: "b" } }]);
+  expect(returned(await driveScript(twice))).toEqual(["a", "b"]);
+});
+
+it("a denied call is an exception in a thawed script too", async () => {
+  const image = await frozen(
+    "try { await tools.echo({}) } catch (error) { [error instanceof ToolDenied, error.code] }",
+  );
+  await using thawed = await scripts.driver.restore(image, roomyLimits);
+  await thawed.settle([{ place: 0, status: "denied", code: "approval_denied", value: null }]);
+  expect(returned(await driveScript(thawed))).toEqual([true, "approval_denied"]);
+});
+
+it("keeps the lines of what was transformed", async () => {
+  const typed = "enum Level { Low = 1 }\n\nawait tools.echo({ n: Level.Low });\nawait tools.echo({ n: 2 });";
+  await using session = await scripts.begin(typed, { language: "typescript" });
+  expect(await session.next()).toMatchObject({ calls: [{ line: 3 }] });
+  await using thawed = await scripts.driver.restore(await session.freeze(), roomyLimits);
+  await thawed.settle([{ place: 0, status: "ok", value: null }]);
+  expect(await thawed.next()).toMatchObject({ calls: [{ line: 4 }] });
+});
+
+it("is frozen only while it waits, and before anything is settled", async () => {
+  await using session = await begun();
+  await expect(session.freeze()).rejects.toThrow("Only a script that waits");
+  await session.next();
+  await session.settle([{ place: 0, status: "ok", value: null }]);
+  await expect(session.freeze()).rejects.toThrow("Only a script that waits");
+});
+
+it("an ordinary frozen script takes less than 50 kB", async () => {
+  const image = await frozen();
+  expect(image.byteLength).toBeLessThan(50_000);
+});
+
+it("the limits of a thawed script are the ones it is given then", async () => {
+  const image = await frozen("await tools.echo({}); for (;;) {}");
+  await using thawed = await scripts.driver.restore(image, { ...roomyLimits, cpuMs: 100 });
+  await thawed.settle([{ place: 0, status: "ok", value: null }]);
+  expect(await thawed.next()).toMatchObject({ step: "failed", why: "cpu" });
+});
+
+it("refuses an image that is damaged anywhere", async () => {
+  const image = await frozen();
+  for (const at of [0, 7, 45, 300, image.byteLength - 1]) {
+    const bad = Uint8Array.from(image);
+    bad[at] = (bad[at] ?? 0) ^ 1;
+    await expect(scripts.driver.restore(bad, roomyLimits)).rejects.toMatchObject({ code: "image_broken" });
+  }
+  for (const none of [new Uint8Array(), randomBytes(5_000), image.subarray(0, 100)]) {
+    await expect(scripts.driver.restore(none, roomyLimits)).rejects.toMatchObject({ code: "image_broken" });
+  }
+});
+
+it("refuses an image of another engine, and says which", async () => {
+  const found = readHead(await frozen());
+  if (found === undefined) throw new Error("no head");
+  const foreign = packImage({ ...found.head, engine: "quickjs-wasi/other" }, snapshotOf(found, base).memory, base);
+  await expect(scripts.driver.restore(foreign, roomyLimits)).rejects.toMatchObject({
+    code: "image_foreign",
+    message: expect.stringContaining("quickjs-wasi/other"),
+  });
+});
+
+it("an image tampered with by somebody who knows the format harms its own process at most", async () => {
+  const found = readHead(await frozen());
+  if (found === undefined) throw new Error("no head");
+  const { memory } = snapshotOf(found, base);
+  for (const change of [
+    (bytes: Uint8Array) => bytes.fill(0xff, 1_000, 200_000),
+    (bytes: Uint8Array) => bytes.fill(0, 100_000),
+    (bytes: Uint8Array) => {
+      for (let i = 0; i < bytes.length; i += 97) bytes[i] = (bytes[i] ?? 0) ^ 0x55;
+      return bytes;
+    },
+  ]) {
+    const ended = await hardly(packImage(found.head, change(Uint8Array.from(memory)), base));
+    expect(ended).toMatch(/refused|failed|done|calls/);
+  }
+  const wild = packImage(
+    { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12 } },
+    memory,
+    base,
+  );
+  expect(await hardly(wild)).toMatch(/refused|failed/);
+  const bomb = Buffer.concat([zstdCompressSync(Buffer.alloc(1 << 20))]);
+  expect(readHead(bomb)).toBeUndefined();
+  expect(await hardly(packImage({ ...found.head, memoryBytes: 1_000 }, memory, base))).toBe("refused");
+});
+
+async function hardly(image: Uint8Array): Promise<string> {
+  try {
+    await using thawed = await scripts.driver.restore(image, { ...roomyLimits, cpuMs: 500, wallMs: 3_000 });
+    await thawed.settle([{ place: 0, status: "ok", value: null }]);
+    return (await thawed.next()).step;
+  } catch {
+    return "refused";
+  }
+}

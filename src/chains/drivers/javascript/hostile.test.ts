@@ -1,0 +1,179 @@
+import { expect, it } from "vitest";
+import { returned } from "../../../../test/fakes/scripts.ts";
+import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
+
+const scripts = warmScripts();
+const { run } = scripts;
+const quick = { limits: { cpuMs: 200 } } as const;
+
+it.each([
+  ["an endless loop (case 230)", "while (true) {}"],
+  ["a microtask loop", "(async () => { for (;;) await null })(); await new Promise(() => {})"],
+  ["a chain of resolved promises", "const go = () => Promise.resolve().then(go); go(); await new Promise(() => {})"],
+  ["a loop that swallows every exception", "for (;;) try { while (true) {} } catch {}"],
+  ["a loop in a getter of what is passed on", "await tools.echo({ get a() { for (;;) {} } })"],
+  ["a loop in a toJSON of what is returned", "({ toJSON() { for (;;) {} } })"],
+  ["a loop in a thrown thing's message", "throw { get message() { for (;;) {} }, toString() { for (;;) {} } }"],
+  ["a timer that never ends", "setInterval(() => { for (let i = 0; i < 1e9; i++); }, 0); await sleep(1e9)"],
+  ["a regular expression that runs away", "/(a*)*b/.test('a'.repeat(50))"],
+  ["a print flood", "for (;;) console.log('x'.repeat(100))"],
+])("stops %s", async (_, source) => {
+  expect((await run(source, quick)).end).toMatchObject({ step: "failed", why: "cpu" });
+});
+
+it("kills an engine that does not come back to its own budget", async () => {
+  const native = "const a = new Uint8Array(30_000_000).fill(1); for (;;) a.indexOf(2, -30_000_000), a.lastIndexOf(3)";
+  expect((await run(native, quick)).end).toMatchObject({ step: "failed", why: "cpu" });
+});
+
+it.each([
+  ["an array that grows", "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)"],
+  ["a string that doubles", "let s = 'x'; for (;;) s += s + s.length"],
+  ["a typed array", "const a = []; for (;;) a.push(new Uint8Array(1e6).fill(1))"],
+  ["a flood of promises", "const a = []; for (;;) a.push(new Promise(() => {}))"],
+])("stops what outgrows its memory: %s", async (_, source) => {
+  const { end } = await run(source, { limits: { memoryBytes: 16 << 20 } });
+  expect(end).toMatchObject({ step: "failed" });
+  expect(["memory", "script"]).toContain(end.step === "failed" && end.why); // a string has its own longest length
+});
+
+it("goes on with a script that catches that its memory is used up", async () => {
+  const ran = await run("try { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) } catch { 'caught' }");
+  expect(returned(ran)).toBe("caught");
+});
+
+it("too deep a recursion is an error the script may catch", async () => {
+  expect(returned(await run("const f = () => f() + 1; try { f() } catch (error) { error.name }"))).toBe("RangeError");
+  expect((await run("const f = () => f() + 1; f()")).end).toMatchObject({ why: "script", line: 1 });
+});
+
+it.each([
+  ["an argument", "let o = {}; for (let i = 0; i < 20000; i++) o = { o }; await tools.echo(o)"],
+  ["a result", "let o = []; for (let i = 0; i < 20000; i++) o = [o]; o"],
+  ["an argument just too deep", "let o = {}; for (let i = 0; i < 201; i++) o = { o }; await tools.echo(o)"],
+  ["parsed", "JSON.parse('['.repeat(20000) + ']'.repeat(20000))"],
+])("ends a script with JSON 20,000 deep: %s", async (_, source) => {
+  const ran = await run(source);
+  expect(ran.end).toMatchObject({ step: "failed", why: "script" });
+  expect(ran.calls).toEqual([]);
+});
+
+it("a huge integer is refused as JSON, and computed within the budget", async () => {
+  expect((await run("await tools.echo({ n: 2n ** 70n })")).end).toMatchObject({
+    why: "script",
+    message: expect.stringContaining("BigInt"),
+  });
+  const { end } = await run("let n = 3n; for (;;) n *= n", quick);
+  expect(end.step).toBe("failed");
+});
+
+it("printed output is cut, and the script goes on", async () => {
+  const ran = await run("for (let i = 0; i < 1000; i++) console.log('x'.repeat(100)); 5", {
+    limits: { outputBytes: 1_000 },
+  });
+  expect(ran.out.length).toBeLessThan(1_200);
+  expect(ran.out).toContain("[printed output is cut at 1000 bytes]");
+  expect(returned(ran)).toBe(5);
+});
+
+it("a result that is too large ends the script, and says how large", async () => {
+  const { end } = await run("'x'.repeat(2000)", { limits: { outputBytes: 1_000 } });
+  expect(end).toMatchObject({ why: "output", message: expect.stringContaining("2002 bytes and 1000 may be") });
+});
+
+it("what a cyclic, throwing or strange value is, is told and not crashed on", async () => {
+  expect((await run("const a = {}; a.a = a; a")).end).toMatchObject({
+    why: "script",
+    message: expect.stringContaining("not JSON"),
+  });
+  const ran = await run(
+    "const a = {}; a.a = a; console.log(a, Symbol('s'), () => {}, undefined, null, { toJSON() { throw 5 } }, Promise.resolve(), tools, tools.echo); 1",
+  );
+  expect(returned(ran)).toBe(1);
+});
+
+it.each([
+  "null",
+  "undefined",
+  "5",
+  "'text'",
+  "Symbol('s')",
+  "Object.create(null)",
+  "{ get message() { throw 1 } }",
+  "new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 } })",
+])("says that %s was thrown", async (thrown) => {
+  expect((await run(`throw ${thrown.startsWith("{") ? `(${thrown})` : thrown}`)).end).toMatchObject({ step: "failed" });
+});
+
+it("has nothing of Node, of the host or of its process", async () => {
+  const names = [
+    "process",
+    "require",
+    "module",
+    "Buffer",
+    "fetch",
+    "WebAssembly",
+    "Worker",
+    "Deno",
+    "Bun",
+    "std",
+    "os",
+    "XMLHttpRequest",
+    "SharedArrayBuffer",
+  ];
+  const ran = await run(
+    `${JSON.stringify(names)}.filter((name) => typeof globalThis[name] !== "undefined" && name !== "SharedArrayBuffer")`,
+  );
+  expect(returned(ran)).toEqual([]);
+  expect((await run("import fs from 'node:fs'; fs")).end).toMatchObject({ why: "script" });
+  expect((await run("(await import('node:fs')).readFileSync('/etc/passwd')")).end).toMatchObject({ why: "script" });
+  expect((await run("(() => {}).constructor('return process')()")).end).toMatchObject({
+    why: "script",
+    message: expect.stringContaining("not defined"),
+  });
+});
+
+it("prototype tricks in arguments and results reach no prototype, inside or outside", async () => {
+  const source = `const given = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+const got = await tools.echo(given);
+const again = await tools.echo({ ["__proto__"]: { polluted: 2 }, got });
+[{}.polluted === undefined, Object.getPrototypeOf(got) === ToolResult.prototype, Object.keys(got.structured)]`;
+  const evil = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"then":1}');
+  const ran = await run(source, { answer: () => ({ status: "ok", value: { text: "t", structured: evil } }) });
+  expect(returned(ran)).toEqual([true, true, ["__proto__", "constructor", "then"]]);
+  expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+  expect(Object.keys(ran.calls[0]?.arguments ?? {})).toEqual(["__proto__", "constructor"]);
+});
+
+it("a script that breaks its own globals breaks only itself", async () => {
+  const source = `JSON.stringify = () => '"forged"'; JSON.parse = () => 5; Array.prototype.push = () => 0; Map.prototype.get = () => 1;
+Promise.prototype.then = function () { return this }; Object.prototype.toJSON = () => 7; Error.prepareStackTrace = () => { throw 1 };
+globalThis.tools = null; tools`;
+  const { end, calls } = await run(source);
+  expect(calls).toEqual([]);
+  expect(end.step === "done" || end.why === "script" || end.why === "deadlock").toBe(true);
+});
+
+it("a call flood comes in one piece and in order, and is the host's to refuse", async () => {
+  const ran = await run(
+    "const all = []; for (let i = 0; i < 5000; i++) all.push(tools.echo({ i }).catch(() => 0)); await Promise.all(all); 1",
+  );
+  expect(ran.batches).toHaveLength(1);
+  expect(ran.calls.map(({ place }) => place)).toEqual(Array.from({ length: 5000 }, (_, i) => i));
+});
+
+it("a thousand scripts' worth of names in a result do not matter", async () => {
+  const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`name${i}`, i]));
+  const ran = await run("Object.keys((await tools.echo({})).structured).length", {
+    answer: () => ({ status: "ok", value: { structured: wide } }),
+  });
+  expect(returned(ran)).toBe(20_000);
+});
+
+it("after the end there is nothing more to hear", async () => {
+  await using session = await scripts.begin("1");
+  const end = await session.next();
+  expect(await session.next()).toBe(end);
+  await expect(session.freeze()).rejects.toThrow("Only a script that waits");
+  expect(() => void session.settle([{ place: 0, status: "ok", value: null }])).toThrow("Place `0` is not waited for");
+});

@@ -1,0 +1,92 @@
+/**
+ * A frozen script: what must fit, then its memory, compressed against the memory of an engine that has run nothing; what
+ * every script shares takes no room. A digest finds damage; the seal around an image finds malice.
+ */
+import { createHash } from "node:crypto";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { Snapshot } from "quickjs-wasi";
+import { isJsonObject } from "../../../calls/json.ts";
+
+/** Where the mailbox's four slots are in the memory. */
+export interface Slots {
+  readonly settle: number;
+  readonly drain: number;
+  readonly tick: number;
+  readonly follow: number;
+}
+
+export interface ImageHead {
+  readonly engine: string;
+  readonly slots: Slots;
+  readonly stackPointer: number;
+  readonly runtimePointer: number;
+  readonly contextPointer: number;
+  readonly memoryBytes: number;
+  /** Of the memory it is compressed against. */
+  readonly base: string;
+  readonly lines?: readonly number[];
+}
+
+const magic = Buffer.from("PQJS1\n");
+const digestBytes = 32;
+
+export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
+  const headBytes = Buffer.from(JSON.stringify({ ...head, base: digestOfBase(base) }));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(headBytes.length);
+  const body = Buffer.concat([length, headBytes, zstdCompressSync(memory, { dictionary: base })]);
+  return Buffer.concat([magic, createHash("sha256").update(body).digest(), body]);
+}
+
+/** What the image says of itself. Undefined: it is none of ours, or damaged. */
+export function readHead(image: Uint8Array): { readonly head: ImageHead; readonly packed: Buffer } | undefined {
+  const bytes = Buffer.from(image.buffer, image.byteOffset, image.byteLength);
+  const start = magic.length + digestBytes;
+  if (bytes.length < start + 4 || !bytes.subarray(0, magic.length).equals(magic)) return undefined;
+  const body = bytes.subarray(start);
+  if (!createHash("sha256").update(body).digest().equals(bytes.subarray(magic.length, start))) return undefined;
+  const length = body.readUInt32BE(0);
+  const head = parsed(body.subarray(4, 4 + length));
+  return head === undefined ? undefined : { head, packed: body.subarray(4 + length) };
+}
+
+/** @throws Error when it is not what the head says, or was made from another base */
+export function snapshotOf(
+  { head, packed }: { readonly head: ImageHead; readonly packed: Buffer },
+  base: Uint8Array,
+): Snapshot {
+  if (head.base !== digestOfBase(base)) throw new Error("The image was made from another engine's memory.");
+  const memory = zstdDecompressSync(packed, { maxOutputLength: head.memoryBytes, dictionary: base });
+  if (memory.length !== head.memoryBytes) throw new Error("The image holds another amount of memory than it says.");
+  return {
+    memory,
+    stackPointer: head.stackPointer,
+    runtimePtr: head.runtimePointer,
+    contextPtr: head.contextPointer,
+    extensions: [],
+  };
+}
+
+function digestOfBase(base: Uint8Array): string {
+  return createHash("sha256").update(base).digest("hex");
+}
+
+function parsed(bytes: Buffer): ImageHead | undefined {
+  let head: unknown;
+  try {
+    head = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined; // a digest fits anything that was digested
+  }
+  if (!isJsonObject(head) || typeof head["engine"] !== "string" || typeof head["base"] !== "string") return undefined;
+  const numbers = ["stackPointer", "runtimePointer", "contextPointer", "memoryBytes"].every((name) =>
+    isSize(head[name]),
+  );
+  const { slots } = head;
+  const inPlace = isJsonObject(slots) && ["settle", "drain", "tick", "follow"].every((name) => isSize(slots[name]));
+  return numbers && inPlace ? (head as unknown as ImageHead) : undefined; // every field was looked at above; `lines` only moves numbers shown to people
+}
+
+function isSize(value: unknown): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= 0xffff_ffff;
+}

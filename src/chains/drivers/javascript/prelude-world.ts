@@ -1,0 +1,101 @@
+/** The part of the prelude that asks nobody: printing, files in the script's own memory, timers. It stands in prelude.ts's scope. */
+export const worldSource: string = String.raw`  // ---- printing ----
+  let printed = [];
+  let room = outputBytes;
+  function print(stream, given) {
+    if (room < 0) return;
+    let text = "";
+    for (let i = 0; i < given.length; i++) text += (i === 0 ? "" : " ") + shown(given[i]);
+    text += "\n";
+    if (text.length > room) text = text.slice(0, room) + "\n[printed output is cut at " + outputBytes + " bytes]\n";
+    room = text.length > room ? -1 : room - text.length;
+    printed[printed.length] = { stream, text };
+  }
+  function shown(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "symbol") return value.toString();
+    if (typeof value !== "object" || value === null) return typeof value === "function" ? forReading("", value) : Text(value);
+    try {
+      if (weakHas(handles, value)) return value.toString();
+      if (value instanceof Failure) return describe(value) + (value.stack ? "\n" + value.stack : "");
+      return stringify(value, forReading) ?? Text(value);
+    } catch (error) {
+      return "[" + describe(error) + "]";
+    }
+  }
+  const out = (...given) => print("out", given);
+  const error = (...given) => print("error", given);
+  const quiet = () => undefined;
+  const count = new Pairs();
+  const console = {
+    log: out, info: out, debug: out, dir: out, table: out, group: out, groupEnd: quiet, error, warn: error, trace: error,
+    assert: (fine, ...given) => fine || print("error", ["Assertion failed:", ...given]),
+    time: quiet, timeEnd: quiet, timeLog: quiet,
+    count: (label = "default") => { mapSet(count, label, (mapGet(count, label) ?? 0) + 1); print("out", [label + ": " + mapGet(count, label)]); },
+  };
+
+  // ---- files of the script, in its own memory ----
+  const kept = new Pairs();
+  function keep(path, content) {
+    mapSet(kept, path, content);
+    return path;
+  }
+  const files = {
+    read: (path) => {
+      if (!mapHas(kept, path)) throw new Failure("There is no file " + shown(path) + "; there are: " + ([...kept.keys()].join(", ") || "none") + ".");
+      return mapGet(kept, path);
+    },
+    write: (path, content) => {
+      if (typeof path !== "string" || !match(/^\/workspace\/[^\0]+$/, path) || match(/(^|\/)\.\.?(\/|$)/, path)) throw new Wrong("A path begins with /workspace/ and goes nowhere else.");
+      if (typeof content !== "string" && !(content instanceof Bytes)) throw new Wrong("A file's content is text or a Uint8Array.");
+      return keep(path, content);
+    },
+    list: () => [...kept.keys()],
+  };
+  const artifacts = {
+    put: async (path, type = "text/plain") => {
+      const content = files.read(path);
+      const body = typeof content === "string" ? { text: content } : { base64: btoa(binary(content)) };
+      return ask("artifact", "artifact", { path, type, ...body });
+    },
+  };
+  function binary(bytes) {
+    let text = "";
+    for (let i = 0; i < bytes.length; i++) text += Text.fromCharCode(bytes[i]);
+    return text;
+  }
+  function bytesOf(base64) {
+    const text = atob(base64);
+    const bytes = new Bytes(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return bytes;
+  }
+
+  // ---- time ----
+  const timers = new Pairs();
+  let timerId = 0;
+  function later(run, ms, again, given) {
+    if (typeof run !== "function") throw new Wrong("A timer needs a function.");
+    const wait = ms > 0 ? +ms : 0;
+    mapSet(timers, ++timerId, { due: now() + wait, run, again: again ? (wait < 1 ? 1 : wait) : undefined, given });
+    return timerId;
+  }
+  const forget = (id) => void mapDelete(timers, id);
+  function tick() {
+    const at = now();
+    const due = [...timers].filter(([, timer]) => timer.due <= at).sort(([a, x], [b, y]) => x.due - y.due || a - b);
+    for (const [id, timer] of due) {
+      if (!mapHas(timers, id)) continue;
+      if (timer.again === undefined) mapDelete(timers, id);
+      else timer.due = at + timer.again;
+      try { timer.run(...timer.given); } catch (problem) { error("A timer failed:", problem); }
+    }
+  }
+  /** Milliseconds to the next timer, or -1. */
+  function untilTimer() {
+    let next = -1;
+    const at = now();
+    for (const { due } of timers.values()) if (next < 0 || due - at < next) next = due <= at ? 1 : due - at;
+    return next;
+  }
+`;

@@ -1,0 +1,235 @@
+/**
+ * What a script finds around it, in its own language. It is evaluated inside the engine before the script; the engine holds
+ * no function of the host: a call is a line in a mailbox, and its promise waits until the mailbox is answered.
+ *
+ * Invariant: nothing here is trusted. A script may bend all of it, and has then bent only itself: what it can say to the
+ * host is the same list of asked calls, read field by field on the other side.
+ * Next: inside-quickjs.ts (who empties the mailbox), ../child/step-frames.ts (who checks what is in it).
+ */
+import { worldSource } from "./prelude-world.ts";
+
+export const preludeName = "postern:prelude";
+export const scriptName = "script";
+
+/** An expression: a function that takes the setting and returns the mailbox's four slots. */
+export const preludeSource: string = String.raw`(function (setting) {
+  "use strict";
+  const { names, outputBytes } = JSON.parse(setting);
+  const { parse, stringify } = JSON;
+  const apply = Reflect.apply;
+  const uncurried = (method) => (self, ...given) => apply(method, self, given);
+  const [mapGet, mapSet, mapDelete, mapHas] = [Map.prototype.get, Map.prototype.set, Map.prototype.delete, Map.prototype.has].map(uncurried);
+  const [weakGet, weakSet, weakHas] = [WeakMap.prototype.get, WeakMap.prototype.set, WeakMap.prototype.has].map(uncurried);
+  const then = uncurried(Promise.prototype.then);
+  const match = uncurried(RegExp.prototype.exec);
+  const now = Date.now;
+  const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array, Text = String;
+  const isArray = Array.isArray, keysOf = Object.keys;
+
+  // ---- results and errors ----
+  const handles = new WeakMap();
+  class ToolResult {
+    constructor(place, value) {
+      const given = typeof value === "object" && value !== null ? value : { text: value === undefined ? "" : Text(value) };
+      this.status = given.status ?? "ok";
+      this.text = given.text ?? "";
+      this.structured = given.structured;
+      this.ref = given.ref;
+      this.files = given.files ?? [];
+      if (given.summary !== undefined) this.summary = given.summary;
+      weakSet(handles, this, { place, given });
+    }
+    async materialize() {
+      const { place, given } = weakGet(handles, this);
+      if (given.ref === undefined) {
+        const text = this.text === "" && this.structured !== undefined ? stringify(this.structured) : this.text;
+        return keep("/workspace/result_" + place + ".txt", text);
+      }
+      const { path, text, base64 } = (await ask("materialize", "materialize", { ref: given.ref })).given;
+      return keep(path ?? "/workspace/result_" + place, base64 === undefined ? (text ?? "") : bytesOf(base64));
+    }
+    toString() {
+      return this.text === "" && this.ref !== undefined ? this.ref : this.text;
+    }
+  }
+  class ToolError extends Failure {
+    constructor({ code, message, advice }, tool, line) {
+      super(message ?? "The call failed.");
+      this.name = "ToolError";
+      this.code = code ?? "tool_failed";
+      this.advice = advice ?? "";
+      this.tool = tool;
+      this.line = line;
+    }
+  }
+  class ToolDenied extends ToolError {
+    constructor(...given) {
+      super(...given);
+      this.name = "ToolDenied";
+    }
+  }
+
+  // ---- the mailbox ----
+  const asked = [];
+  const waiting = new Pairs();
+  let places = 0;
+  function ask(kind, tool, given, action) {
+    const line = lineOf(new Failure().stack);
+    const text = stringify(given, forArgument);
+    const place = places++;
+    asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) +
+      (action === undefined ? "" : ',"action":' + stringify(Text(action))) + (line === undefined ? "" : ',"line":' + line) +
+      ',"arguments":' + text + "}";
+    return new Later((resolve, reject) => {
+      mapSet(waiting, place, { kind, tool, line, resolve, reject });
+    });
+  }
+  function settle(text) {
+    for (const result of parse(text)) {
+      const one = mapGet(waiting, result.place);
+      if (one === undefined) continue;
+      mapDelete(waiting, result.place);
+      const { kind, tool, line, resolve, reject } = one;
+      if (result.status === "denied") reject(new ToolDenied(result, tool, line));
+      else if (result.status === "error") reject(new ToolError(result, tool, line));
+      else if (kind === "call" || kind === "artifact") resolve(new ToolResult(result.place, result.value));
+      else if (kind === "help") resolve(result.value?.text ?? "");
+      else if (kind === "progress") resolve(undefined);
+      else resolve({ given: result.value ?? {} });
+    }
+  }
+  function lineOf(stack) {
+    const found = typeof stack === "string" ? match(/\bscript:(\d+)/, stack) : null;
+    return found === null ? undefined : +found[1];
+  }
+
+  // ---- what leaves the script ----
+  function forArgument(_, value) {
+    if (typeof value === "bigint") throw new Wrong("A BigInt is no JSON; pass Number(n) or String(n).");
+    if (typeof value !== "object" || value === null) return value;
+    if (weakHas(handles, value)) return value.ref === undefined ? value.text : { $artifact: value.ref };
+    return collected(value);
+  }
+  function forReading(_, value) {
+    if (typeof value === "bigint") return Text(value);
+    if (typeof value === "function") return "[function" + (value.name ? " " + value.name : "") + "]";
+    if (typeof value !== "object" || value === null) return value;
+    if (value instanceof Failure) return describe(value);
+    if (value instanceof Later) return "[promise: await it]";
+    return collected(value);
+  }
+  function collected(value) {
+    if (value instanceof Pairs) return keysFit(value) ? Object.fromEntries(value) : [...value];
+    if (value instanceof Several) return [...value];
+    return value instanceof Bytes ? btoa(binary(value)) : value;
+  }
+  function keysFit(pairs) {
+    for (const key of pairs.keys()) if (typeof key !== "string") return false;
+    return true;
+  }
+  function describe(error) {
+    return (error.name ?? "Error") + ": " + error.message;
+  }
+
+${worldSource}  // ---- tools ----
+  const isTool = new WeakMap();
+  function toolNamed(name) {
+    const tool = async (given = {}, options = {}) => {
+      if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
+        throw new Wrong("tools." + name + " takes one object of named arguments, as in tools." + name + "({ name: value }).");
+      return ask("call", name, given, options?.action);
+    };
+    weakSet(isTool, tool, name);
+    return tool;
+  }
+  const spelled = (name) => name.replace(/[^\w$]/g, "_");
+  function add(group, name, value) {
+    if (!mapHas(group, name)) mapSet(group, name, value);
+    if (!mapHas(group, spelled(name))) mapSet(group, spelled(name), value);
+  }
+  const roots = new Pairs(), listed = new Pairs(), groups = new Pairs(), plain = new Pairs(), twice = new Several();
+  for (const [name, server, short] of names) {
+    const tool = toolNamed(name);
+    if (server === null) mapSet(roots, name, tool);
+    else {
+      if (!mapHas(groups, server)) mapSet(groups, server, new Pairs());
+      add(mapGet(groups, server), short, tool);
+    }
+    mapSet(listed, server === null ? name : server + "." + short, tool);
+    if (mapHas(plain, short)) twice.add(short);
+    mapSet(plain, short, tool);
+  }
+  for (const [server, group] of groups) mapSet(roots, server, offered("tools." + server, group, [...group.keys()], mapGet(roots, server)));
+  const topNames = [...roots.keys()];
+  for (const [name, thing] of [...roots]) if (!mapHas(roots, spelled(name))) mapSet(roots, spelled(name), thing);
+  for (const [short, tool] of plain) if (!twice.has(short)) add(roots, short, tool);
+  for (const [name, server, short] of names) if (server !== null && !mapHas(roots, name)) mapSet(roots, name, mapGet(mapGet(groups, server), short));
+  const tools = offered("tools", roots, [...listed.keys()], undefined, topNames);
+  /** What is behind "tools" and "tools.server"; a tool of its own name makes it callable too. */
+  function offered(path, found, there, own, shown = there) {
+    const proxy = new Proxy(own === undefined ? Object.create(null) : (...given) => own(...given), {
+      get(_, name) {
+        if (typeof name === "symbol") return undefined;
+        if (mapHas(found, name)) return mapGet(found, name);
+        if (name === "then" || name === "toJSON" || name === "constructor") return undefined;
+        if (name[0] === "_") throw new Failure(path + "." + name + ": names that begin with _ are not tools.");
+        throw new Failure("There is no " + path + "." + name + ". There are: " + (there.join(", ") || "none") + ".");
+      },
+      has: (_, name) => typeof name === "string" && mapHas(found, name),
+      ownKeys: () => shown,
+      getOwnPropertyDescriptor: (_, name) => (mapHas(found, name) ? { value: mapGet(found, name), enumerable: true, configurable: true } : undefined),
+      set() { throw new Wrong("Tools cannot be replaced."); },
+      defineProperty() { throw new Wrong("Tools cannot be replaced."); },
+      deleteProperty: () => false,
+      setPrototypeOf: () => false,
+    });
+    weakSet(isTool, proxy, path);
+    return proxy;
+  }
+  async function help(tool) {
+    if (tool === undefined || tool === tools) return ask("help", "help", {});
+    const name = typeof tool === "string" ? tool : weakGet(isTool, tool);
+    if (name === undefined) throw new Wrong("help takes a tool, as in help(tools.server.tool).");
+    return ask("help", "help", { tool: name });
+  }
+  async function progress(message, fraction) {
+    return ask("progress", "progress", { message: shown(message), ...(typeof fraction === "number" ? { fraction } : {}) });
+  }
+
+  // ---- the script's end ----
+  let state = "running", value, reason;
+  function follow(promise) {
+    then(promise, (result) => {
+      const end = result?.value;
+      const called = typeof end === "function" && !weakHas(isTool, end) ? end() : end; // a script that is one function is meant to be called
+      return then(Later.resolve(called), (last) => { state = "done"; value = last; });
+    }).catch((problem) => { state = "failed"; reason = problem; });
+  }
+  function drain() {
+    let text = '{"calls":[' + asked.join(",") + ']';
+    asked.length = 0;
+    if (printed.length > 0) text += ',"printed":' + stringify(printed);
+    printed = [];
+    text += ',"state":"' + state + '","timer":' + untilTimer() + ',"places":' + places + ',"open":[' + [...waiting.keys()].join(",") + "]";
+    if (state === "failed") text += ',"reason":' + stringify(failure(reason));
+    if (state === "done") {
+      let end;
+      try { end = stringify(value, forReading); } catch (problem) { return text + ',"unwritable":' + stringify(describe(problem)) + "}"; }
+      if (end !== undefined) text += ',"value":' + end;
+    }
+    return text + "}";
+  }
+  function failure(problem) {
+    if (!(problem instanceof Failure)) return { message: "Thrown: " + shown(problem) };
+    const told = problem instanceof ToolError ? " [" + problem.code + "] " + problem.advice : "";
+    const line = lineOf(problem.stack) ?? problem.line;
+    return { message: describe(problem) + told, ...(line === undefined ? {} : { line }) };
+  }
+
+  const offer = { tools, artifacts, files, help, progress, console, ToolResult, ToolError, ToolDenied,
+    print: out, sleep: (ms) => new Later((resolve) => later(resolve, ms, false, [])),
+    setTimeout: (run, ms, ...given) => later(run, ms, false, given), setInterval: (run, ms, ...given) => later(run, ms, true, given),
+    clearTimeout: forget, clearInterval: forget };
+  for (const name of keysOf(offer)) Object.defineProperty(globalThis, name, { value: offer[name], writable: true, configurable: true, enumerable: false });
+  return { settle, drain, tick, follow };
+})`;

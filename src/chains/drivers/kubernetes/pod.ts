@@ -1,0 +1,186 @@
+/** What the cluster is asked for: one pod a script, on a runtime with a kernel of its own, that can reach nothing. */
+import { createHash } from "node:crypto";
+import { readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+
+export interface PodSettings {
+  readonly namespace: string;
+  /** A RuntimeClass of gVisor or Kata. */
+  readonly runtimeClass: string;
+  /** With `python3` in it; pinned by digest. */
+  readonly image: string;
+  readonly cpus: number;
+  readonly longestSeconds: number;
+  /** Which Postern a pod belongs to. */
+  readonly installation: string;
+  /** Of this process's life: what it left behind is told from what it has. */
+  readonly incarnation: string;
+}
+
+export const container = "script";
+export const labels = {
+  script: "postern.dev/script",
+  installation: "postern.dev/installation",
+  incarnation: "postern.dev/incarnation",
+  host: "postern.dev/host",
+  process: "postern.dev/process",
+} as const;
+const nobody = 65_534;
+const folderMebibytes = 16;
+
+export function podsOf(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+}
+
+/** Where process numbers mean what they mean here: this host, and this process's own numbering on it. */
+export const here: string = createHash("sha256").update(`${hostname()} ${numbering()}`).digest("hex").slice(0, 16);
+
+export function labelsOf({ installation, incarnation }: PodSettings): Readonly<Record<string, string>> {
+  return {
+    [labels.script]: "true",
+    [labels.installation]: installation,
+    [labels.incarnation]: incarnation,
+    [labels.host]: here,
+    [labels.process]: String(process.pid),
+  };
+}
+
+export interface PodNeeds {
+  readonly name: string;
+  readonly program: string;
+  readonly memoryMebibytes: number;
+}
+
+export function podManifest(settings: PodSettings, { name, program, memoryMebibytes }: PodNeeds): object {
+  const { namespace, runtimeClass, image, cpus, longestSeconds } = settings;
+  const folders = ["tmp", "workspace"];
+  const memory = `${memoryMebibytes + folders.length * folderMebibytes}Mi`;
+  const amounts = { memory, cpu: String(cpus), "ephemeral-storage": "64Mi" };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, labels: labelsOf(settings) },
+    spec: {
+      runtimeClassName: runtimeClass,
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      activeDeadlineSeconds: longestSeconds,
+      terminationGracePeriodSeconds: 0,
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["127.0.0.1"] },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: nobody,
+        runAsGroup: nobody,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      containers: [
+        {
+          name: container,
+          image,
+          command: ["python3", "-I", "-S", "-B", "-X", "utf8", "-c", program],
+          stdin: true,
+          stdinOnce: true, // a host that is gone closes it, and the script ends by itself
+          workingDir: "/workspace",
+          resources: { limits: amounts, requests: amounts },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            privileged: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ["ALL"] },
+          },
+          volumeMounts: folders.map((folder) => ({ name: folder, mountPath: `/${folder}` })),
+        },
+      ],
+      volumes: folders.map((folder) => ({
+        name: folder,
+        emptyDir: { medium: "Memory", sizeLimit: `${folderMebibytes}Mi` },
+      })),
+    },
+  };
+}
+
+/**
+ * What the cluster made of it that was not asked for: admission hooks add containers, tokens and networks.
+ *
+ * @returns why such a pod is not used
+ */
+export function changedIn(pod: JsonObject, { runtimeClass }: PodSettings): string | undefined {
+  const spec = objectIn(pod, "spec");
+  const containers = listIn(spec, "containers");
+  const added = [...listIn(spec, "initContainers"), ...listIn(spec, "ephemeralContainers")];
+  const volumes = listIn(spec, "volumes").filter((volume) => !isJsonObject(volume) || volume["emptyDir"] === undefined);
+  if (spec["runtimeClassName"] !== runtimeClass) return "it runs under another RuntimeClass";
+  if (spec["automountServiceAccountToken"] !== false || volumes.length > 0)
+    return "it was given a volume of the cluster";
+  if (containers.length !== 1 || added.length > 0) return "it was given another container";
+  for (const shared of ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"])
+    if (spec[shared] === true) return `it has \`${shared}\``;
+  const [only] = containers;
+  const context = isJsonObject(only) ? objectIn(only, "securityContext") : {};
+  const isOpen = context["privileged"] === true || context["readOnlyRootFilesystem"] !== true;
+  return isOpen ? "its security context was changed" : undefined;
+}
+
+/** Images that cannot be had and containers that cannot be made do not get better by waiting. */
+const hopeless: ReadonlySet<string> = new Set([
+  ...["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"],
+  ...["CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"],
+]);
+
+/** Whether it runs; or why it never will; or what it waits for. */
+export function stateOf(pod: JsonObject): { readonly runs: boolean; readonly never?: string; readonly waits?: string } {
+  const status = objectIn(pod, "status");
+  const { phase, reason } = status;
+  if (phase === "Failed" || phase === "Succeeded")
+    return { runs: false, never: `It ended (${typeof reason === "string" ? reason : phase}).` };
+  const [first] = listIn(status, "containerStatuses");
+  const state = isJsonObject(first) ? objectIn(first, "state") : {};
+  const waiting = objectIn(state, "waiting")["reason"];
+  if (typeof waiting === "string" && hopeless.has(waiting))
+    return { runs: false, never: `It cannot start (${waiting}).` };
+  if (phase === "Running") return { runs: true };
+  return { runs: false, waits: typeof waiting === "string" ? waiting : "Pending" };
+}
+
+/** A pod of ours that nobody uses: it has ended, or the process that made it is gone from this host. */
+export function isOrphan(pod: Json, { installation, incarnation }: PodSettings): boolean {
+  if (!isJsonObject(pod)) return false;
+  const said = objectIn(objectIn(pod, "metadata"), "labels");
+  if (said[labels.installation] !== installation || said[labels.incarnation] === incarnation) return false;
+  const { phase } = objectIn(pod, "status");
+  if (phase === "Failed" || phase === "Succeeded") return true;
+  if (said[labels.host] !== here) return false; // another host's, and its own deadline ends it
+  const maker = Number(said[labels.process]);
+  return maker === process.pid || !isAlive(maker);
+}
+
+export function objectIn(value: JsonObject, name: string): JsonObject {
+  const inner = value[name];
+  return isJsonObject(inner) ? inner : {};
+}
+
+export function listIn(value: JsonObject, name: string): readonly Json[] {
+  const inner: Json | undefined = value[name];
+  return Array.isArray(inner) ? inner : [];
+}
+
+function isAlive(processId: number): boolean {
+  if (!Number.isSafeInteger(processId) || processId < 1) return true; // no number of ours: left to its deadline
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+function numbering(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return ""; // another system: the host's name alone
+  }
+}

@@ -1,0 +1,108 @@
+/** A script in a Python child: handed over, then driven as every other one. */
+import type { Clock } from "../../../calls/clock.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import type { Program, SandboxLimits, SandboxSession, Step } from "../../sandbox.ts";
+import type { SandboxEnd } from "../child/frame-line.ts";
+import type { FrameLimits } from "../child/frames.ts";
+import { ChildSession } from "../child/session.ts";
+
+/** Bigger frames, or deeper ones, are no calls of a script. */
+export const pythonFrames: FrameLimits = { maxBytes: 32 * 1024 * 1024, maxDepth: 250 };
+
+export interface PythonEnd<End extends SandboxEnd> {
+  readonly pool: { take(): Promise<End> };
+  readonly clock: Clock;
+  /** What the process needs besides the script's own memory. */
+  readonly overheadBytes: number;
+  /** What else the child is told at its start. */
+  readonly terms?: JsonObject;
+  /** What an end of the process stands for that the host did not bring about itself. */
+  readonly reading?: (message: string, child: End) => Extract<Step, { step: "failed" }>["why"] | undefined;
+  readonly gone?: (child: End) => void;
+}
+
+/** A sandbox that takes no script within this is as good as gone: one at the other end of a dead connection says nothing. */
+const handOverMs = 30_000;
+
+export async function startScript<End extends SandboxEnd>(
+  program: Program,
+  limits: SandboxLimits,
+  end: PythonEnd<End>,
+): Promise<SandboxSession> {
+  const child = await end.pool.take();
+  const { gone, reading } = end;
+  if (gone !== undefined) void child.gone.then(() => gone(child));
+  child.send({
+    do: "start",
+    source: program.source,
+    tools: program.tools.map(sketchOf),
+    outputBytes: limits.outputBytes,
+    memoryBytes: limits.memoryBytes,
+    overheadBytes: end.overheadBytes,
+    ...(limits.stackDepth !== undefined && { stackDepth: limits.stackDepth }),
+    ...end.terms,
+  });
+  const inTime = end.clock.in(handOverMs, () => child.kill());
+  const heard = await child.receive();
+  inTime();
+  const started = heard.heard === "frame" && heard.frame["started"] === true;
+  const session = new ChildSession(child, { limits, overheadBytes: end.overheadBytes, clock: end.clock });
+  if (started) return reading === undefined ? session : new ReadSession(session, (message) => reading(message, child));
+  await session[Symbol.asyncDispose]();
+  throw new Error(
+    `The script could not be handed over: ${heard.heard === "frame" ? "the sandbox said something else." : heard.message}`,
+  );
+}
+
+export function sketchOf({ name, server, short, description, inputSchema }: Program["tools"][number]): Json {
+  const { properties } = inputSchema;
+  const shown = isJsonObject(properties)
+    ? { properties: Object.fromEntries(Object.keys(properties).map((key) => [key, {}])) }
+    : {};
+  return { name, short, description, inputSchema: shown, ...(server !== undefined && { server }) };
+}
+
+type Reading = (message: string) => Extract<Step, { step: "failed" }>["why"] | undefined;
+
+/** A session whose process is ended by the kernel's own limits: what that means is read from how it ended. */
+class ReadSession implements SandboxSession {
+  readonly #inner: ChildSession;
+  readonly #reading: Reading;
+
+  constructor(inner: ChildSession, reading: Reading) {
+    this.#inner = inner;
+    this.#reading = reading;
+  }
+
+  get pid(): number | undefined {
+    return this.#inner.pid;
+  }
+
+  async next(): Promise<Step> {
+    const step = await this.#inner.next();
+    if (step.step !== "failed" || step.why !== "crash") return step;
+    const why = this.#reading(step.message);
+    return why === undefined ? step : { ...step, why, message: meanings.get(why) ?? step.message };
+  }
+
+  settle(results: Parameters<SandboxSession["settle"]>[0]): void {
+    this.#inner.settle(results);
+  }
+
+  freeze(): Promise<Uint8Array> {
+    return Promise.reject(new Error("CPython cannot be frozen; its script is replayed."));
+  }
+
+  kill(): void {
+    this.#inner.kill();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#inner[Symbol.asyncDispose]();
+  }
+}
+
+const meanings: ReadonlyMap<string, string> = new Map([
+  ["cpu", "The script computed longer than it may and was stopped."],
+  ["memory", "The script needed more memory than it has and was stopped."],
+]);

@@ -1,0 +1,74 @@
+/** Runs in Deno, with no permission but to read Pyodide: loads it, then serves one script over standard input and output. */
+
+/** What of Deno is used here; its types are not ours to depend on. */
+declare const Deno: {
+  readonly stdin: { readSync(bytes: Uint8Array): number | null };
+  readonly stdout: { writeSync(bytes: Uint8Array): number };
+  exit(code: number): never;
+};
+
+interface Python {
+  runPython(code: string, options?: { readonly filename: string }): unknown;
+  readonly globals: { get(name: string): (start: string, ask: (frame: string) => string) => string };
+}
+
+interface Pyodide {
+  loadPyodide(options: Readonly<Record<string, unknown>>): Promise<Python>;
+}
+
+type Message = Readonly<Record<string, unknown>>;
+
+// Kept before a script can reach them: what it changes in the global scope is its own affair.
+const { stdin, stdout } = Deno;
+const exit: (code: number) => never = Deno.exit;
+
+function readExactly(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let have = 0; have < length; ) {
+    const read = stdin.readSync(bytes.subarray(have));
+    if (read === null || read === 0)
+      exit(0); // the host is gone
+    else have += read;
+  }
+  return bytes;
+}
+
+function receive(): Message {
+  const length = new DataView(readExactly(4).buffer).getUint32(0);
+  // The host's own frames: JSON objects, always.
+  return JSON.parse(new TextDecoder().decode(readExactly(length))) as Message;
+}
+
+function send(message: Message): void {
+  const body = new TextEncoder().encode(JSON.stringify(message));
+  const frame = new Uint8Array(body.length + 4);
+  new DataView(frame.buffer).setUint32(0, body.length);
+  frame.set(body, 4);
+  for (let written = 0; written < frame.length; ) written += stdout.writeSync(frame.subarray(written));
+}
+
+async function serve(): Promise<void> {
+  const hello = receive();
+  const { token } = hello;
+  // The package is named at run time, so that only its own folder need be readable.
+  const { loadPyodide } = (await import(`file://${String(hello["pyodide"])}/pyodide.mjs`)) as Pyodide;
+  const quiet = (): void => undefined;
+  const python = await loadPyodide({
+    indexURL: `${String(hello["pyodide"])}/`,
+    ...{ stdin: () => null, stdout: quiet, stderr: quiet, env: { HOME: "/tmp", PYTHONDONTWRITEBYTECODE: "1" } },
+  });
+  python.runPython(String(hello["program"]), { filename: "<postern>" });
+  send({ ready: true, token });
+  const start = receive();
+  send({ started: true, token });
+  receive(); // the first turn: nothing is settled yet
+  const ask = (frame: string): string => {
+    send({ ...(JSON.parse(frame) as Message), token }); // a frame of the prelude, or of a script that forged one: the host reads it as a stranger's
+    return JSON.stringify(receive()["results"]);
+  };
+  const last = python.globals.get("serve")(JSON.stringify(start), ask);
+  send({ ...(JSON.parse(last) as Message), token });
+  exit(0);
+}
+
+await serve();

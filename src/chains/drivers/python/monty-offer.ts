@@ -1,0 +1,61 @@
+/** The tools inside Monty: data without code, whose methods stop the script. */
+import { isJsonObject, type Json } from "../../../calls/json.ts";
+import { dataclass } from "./monty-values.ts";
+import { pythonName } from "./names.ts";
+
+export interface Offered {
+  readonly name: string;
+  /** The arguments' names, in the order they may be given without them. */
+  readonly order: readonly string[];
+}
+
+export interface Offer {
+  /** By the name that stands alone. */
+  readonly bare: ReadonlyMap<string, Offered>;
+  /** By server, in the order of their types. */
+  readonly servers: ReadonlyMap<string, ReadonlyMap<string, Offered>>;
+  member(type: bigint, name: string): Offered | undefined;
+  lack(type: bigint, name: string): string;
+}
+
+const rootType = 1n;
+
+export function offerOf(tools: Json | undefined): Offer {
+  const servers = new Map<string, Map<string, Offered>>();
+  const short = new Map<string, Offered | undefined>();
+  const whole = new Map<string, Offered>();
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    if (!isJsonObject(tool)) continue;
+    const { inputSchema, server } = tool;
+    const properties = isJsonObject(inputSchema) ? inputSchema["properties"] : undefined;
+    const offered = { name: String(tool["name"]), order: isJsonObject(properties) ? Object.keys(properties) : [] };
+    const brief = pythonName(String(tool["short"]));
+    short.set(brief, short.has(brief) ? undefined : offered);
+    whole.set(pythonName(offered.name), offered);
+    if (typeof server === "string")
+      servers.set(pythonName(server), (servers.get(pythonName(server)) ?? new Map()).set(brief, offered));
+  }
+  const bare = new Map([...[...short].filter((entry): entry is [string, Offered] => entry[1] !== undefined), ...whole]);
+  const named = [...servers];
+  const found = (type: bigint): ReadonlyMap<string, Offered> =>
+    type === rootType ? bare : (named[Number(type - rootType) - 1]?.[1] ?? new Map());
+  return {
+    bare,
+    servers,
+    member: (type, name) => found(type).get(name),
+    lack: (type, name) => {
+      const title = type === rootType ? "tools" : `tools.${named[Number(type - rootType) - 1]?.[0] ?? ""}`;
+      const all = [...found(type).keys(), ...(type === rootType ? servers.keys() : [])];
+      return `${title} has no tool \`${name}\`. Available: ${[...new Set(all)].sort().join(", ") || "none"}`;
+    },
+  };
+}
+
+/** `tools`, with one field a server. A method call of either stops the script and tells which it was. */
+export function rootOf({ servers }: Offer): object {
+  const fields = [...servers.keys()].map((name, at): [string, object] => [
+    name,
+    dataclass(name, rootType + 1n + BigInt(at), {}),
+  ]);
+  return dataclass("tools", rootType, Object.fromEntries(fields));
+}

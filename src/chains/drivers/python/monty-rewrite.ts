@@ -1,0 +1,167 @@
+/**
+ * A script as Monty can drive it: each call of a tool says its line, those that are gathered are asked for together, and
+ * `except Exception` catches what Python raises, never what Monty alone cannot do.
+ *
+ * Lines stay what they are; only columns move.
+ */
+import type { Token } from "./tokens.ts";
+import { tokensOf } from "./tokens.ts";
+
+/** What a broad `except` means: all that a script of ours can meet in Python. A failed tool is an `OSError` inside Monty. */
+const everything = "(ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError, OSError)";
+export const gatherName = "__gather__";
+const atLine = /^(.*?)__(at|later)_(\d+)$/s;
+
+export interface Called {
+  readonly name: string;
+  readonly line: number | undefined;
+  readonly isLater: boolean;
+}
+
+/** What a name that was called stands for. */
+export function calledAs(name: string): Called {
+  const [, plain, how, line] = atLine.exec(name) ?? [];
+  return plain === undefined
+    ? { name, line: undefined, isLater: false }
+    : { name: plain, line: Number(line), isLater: how === "later" };
+}
+
+export function rewriteForMonty(
+  source: string,
+  bareNames: ReadonlySet<string>,
+): { readonly source: string } | { readonly unsupported: string } {
+  const tokens = tokensOf(source).filter(({ kind, text }, at, all) => kind !== "newline" || text !== all[at - 1]?.text);
+  const calls = toolCalls(tokens, ownNames(tokens, bareNames));
+  const gathered = gatheredCalls(tokens, calls);
+  if (typeof gathered === "string") return { unsupported: gathered };
+  const edits: { readonly at: number; readonly length: number; readonly text: string }[] = [];
+  for (const [last, first] of calls) {
+    const token = tokens[last];
+    if (token === undefined) continue;
+    const how = gathered.later.has(last) ? "later" : "at";
+    edits.push({ at: token.start + token.text.length, length: 0, text: `__${how}_${token.line}` });
+    const before = tokens[first - 1];
+    if (before?.text === "await") edits.push({ at: before.start, length: 5, text: "     " });
+  }
+  edits.push(...gathered.edits, ...excepts(tokens));
+  return { source: applied(source, edits) };
+}
+
+/** Bare names of tools that the script has not given another meaning. */
+function ownNames(tokens: readonly Token[], bareNames: ReadonlySet<string>): ReadonlySet<string> {
+  const taken = new Set<string>();
+  tokens.forEach(({ kind, text }, at) => {
+    if (kind === "name" && bareNames.has(text) && tokens[at - 1]?.text !== "." && tokens[at + 1]?.text !== "(")
+      taken.add(text);
+    if (text === "def") taken.add(tokens[at + 1]?.text ?? "");
+  });
+  return new Set([...bareNames].filter((name) => !taken.has(name)));
+}
+
+/** Place of a call's last name, and of its first. */
+function toolCalls(tokens: readonly Token[], bareNames: ReadonlySet<string>): ReadonlyMap<number, number> {
+  const found = new Map<number, number>();
+  tokens.forEach(({ kind, text }, at) => {
+    if (kind !== "name" || tokens[at - 1]?.text === "." || tokens[at - 1]?.text === "def") return;
+    if (text !== "tools") {
+      if (bareNames.has(text) && tokens[at + 1]?.text === "(") found.set(at, at);
+      return;
+    }
+    let last = at;
+    while (tokens[last + 1]?.text === "." && tokens[last + 2]?.kind === "name" && last < at + 4) last += 2;
+    if (last > at && tokens[last + 1]?.text === "(") found.set(last, at);
+  });
+  return found;
+}
+
+interface Gathered {
+  readonly later: ReadonlySet<number>;
+  readonly edits: readonly { readonly at: number; readonly length: number; readonly text: string }[];
+}
+
+/** `await asyncio.gather(tools.a(…), *[tools.b(…) for … in …])`: such calls are asked for together. Any other gathering is for an engine with a loop. */
+function gatheredCalls(tokens: readonly Token[], calls: ReadonlyMap<number, number>): Gathered | string {
+  const later = new Set<number>();
+  const edits: { at: number; length: number; text: string }[] = [];
+  const firsts = new Map([...calls].map(([last, first]) => [first, last]));
+  for (const [at, token] of tokens.entries()) {
+    if (token.text !== "gather" || tokens[at + 1]?.text !== "(") continue;
+    if (calls.size === 0) continue;
+    const from = tokens[at - 1]?.text === "." && tokens[at - 2]?.text === "asyncio" ? at - 2 : at;
+    const awaited = tokens[from - 1];
+    const inside = argumentsOf(tokens, at + 1, firsts);
+    if (awaited?.text !== "await" || inside === undefined)
+      return `\`asyncio.gather\` of more than calls (line ${token.line})`;
+    for (const last of inside) later.add(last);
+    edits.push({ at: awaited.start, length: 5, text: "     " });
+    const start = tokens[from]?.start ?? token.start;
+    edits.push({ at: start, length: token.start + token.text.length - start, text: gatherName });
+  }
+  return { later, edits };
+}
+
+/** The calls that are the arguments, each directly or in a starred comprehension. */
+function argumentsOf(
+  tokens: readonly Token[],
+  open: number,
+  firsts: ReadonlyMap<number, number>,
+): readonly number[] | undefined {
+  const calls: number[] = [];
+  let at = open + 1;
+  for (;;) {
+    while (tokens[at]?.kind === "newline") at++;
+    if (tokens[at]?.text === ")") return calls;
+    const isStarred = tokens[at]?.text === "*" && /^[[(]$/.test(tokens[at + 1]?.text ?? "");
+    const start = isStarred ? at + 2 : at;
+    const last = firsts.get(start);
+    if (last === undefined) return undefined;
+    const end = closing(tokens, last + 1);
+    if (end === undefined || [...firsts.keys()].some((first) => first > start && first < end)) return undefined;
+    calls.push(last);
+    at = end + 1;
+    if (isStarred) {
+      if (tokens[at]?.text !== "for") return undefined;
+      const shut = closing(tokens, start - 1);
+      if (shut === undefined || [...firsts.keys()].some((first) => first > at && first < shut)) return undefined;
+      at = shut + 1;
+    }
+    while (tokens[at]?.kind === "newline") at++;
+    if (tokens[at]?.text === ",") at++;
+    else if (tokens[at]?.text !== ")") return undefined;
+  }
+}
+
+function closing(tokens: readonly Token[], open: number): number | undefined {
+  let depth = 0;
+  for (let at = open; at < tokens.length; at++) {
+    const { kind, text } = tokens[at] ?? { kind: "newline", text: "" };
+    if (kind !== "operator") continue;
+    if (/^[([{]$/.test(text)) depth++;
+    else if (/^[)\]}]$/.test(text) && --depth === 0) return at;
+  }
+  return undefined;
+}
+
+function excepts(
+  tokens: readonly Token[],
+): readonly { readonly at: number; readonly length: number; readonly text: string }[] {
+  return tokens.flatMap((token, at) => {
+    if (token.text !== "except" || token.kind !== "name") return [];
+    const after = tokens[at + 1];
+    if (after?.text === ":") return [{ at: after.start, length: 0, text: ` ${everything}` }];
+    return after?.text === "Exception" ? [{ at: after.start, length: after.text.length, text: everything }] : [];
+  });
+}
+
+function applied(
+  source: string,
+  edits: readonly { readonly at: number; readonly length: number; readonly text: string }[],
+): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { at, length, text } of [...edits].sort((one, other) => one.at - other.at)) {
+    parts.push(source.slice(from, at), text);
+    from = at + length;
+  }
+  return parts.join("") + source.slice(from);
+}

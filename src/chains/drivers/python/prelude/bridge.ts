@@ -1,0 +1,171 @@
+/** What a script calls: tools by name, what it prints, and the one place where it asks the host. Python 3.11 and newer. */
+export const bridgeSource: string = `import io, re, threading
+
+
+class OutputSpent(BaseException):
+    """The script printed more than it may."""
+
+
+class Printing(io.TextIOBase):
+    def __init__(self, stream):
+        self._stream = stream
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+        bridge.printed_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        if bridge.printed_bytes > bridge.output_bytes:
+            raise OutputSpent()
+        last = bridge.printed[-1] if bridge.printed else None
+        if last is not None and last["stream"] == self._stream:
+            last["parts"].append(text)
+        else:
+            bridge.printed.append({"stream": self._stream, "parts": [text]})
+        return len(text)
+
+    def flush(self):
+        pass
+
+
+class Bridge:
+    """Asks the host. One batch is under way at a time: everything asked for since the last one."""
+
+    def __init__(self):
+        self.exchange, self.place, self.output_bytes, self.printed_bytes = None, 0, 0, 0
+        self.queue, self.printed, self.lock = [], [], threading.RLock()
+
+    def ask(self, tool, arguments, kind=None, later=False):
+        asked = {"place": self.place, "tool": tool, "arguments": arguments}
+        line = line_of_caller()
+        if line is not None:
+            asked["line"] = line
+        if kind is not None:
+            asked["kind"] = kind
+        result = ToolResult(tool)
+        with self.lock:
+            self.place += 1
+            asked["place"] = self.place - 1
+            self.queue.append((asked, result))
+        if not later:
+            self.flush()
+            result._value()
+        return result
+
+    def flush(self):
+        with self.lock:
+            batch, self.queue = self.queue, []
+            if not batch:
+                return
+            frame = {"step": "calls", "calls": [asked for asked, _ in batch], "printed": self.taken()}
+            settled = {}
+            while len(settled) < len(batch):
+                settled.update((answer["place"], answer) for answer in self.exchange(frame))
+                frame = {"step": "calls", "calls": []}
+            for asked, result in batch:
+                result._settle(settled[asked["place"]])
+
+    def taken(self):
+        printed, self.printed = self.printed, []
+        return [{"stream": each["stream"], "text": "".join(each["parts"])} for each in printed]
+
+
+bridge = Bridge()
+
+
+def line_of_caller():
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == SCRIPT:
+            return frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+SCRIPT = "script.py"
+
+
+class Tool:
+    """One tool. Calling it is asking the host; named arguments, or the tool's own order."""
+
+    def __init__(self, sketch):
+        self._sketch = sketch
+        self._order = list((sketch["inputSchema"].get("properties") or {}).keys())
+        self.__name__ = sketch["short"]
+        self.__doc__ = sketch["description"]
+
+    def _asked(self, given, named, later):
+        if len(given) == 1 and not named and isinstance(given[0], dict) and len(self._order) != 1:
+            given, named = (), given[0]
+        if len(given) > len(self._order):
+            raise TypeError("\`%s\` takes %d arguments (%s), %d were given" % (self._sketch["name"], len(self._order), ", ".join(self._order), len(given)))
+        arguments = dict(zip(self._order, given))
+        for name, value in named.items():
+            if name in arguments:
+                raise TypeError("\`%s\` was given \`%s\` twice" % (self._sketch["name"], name))
+            arguments[name] = value
+        return bridge.ask(self._sketch["name"], plain(arguments, True), None, later)
+
+    def __call__(self, *given, **named):
+        return self._asked(given, named, False)
+
+    def later(self, *given, **named):
+        return self._asked(given, named, True)
+
+    def __repr__(self):
+        return "<tool %s>" % self._sketch["name"]
+
+
+class Names:
+    """Tools by name. What does not exist is answered with what does."""
+
+    def __init__(self, title, tools):
+        object.__setattr__(self, "_title", title)
+        object.__setattr__(self, "_tools", tools)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError("\`%s\` is refused: names that begin with \`_\` are no tools" % name)
+        found = self._tools.get(name)
+        if found is None:
+            raise AttributeError("%s has no tool \`%s\`. Available: %s" % (self._title, name, ", ".join(sorted(self._tools)) or "none"))
+        return found
+
+    def __setattr__(self, name, value):
+        raise AttributeError("tools cannot be replaced: \`%s\`" % name)
+
+    def __getitem__(self, name):
+        return getattr(self, identifier(name)) if isinstance(name, str) else self.__getattr__(str(name))
+
+    def __iter__(self):
+        return iter(sorted(self._tools))
+
+    def __contains__(self, name):
+        return name in self._tools
+
+    def __dir__(self):
+        return sorted(self._tools)
+
+    def __repr__(self):
+        return "<%s: %s>" % (self._title, ", ".join(sorted(self._tools)))
+
+
+def identifier(name):
+    return re.sub(r"[^0-9A-Za-z_]", "_", name)
+
+
+def offered(sketches):
+    """tools.server.tool, tools.full_name, and tools.tool where only one tool is called so."""
+    servers, whole_names, short = {}, {}, {}
+    for sketch in sketches:
+        tool = Tool(sketch)
+        whole_names[identifier(sketch["name"])] = tool
+        short.setdefault(identifier(sketch["short"]), []).append(tool)
+        if sketch.get("server") is not None:
+            servers.setdefault(identifier(sketch["server"]), {})[identifier(sketch["short"])] = tool
+    plain_names = {name: found[0] for name, found in short.items() if len(found) == 1}
+    grouped = {name: Names("tools." + name, inner) for name, inner in servers.items()}
+    return {**plain_names, **whole_names, **grouped}, {**plain_names, **whole_names}
+`;

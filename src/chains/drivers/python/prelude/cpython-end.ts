@@ -1,0 +1,76 @@
+/** The end of the pipe in CPython: frames on standard input and output, budgets by the kernel. Python 3.11 and newer. */
+export const cpythonEndSource: string = `import gc, resource, signal, struct
+
+
+def read_exactly(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(IN, min(size - len(data), 1 << 20))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
+
+
+def receive():
+    (size,) = struct.unpack(">I", read_exactly(4))
+    return json.loads(read_exactly(size))
+
+
+def send(frame, token):
+    data = json.dumps({**frame, "token": token}, separators=(",", ":")).encode("ascii")
+    data = struct.pack(">I", len(data)) + data
+    while data:
+        data = data[os.write(OUT, data):]
+
+
+def stop_at(milliseconds, token):
+    """The engine's own budget of processor time; the kernel ends what does not listen a second later."""
+
+    def over(signal_number, frame):
+        send(failed("cpu", "The script computed longer than it may and was stopped."), token)
+        os._exit(0)
+
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    seconds = max(1, int(used + milliseconds / 1000 + 0.999))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if hard != resource.RLIM_INFINITY:
+        seconds = max(1, min(seconds, hard - 1))
+    signal.signal(signal.SIGXCPU, over)
+    signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, max(0.001, milliseconds / 1000))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+
+
+def serve():
+    order = receive()
+    send({"ready": True}, order["token"])
+    start = receive()
+    token = start["token"]
+    send({"started": True}, token)
+
+    def exchange(frame):
+        send(frame, token)
+        return turn()
+
+    def turn():
+        order = receive()
+        stop_at(order["cpuMs"], token)
+        return order["results"]
+
+    turn()
+    size = start["memoryBytes"] + start["overheadBytes"]
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (start["fileBytes"], start["fileBytes"]))
+    last = run(start, exchange, True)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    send(last, token)
+    os._exit(0)
+
+
+IN, OUT = os.dup(0), os.dup(1)
+quiet = os.open("/dev/null", os.O_RDWR)
+os.dup2(quiet, 0), os.dup2(quiet, 1)
+serve()
+`;

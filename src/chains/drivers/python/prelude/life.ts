@@ -1,0 +1,176 @@
+/** The names a script finds, and its whole life: from its source to its last frame. Python 3.11 and newer. */
+export const lifeSource: string = `def materialize(value, **options):
+    """Brings a result into the script's own folder, and gives the file's path."""
+    if isinstance(value, ToolResult):
+        arguments = {"ref": value.ref} if value.ref else {"text": value.text}
+    else:
+        arguments = {"ref": value.get("$artifact") if isinstance(value, dict) else str(value)}
+    given = bridge.ask("materialize", plain({**arguments, **options}, True), "materialize")._value()
+    data = base64.b64decode(given["base64"]) if "base64" in given else (given.get("text") or "").encode("utf-8", "replace")
+    try:
+        os.makedirs(os.path.dirname(given["path"]), exist_ok=True)
+        with open(given["path"], "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise ToolError("the result cannot be kept as a file here: %s" % error, "result_unavailable") from error
+    return given["path"]
+
+
+class Artifacts:
+    """Results that stay with the host; a script holds their references."""
+
+    def put(self, path, type=None, **options):
+        """Keeps a file of the script, or text or bytes, and gives the reference."""
+        arguments = {**content_of(path), **({"type": type} if type is not None else {}), **options}
+        return Reference(bridge.ask("artifacts.put", plain(arguments, True), "artifact").ref)
+
+    def materialize(self, value, **options):
+        return materialize(value, **options)
+
+    def __repr__(self):
+        return "<artifacts: put(path, type), materialize(result)>"
+
+
+LIKE_A_PATH = re.compile(r"(\\.{0,2}/[^\\s{}<>]*)?")
+
+
+def content_of(path):
+    if isinstance(path, (str, pathlib.PurePath)) and len(str(path)) < 1024 and os.path.isfile(path):
+        with open(path, "rb") as file:
+            path = file.read()
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        return {"base64": base64.b64encode(bytes(path)).decode("ascii")}
+    if isinstance(path, pathlib.PurePath) or isinstance(path, str) and LIKE_A_PATH.fullmatch(path):
+        raise FileNotFoundError("the script has no file \`%s\`" % path)
+    return {"text": path} if isinstance(path, str) else {"value": path}
+
+
+def progress(message="", fraction=None, **more):
+    if isinstance(message, (int, float)) and not isinstance(message, bool):
+        message, fraction = (fraction if isinstance(fraction, str) else ""), message
+    arguments = {"message": str(message), **({"fraction": fraction} if fraction is not None else {}), **more}
+    bridge.ask("progress", plain(arguments, True), "progress")
+
+
+def show_help(subject=None):
+    if isinstance(subject, Tool):
+        result = bridge.ask("help", {"tool": subject._sketch["name"]}, "help")
+        print(result.text)
+    elif subject is None or isinstance(subject, Names):
+        shown = main_names["tools"] if subject is None else subject
+        for name in shown:
+            found = shown._tools[name]
+            print("%s: %s" % (name, found._sketch["description"].split("\\n")[0]) if isinstance(found, Tool) else repr(found))
+    else:
+        print(inspect.getdoc(subject) or repr(subject))
+
+
+main_names = {}
+
+
+def no_input(prompt=""):
+    raise EOFError("a script has no terminal to read from")
+
+
+def leave(code=None):
+    raise SystemExit(code)
+
+
+class InPlace:
+    """An executor where threads cannot start: the work is done at once."""
+
+    def __init__(self, *given, **named):
+        pass
+
+    def submit(self, function, *given, **named):
+        from concurrent.futures import Future
+        future = Future()
+        try:
+            future.set_result(function(*given, **named))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+    def map(self, function, *series, timeout=None, chunksize=1):
+        return iter([self.submit(function, *each).result() for each in zip(*series)])
+
+    def shutdown(self, *given, **named):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def prepare(start, exchange, threads):
+    bridge.exchange, bridge.output_bytes = exchange, start["outputBytes"]
+    everything, bare = offered(start["tools"])
+    module = types.ModuleType("__main__")
+    names = main_names
+    names.update(tools=Names("tools", everything), artifacts=Artifacts(), progress=progress, help=show_help, ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult, __later__=later, input=no_input, exit=leave, quit=leave, print=print)
+    module.__dict__.update({name: tool for name, tool in bare.items() if not hasattr(builtins, name)})
+    module.__dict__.update(names)
+    sys.modules["__main__"], sys.stdin = module, io.StringIO("")
+    sys.stdout, sys.stderr = Printing("out"), Printing("error")
+    sys.argv, asyncio.run = [SCRIPT], run_at_once
+    if start.get("stackDepth"):
+        sys.setrecursionlimit(start["stackDepth"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asyncio.set_event_loop_policy(Policy())
+    if not threads:
+        import concurrent.futures
+        concurrent.futures.ThreadPoolExecutor = InPlace
+        asyncio.to_thread = in_place
+    return module
+
+
+async def in_place(function, *given, **named):
+    return function(*given, **named)
+
+
+def run(start, exchange, threads):
+    """The whole life of a script: what it gave, or how it failed, as the last frame."""
+    linecache.cache[SCRIPT] = (len(start["source"]), None, start["source"].splitlines(True), SCRIPT)
+    try:
+        value = run_script(start["source"], prepare(start, exchange, threads))
+        bridge.flush()
+        return {"step": "done", "value": plain(value, False), "printed": bridge.taken()}
+    except OutputSpent:
+        return failed("output", "the script printed more than %d bytes" % bridge.output_bytes)
+    except MemoryError:
+        return failed("memory", "the script needs more memory than it has")
+    except Deadlock as error:
+        return failed("deadlock", str(error), line_of(error))
+    except SystemExit as error:
+        if error.code in (None, 0):
+            bridge.flush()
+            return {"step": "done", "value": None, "printed": bridge.taken()}
+        return failed("script", "SystemExit: %s" % error.code, line_of(error))
+    except BaseException as error:
+        return failed("script", told(error), line_of(error))
+
+
+def failed(why, message, line=None):
+    return {"step": "failed", "why": why, "message": message[:4000], "printed": bridge.taken(), **({"line": line} if line else {})}
+
+
+def line_of(error):
+    if isinstance(error, SyntaxError) and error.filename == SCRIPT:
+        return error.lineno
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == SCRIPT]
+    return lines[-1] if lines else None
+
+
+def told(error):
+    try:
+        text = str(error)
+    except BaseException:
+        text = "(its text cannot be read)"
+    name = type(error).__name__
+    if isinstance(error, ToolError) and error.code:
+        name = "%s (%s)" % (name, error.code)
+    return "%s: %s" % (name, text) if text else name
+`;

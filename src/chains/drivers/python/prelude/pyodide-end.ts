@@ -1,0 +1,10 @@
+/** The end of the pipe in Pyodide: the process around it speaks for it. Python 3.11 and newer. */
+export const pyodideEndSource: string = `def serve(start, ask):
+    def exchange(frame):
+        return json.loads(ask(json.dumps(frame)))
+
+    return json.dumps(run(json.loads(start), exchange, False))
+
+
+import bisect, collections, copy, csv, decimal, difflib, fractions, functools, hashlib, heapq, html, itertools, logging, operator, random, statistics, string, textwrap, typing, urllib.parse, uuid
+`;

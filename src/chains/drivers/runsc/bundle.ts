@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** What gVisor is told to run: the folder of an OCI bundle, of which every container of a driver is made. */
+export interface Bundle extends Disposable {
+  readonly folder: string;
+  /** Where gVisor keeps what it knows of its containers. */
+  readonly state: string;
+}
+
+const nobody = 65_534;
+const fileBytes = 16 * 1024 * 1024;
+
+/** Its root is empty but for the interpreter and its libraries, read-only; two folders in memory can be written. */
+export function makeBundle(python: string, program: string): Bundle {
+  const folder = mkdtempSync(join(tmpdir(), "postern-runsc-"));
+  const state = join(folder, "state");
+  mkdirSync(state, { mode: 0o700 });
+  const root = join(folder, "rootfs");
+  for (const path of ["usr/lib", "usr/bin", "lib", "lib64", "tmp", "workspace", "proc", "dev"])
+    mkdirSync(join(root, path), { recursive: true });
+  chmodSync(folder, 0o755); // the container's user walks through it
+  writeFileSync(join(folder, "config.json"), JSON.stringify(specFor(realpathSync(python), program)));
+  return { folder, state, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+function specFor(python: string, program: string): object {
+  const none = { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] };
+  return {
+    ociVersion: "1.0.0",
+    process: {
+      terminal: false,
+      user: { uid: nobody, gid: nobody },
+      args: [python, "-I", "-S", "-B", "-X", "utf8", "-c", program],
+      env: [],
+      cwd: "/workspace",
+      capabilities: none,
+      noNewPrivileges: true,
+    },
+    root: { path: "rootfs", readonly: true },
+    hostname: "postern",
+    mounts: [
+      ...["/usr/lib", "/lib", "/lib64", join(dirname(dirname(python)), "lib")]
+        .filter((path, n, all) => all.indexOf(path) === n)
+        .flatMap(readOnly),
+      ...readOnly(python),
+      ...["/tmp", "/workspace"].map((destination) => ({
+        destination,
+        type: "tmpfs",
+        source: "tmpfs",
+        options: [`size=${fileBytes}`, "mode=1777"],
+      })),
+    ],
+    linux: { namespaces: ["pid", "network", "ipc", "uts", "mount"].map((type) => ({ type })) },
+  };
+}
+
+/** Of a host that has no such place nothing is shown. */
+function readOnly(path: string): readonly object[] {
+  try {
+    return [{ destination: path, type: "bind", source: realpathSync(path), options: ["ro", "rbind"] }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,178 @@
+/** Python of this machine in gVisor: a kernel of its own between a script and the host. Replayed, never frozen. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { promisify } from "node:util";
+import { type Clock, SystemClock } from "../../../calls/clock.ts";
+import { messageOf } from "../../../calls/fault.ts";
+import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import { SandboxProcess } from "../child/child-process.ts";
+import { SandboxPool } from "../child/pool.ts";
+import { pythonFrames, startScript } from "../python/child-script.ts";
+import { cpythonProgram } from "../python/prelude/prelude.ts";
+import { type Bundle, makeBundle } from "./bundle.ts";
+import { Groups } from "./groups.ts";
+
+const run = promisify(execFile);
+
+export interface RunscOptions {
+  readonly clock?: Clock;
+  readonly warm?: number;
+  readonly most?: number;
+}
+
+const runscPaths = ["/usr/bin/runsc", "/usr/local/bin/runsc"] as const;
+const pythonPaths = ["/usr/bin/python3", "/usr/local/bin/python3"] as const;
+/** A container dies with Postern, also where Postern is killed. */
+const setpriv = "/usr/bin/setpriv";
+/** Address space of the interpreter, its libraries and gVisor's own part of it. */
+const overheadBytes = 128 * 1024 * 1024;
+/** gVisor's own: its kernel, and the two folders in memory. */
+const kernelBytes = 192 * 1024 * 1024;
+const fileBytes = 16 * 1024 * 1024;
+/** No network, and bounds of ours instead of its own. */
+const flags = ["--network=none", "--ignore-cgroups"] as const;
+
+/** Inside: nobody, without a network, without the host's files and processes. */
+const probe =
+  "import os, socket, sys; sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/etc/passwd') and len(os.listdir('/proc')) > 0 and [n for _, n in socket.if_nameindex() if n != 'lo'] == [] else 3)";
+
+export class RunscDriver implements SandboxDriver, AsyncDisposable {
+  readonly name = "runsc";
+  readonly capabilities = { language: "python", durability: "replay", isolation: "kernel", parallel: true } as const;
+  readonly engine = "cpython-runsc-1";
+  readonly #options: RunscOptions;
+  readonly #runsc: string | undefined = runscPaths.find((path) => existsSync(path));
+  readonly #python: string | undefined = pythonPaths.find((path) => existsSync(path));
+  #problem: Promise<string | undefined> | undefined;
+  /** From their start until nothing of them is left. */
+  readonly #lives = new Set<Promise<void>>();
+  readonly #children = new Set<SandboxProcess>();
+  #isClosed = false;
+  #house: House | undefined;
+
+  constructor(options: RunscOptions = {}) {
+    this.#options = options;
+  }
+
+  unavailable(): Promise<string | undefined> {
+    this.#problem ??= this.#tried();
+    return this.#problem;
+  }
+
+  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+    const problem = await this.unavailable();
+    if (problem !== undefined) throw new Error(`gVisor cannot run here: ${problem}.`);
+    const { groups, pool } = this.#opened();
+    const { clock = new SystemClock() } = this.#options;
+    const bounded = async (): Promise<SandboxProcess> => {
+      const child = await pool.take();
+      groups.bound(child.pid, limits.memoryBytes + overheadBytes + kernelBytes);
+      return child;
+    };
+    return await startScript(program, limits, {
+      ...{ pool: { take: bounded }, clock, overheadBytes, terms: { fileBytes } },
+      reading: (message, { pid }) => (groups.wasShort(pid) ? "memory" : endOf(message)),
+    });
+  }
+
+  restore(): Promise<SandboxSession> {
+    return Promise.reject(new Error("Python in gVisor cannot be frozen; its script is replayed."));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const house = this.#house;
+    this.#house = undefined;
+    this.#isClosed = true;
+    await house?.pool[Symbol.asyncDispose]();
+    for (const child of this.#children) child.kill();
+    await Promise.all(this.#lives); // those that are still starting too: what they leave is ours to take away
+    house?.groups[Symbol.dispose]();
+    house?.bundle[Symbol.dispose]();
+  }
+
+  #opened(): House {
+    if (this.#house !== undefined) return this.#house;
+    if (this.#isClosed) throw new Error("The sandboxes are closed.");
+    const groups = Groups.open(`postern-runsc-${process.pid}-${randomBytes(4).toString("hex")}`);
+    if (groups === undefined) throw new Error(`gVisor cannot run here: ${noGroups}.`);
+    const bundle = makeBundle(this.#python ?? "", cpythonProgram);
+    const { warm = 1, most = 16 } = this.#options;
+    const spec = { ...this.#command(bundle, groups), frames: pythonFrames, closed: false };
+    const start = (): Promise<SandboxProcess> => {
+      const starting = SandboxProcess.start(spec);
+      const life = this.#lived(starting, bundle, groups).finally(() => this.#lives.delete(life));
+      this.#lives.add(life);
+      return starting;
+    };
+    this.#house = { bundle, groups, pool: new SandboxPool({ start }, { warm, most, startsAtOnce: 2 }) };
+    return this.#house;
+  }
+
+  /** Into its groups first, then gVisor. Both are named after the process, whose number `exec` keeps. */
+  #command(bundle: Bundle, groups: Groups): { readonly command: string; readonly args: readonly string[] } {
+    const script = [
+      'set -e; bound="$1"; runsc="$2"; state="$3"; bundle="$4"; shift 4',
+      'for d in "$@"; do mkdir "$d/$$"; [ ! -e "$d/$$/pids.max" ] || echo "$bound" > "$d/$$/pids.max"; echo $$ > "$d/$$/cgroup.procs"; done',
+      `exec ${setpriv} --pdeathsig KILL "$runsc" --root "$state" ${flags.join(" ")} run --bundle "$bundle" "postern-$$"`,
+    ].join("; ");
+    const given = [groups.processBound, this.#runsc ?? "", bundle.state, bundle.folder, ...groups.entries];
+    return { command: "/bin/sh", args: ["-c", script, "sh", ...given] };
+  }
+
+  async #tried(): Promise<string | undefined> {
+    if (process.platform !== "linux") return "gVisor needs Linux";
+    if (this.#runsc === undefined) return "`runsc` is not installed (apt-get install runsc, or gvisor.dev)";
+    if (this.#python === undefined) return "`/usr/bin/python3` is not installed (apt-get install python3)";
+    if (!existsSync(setpriv)) return `\`${setpriv}\` is not installed (apt-get install util-linux)`;
+    if (process.getuid?.() !== 0) return "gVisor makes containers as root only";
+    using groups = Groups.open(`postern-runsc-probe-${process.pid}`);
+    if (groups === undefined) return noGroups;
+    using bundle = makeBundle(this.#python, probe);
+    const { command, args } = this.#command(bundle, groups);
+    const running = run(command, [...args], { env: {}, timeout: 20_000 });
+    const pid = running.child.pid ?? 0;
+    try {
+      await running;
+      return undefined;
+    } catch (error) {
+      return `gVisor cannot isolate here (${messageOf(error).split("\n").slice(1, 3).join(" ").slice(0, 200)})`;
+    } finally {
+      await this.#removed(bundle, `postern-${pid}`);
+      groups.remove(pid);
+    }
+  }
+
+  async #lived(starting: Promise<SandboxProcess>, bundle: Bundle, groups: Groups): Promise<void> {
+    const child = await starting.catch(() => undefined); // whoever asked for it is told; its group goes with the others
+    if (child === undefined) return;
+    this.#children.add(child);
+    if (this.#isClosed) child.kill();
+    await child.gone;
+    this.#children.delete(child);
+    await this.#removed(bundle, `postern-${child.pid}`);
+    groups.remove(child.pid);
+  }
+
+  /** A container outlives the process that was killed in front of it. */
+  async #removed(bundle: Bundle, id: string): Promise<void> {
+    if (this.#runsc === undefined) return;
+    const given = ["--root", bundle.state, "delete", "--force", id];
+    await run(this.#runsc, given, { env: {}, timeout: 20_000 }).catch(
+      () => undefined, // it has ended by itself
+    );
+  }
+}
+
+interface House {
+  readonly bundle: Bundle;
+  readonly groups: Groups;
+  readonly pool: SandboxPool<SandboxProcess>;
+}
+
+const noGroups = "its processes and memory cannot be bounded: no control group can be made";
+
+/** gVisor tells the signal that ended what it ran as 128 and its number. */
+function endOf(message: string): "cpu" | undefined {
+  return /code (?:152|137)\b|SIGXCPU/.test(message) ? "cpu" : undefined;
+}

@@ -1,0 +1,159 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import type { ChainEngine } from "../calls/scripts.ts";
+import type { ChainOptions } from "./chain-options.ts";
+import {
+  defaultEngines,
+  type EngineSettings,
+  knownEngines,
+  placedEngine,
+  type ResolveSecret,
+} from "./known-engines.ts";
+import type { Program, SandboxDriver } from "./sandbox.ts";
+
+type Language = Program["language"];
+
+/** An engine, loaded and asked whether it can run here when somebody needs to know: asking may start a process. */
+class Engine {
+  readonly name: string;
+  readonly #load: () => Promise<SandboxDriver>;
+  #asked: Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> | undefined;
+
+  constructor(name: string, load: () => Promise<SandboxDriver>) {
+    this.name = name;
+    this.#load = load;
+  }
+
+  ask(): Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> {
+    this.#asked ??= this.#look();
+    return this.#asked;
+  }
+
+  async close(): Promise<void> {
+    const driver = (await this.#asked)?.driver;
+    if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
+  }
+
+  async #look(): Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> {
+    try {
+      const driver = await this.#load();
+      const problem = await driver.unavailable();
+      return problem === undefined ? { driver } : { driver, problem };
+    } catch (error) {
+      return { problem: messageOf(error) }; // an optional package that is not installed
+    }
+  }
+}
+
+/** The engines there are, in the order they are tried. One that cannot isolate is refused, never degraded. */
+export class Engines implements AsyncDisposable {
+  readonly #engines: readonly Engine[];
+  /** Languages some engine speaks here; asked until each is found. */
+  readonly languages: readonly Language[];
+
+  private constructor(engines: readonly Engine[], languages: readonly Language[]) {
+    this.#engines = engines;
+    this.languages = languages;
+  }
+
+  /** @throws RuntimeFault `engine_unknown` for a name, `engine_unavailable` for one that was named and cannot run */
+  static async open(options: ChainOptions, clock: Clock, resolve: ResolveSecret = noSecrets): Promise<Engines> {
+    const { engines: names, drivers: own = [], engineSettings: settings = {} } = options;
+    const wanted = names ?? [...own.map(({ name }) => name), ...defaultEngines];
+    const engines = wanted.map((name) => new Engine(name, loaderOf(name, { own, clock, settings, resolve })));
+    if (names !== undefined)
+      for (const engine of engines) {
+        const { problem } = await engine.ask();
+        if (problem !== undefined) throw unavailable(engine.name, problem);
+      }
+    return new Engines(engines, await spokenBy(engines));
+  }
+
+  async states(): Promise<readonly ChainEngine[]> {
+    return Promise.all(
+      this.#engines.map(async (engine) => {
+        const { driver, problem } = await engine.ask();
+        return { name: engine.name, language: driver?.capabilities.language, problem };
+      }),
+    );
+  }
+
+  /**
+   * For a language, in the order they are tried; none is asked before its turn.
+   *
+   * @param from the first one, where it is still among them: a frozen script was refused by those before it
+   */
+  async *for(language: Language, from?: string): AsyncGenerator<SandboxDriver> {
+    const family = familyOf(language);
+    const first = Math.max(
+      0,
+      this.#engines.findIndex(({ name }) => name === from),
+    );
+    for (const engine of this.#engines.slice(first)) {
+      const { driver, problem } = await engine.ask();
+      if (problem === undefined && driver?.capabilities.language === family) yield driver;
+    }
+  }
+
+  /** Why there is none for a language. */
+  async problemFor(language: Language): Promise<string> {
+    const family = familyOf(language);
+    const states = (await this.states()).filter((state) => state.language === undefined || state.language === family);
+    const why = states.map(({ name, problem = "is there" }) => `\`${name}\`: ${problem}`).join("; ");
+    return `No engine here runs ${language}${why === "" ? "" : ` (${why})`}.`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#engines.map((engine) => engine.close()));
+  }
+}
+
+async function spokenBy(engines: readonly Engine[]): Promise<readonly Language[]> {
+  const spoken = new Set<string>();
+  for (const engine of engines) {
+    if (spoken.size === 2) break; // the rest is asked when it is needed
+    const { driver, problem } = await engine.ask();
+    if (problem === undefined && driver !== undefined) spoken.add(driver.capabilities.language);
+  }
+  return [
+    ...(spoken.has("python") ? (["python"] as const) : []),
+    ...(spoken.has("javascript") ? (["javascript", "typescript"] as const) : []),
+  ];
+}
+
+function familyOf(language: Language): "javascript" | "python" {
+  return language === "python" ? "python" : "javascript";
+}
+
+interface Around {
+  readonly own: readonly SandboxDriver[];
+  readonly clock: Clock;
+  readonly settings: EngineSettings;
+  readonly resolve: ResolveSecret;
+}
+
+function loaderOf(name: string, { own, clock, settings, resolve }: Around): () => Promise<SandboxDriver> {
+  const given = own.find((driver) => driver.name === name);
+  if (given !== undefined) return async () => given;
+  const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);
+  if (known !== undefined) return () => known(clock);
+  const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
+  throw new RuntimeFault("engine_unknown", `\`${name}\` is no engine; there are ${names}.`);
+}
+
+function isDisposable(
+  driver: SandboxDriver | (SandboxDriver & AsyncDisposable),
+): driver is SandboxDriver & AsyncDisposable {
+  return Symbol.asyncDispose in driver;
+}
+
+function noSecrets(connector: string, key: string): Promise<string> {
+  throw new RuntimeFault("secret_unknown", `There are no secrets here to take \`secret://${connector}/${key}\` from.`);
+}
+
+function unavailable(name: string, problem: string): RuntimeFault {
+  return new RuntimeFault(
+    "engine_unavailable",
+    `The engine \`${name}\` is configured and cannot run here: ${problem}. Install what it needs, or take it out of \`chains.engines\`.`,
+  );
+}

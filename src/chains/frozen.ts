@@ -1,0 +1,159 @@
+/**
+ * Scripts that wait for persons, in the store: sealed, each with the engine build its image fits.
+ *
+ * Invariant: an image is opened only for the call it was made of, and only the one that the row names by its digest; where
+ * there is none, the ledger still knows what the script did, and it is replayed.
+ */
+import type { DurableEvent } from "../calls/event.ts";
+import { canonical, isJsonObject, type Json, sha256 } from "../calls/json.ts";
+import type { SessionState } from "../calls/session.ts";
+import type { Store } from "../stores/store.ts";
+import type { Halted } from "./drive.ts";
+import type { ImageKey } from "./image-key.ts";
+import type { JournalState } from "./journal.ts";
+import type { AskedCall } from "./sandbox.ts";
+import { seal, unseal } from "./seal.ts";
+
+const kind = "frozen-script";
+const format = 1;
+
+/** What may be read without the key; it is bound to what is sealed. */
+export interface FrozenHeader {
+  readonly format: number;
+  /** The script's key in the ledger. */
+  readonly key: string;
+  readonly keyId: string;
+  readonly driver: string;
+  readonly engine: string;
+  readonly language: string;
+  /** SHA-256 of the source. */
+  readonly source: string;
+  /** Wall clock, milliseconds. */
+  readonly frozenAt: number;
+  readonly expiresAt: number;
+  readonly waiting: readonly FrozenWait[];
+  /** Bytes of the engine's image; 0: it is replayed. */
+  readonly imageBytes: number;
+}
+
+export interface FrozenWait {
+  readonly place: number;
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly line?: number;
+}
+
+/** What is sealed. */
+export interface FrozenScript {
+  readonly header: FrozenHeader;
+  readonly session: SessionState;
+  readonly journal: JournalState;
+  readonly batch: readonly AskedCall[];
+  readonly image: Uint8Array | undefined;
+}
+
+export type Taken =
+  | { readonly script: FrozenScript }
+  | { readonly refused: string }
+  /** It is not kept any more: the ledger still knows what the script did. */
+  | { readonly gone: true };
+
+export class FrozenScripts {
+  readonly #store: Store;
+  readonly #key: ImageKey;
+
+  constructor(store: Store, key: ImageKey) {
+    this.#store = store;
+    this.#key = key;
+  }
+
+  /** @returns the reference that the row of the script keeps */
+  async put(
+    halted: Halted,
+    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "imageBytes" | "expiresAt">,
+    event: DurableEvent,
+  ): Promise<string> {
+    const { session, journal, batch, image, waiting, expiresAt } = halted;
+    const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
+      const approvalId = waiting.get(place);
+      return approvalId === undefined ? [] : [{ place, approvalId, tool, ...(line !== undefined && { line }) }];
+    });
+    const header: FrozenHeader = {
+      ...about,
+      format,
+      keyId: this.#key.id,
+      expiresAt,
+      waiting: waits,
+      imageBytes: image?.byteLength ?? 0,
+    };
+    const text = Buffer.from(JSON.stringify({ session, journal, batch }));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(text.byteLength);
+    const sealed = seal(Buffer.concat([length, text, image ?? Buffer.alloc(0)]), spelled(header), this.#key);
+    // Plain data, read back as such.
+    const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as Json;
+    await this.#write(about.key, body, event);
+    return `${kind}:${sha256(sealed)}`;
+  }
+
+  async header(key: string): Promise<FrozenHeader | undefined> {
+    return headerIn((await this.#store.documents.get(kind, key))?.body);
+  }
+
+  /** Opens what the row names. A script that was changed, or sealed elsewhere, is refused and not guessed at. */
+  async take(reference: string, key: string): Promise<Taken> {
+    const body = (await this.#store.documents.get(kind, key))?.body;
+    const header = headerIn(body);
+    const sealed = isJsonObject(body) ? body["sealed"] : undefined;
+    if (header === undefined || typeof sealed !== "string") return { gone: true };
+    if (header.keyId !== this.#key.id)
+      return {
+        refused: "The frozen script was sealed by another installation, or its key was replaced; it cannot go on here.",
+      };
+    const bytes = Buffer.from(sealed, "base64");
+    const plain = header.key === key ? unseal(bytes, spelled(header), this.#key) : undefined;
+    if (plain === undefined)
+      return {
+        refused:
+          "The frozen script is not what was put away: it was changed. It does not go on; its calls are in the ledger.",
+      };
+    if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another moment of the same script
+    return { script: { header, ...opened(Buffer.from(plain)) } };
+  }
+
+  /** It has ended: the room is given back. */
+  async forget(key: string): Promise<void> {
+    const kept = await this.#store.documents.get(kind, key);
+    if (kept === undefined || kept.body === null) return;
+    await this.#store.commit(
+      { write: "document", kind, id: key, body: null, expectedVersion: kept.version },
+      "committed",
+    );
+  }
+
+  async #write(id: string, body: Json, event: DurableEvent): Promise<void> {
+    for (;;) {
+      const expectedVersion = (await this.#store.documents.get(kind, id))?.version ?? 0;
+      const { won } = await this.#store.commit({ write: "document", kind, id, body, expectedVersion, event }, "synced");
+      if (won) return;
+    }
+  }
+}
+
+function opened(plain: Buffer): Omit<FrozenScript, "header"> {
+  const length = plain.readUInt32BE(0);
+  const { session, journal, batch }: Omit<FrozenScript, "header" | "image"> = JSON.parse(
+    plain.subarray(4, 4 + length).toString(),
+  ); // it was sealed by us
+  const image = plain.subarray(4 + length);
+  return { session, journal, batch, image: image.byteLength === 0 ? undefined : image };
+}
+
+function spelled(header: FrozenHeader): string {
+  return canonical(header as unknown as Json); // plain data
+}
+
+function headerIn(body: Json | undefined): FrozenHeader | undefined {
+  const header = isJsonObject(body) ? body["header"] : undefined;
+  return isJsonObject(header) && header["format"] === format ? (header as unknown as FrozenHeader) : undefined; // whoever acts on it opens the seal
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { withSecrets } from "../secrets/secret-reference.ts";
+import { type FirecrackerOptions, firecrackerDriver, type KubernetesOptions, kubernetesDriver } from "./hardened.ts";
+import type { SandboxDriver } from "./sandbox.ts";
+
+/** An engine of ours, loaded when it is first needed; it is closed with the house, and rejects where a package is missing. */
+export type LoadEngine = (clock: Clock) => Promise<SandboxDriver & AsyncDisposable>;
+
+export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, LoadEngine>([
+  ["quickjs", async (clock) => (await import("./drivers/javascript/driver.ts")).quickJsDriver({ clock })],
+  ["monty", async (clock) => new (await import("./drivers/python/monty.ts")).MontyDriver({ clock })],
+  ["cpython", async (clock) => new (await import("./drivers/python/cpython.ts")).CpythonDriver({ clock })],
+  ["pyodide", async (clock) => new (await import("./drivers/python/pyodide.ts")).PyodideDriver({ clock })],
+  ["runsc", async (clock) => new (await import("./drivers/runsc/driver.ts")).RunscDriver({ clock })],
+]);
+
+/** What engines that run elsewhere need. They are engines only where they are named in `engines`. */
+export interface EngineSettings {
+  readonly kubernetes?: KubernetesOptions;
+  readonly firecracker?: FirecrackerOptions;
+}
+
+/** Gives the value behind `secret://connector/key`. */
+export type ResolveSecret = (connector: string, key: string) => Promise<string>;
+
+/** Undefined: there is no such engine. @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded */
+export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {
+  const { kubernetes, firecracker } = settings;
+  switch (name) {
+    case "kubernetes":
+      return async (clock) => {
+        const { token, ...rest } = kubernetes ?? unconfigured(name);
+        const given = typeof token === "string" ? (): Promise<string> => withSecrets(token, resolve) : token;
+        return kubernetesDriver({ clock, ...rest, ...(given !== undefined && { token: given }) });
+      };
+    case "firecracker":
+      return async (clock) => firecrackerDriver({ clock, ...(firecracker ?? unconfigured(name)) });
+    default:
+      return undefined;
+  }
+}
+
+function unconfigured(name: string): never {
+  throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.drivers.${name}\``);
+}
+
+/** In the order they are tried: per language, the one that can be frozen before those that can only be replayed. The others are named. */
+export const defaultEngines: readonly string[] = ["quickjs", "monty", "cpython", "pyodide"];

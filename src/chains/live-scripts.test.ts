@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { FakeClock } from "../../test/fakes/clock.ts";
+import { LiveScripts } from "./live-scripts.ts";
+import { Watch } from "./watch.ts";
+
+const chainId = `chain_${"0".repeat(32)}`;
+const script = { chainId, callId: "call_1", tenant: "default", runId: "run_1", startedAt: 0 };
+const watch = (): Watch => new Watch(new FakeClock(), 1000, new AbortController().signal);
+
+it("register, deregister / get / session then null; deregister unknown / no throw (case 207)", () => {
+  const live = new LiveScripts();
+  live.register(script, watch());
+  expect(live.get(chainId)).toEqual(script);
+  live.deregister(chainId);
+  expect(live.get(chainId)).toBeUndefined();
+  expect(() => live.deregister("chain_unknown")).not.toThrow();
+});
+
+it("an id that is none is refused, and one that runs already (case 231)", () => {
+  const live = new LiveScripts();
+  for (const id of ["", "../../etc", "chain_1"])
+    expect(() => live.register({ ...script, chainId: id }, watch())).toThrow(/is no script's id/);
+  live.register(script, watch());
+  expect(() => live.register(script, watch())).toThrow(/runs already/);
+});
+
+it("when the house closes every script is stopped, and no other begins (case 206)", () => {
+  const live = new LiveScripts();
+  const running = watch();
+  live.register(script, running);
+  live[Symbol.dispose]();
+  expect(running.stopped).toBe("closed");
+  expect(running.signal.aborted).toBe(true);
+  const late = watch();
+  live.register({ ...script, chainId: `chain_${"1".repeat(32)}` }, late);
+  expect(late.stopped).toBe("closed");
+});

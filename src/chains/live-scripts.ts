@@ -1,0 +1,52 @@
+import { RuntimeFault } from "../calls/fault.ts";
+import type { Watch } from "./watch.ts";
+
+/** A script that runs now, in this process. */
+export interface LiveScript {
+  readonly chainId: string;
+  readonly callId: string;
+  readonly tenant: string;
+  readonly runId: string;
+  /** Wall clock, milliseconds. */
+  readonly startedAt: number;
+}
+
+interface Entry {
+  readonly script: LiveScript;
+  readonly watch: Watch;
+}
+
+/** SPEC 12.3: a script is in here before its engine starts, and out again whatever happened. */
+export class LiveScripts implements Disposable {
+  readonly #entries = new Map<string, Entry>();
+  #closed = false;
+
+  /** @throws RuntimeFault `chain_invalid` for an id that is none, or is running already (case 231) */
+  register(script: LiveScript, watch: Watch): void {
+    const { chainId } = script;
+    if (!/^chain_[0-9a-f]{32}$/.test(chainId))
+      throw new RuntimeFault("chain_invalid", `\`${chainId.slice(0, 80)}\` is no script's id.`);
+    if (this.#entries.has(chainId)) throw new RuntimeFault("chain_invalid", `The script \`${chainId}\` runs already.`);
+    this.#entries.set(chainId, { script, watch });
+    if (this.#closed) watch.stop("closed");
+  }
+
+  /** One that is not there: nothing happens. */
+  deregister(chainId: string): void {
+    this.#entries.delete(chainId);
+  }
+
+  get(chainId: string): LiveScript | undefined {
+    return this.#entries.get(chainId)?.script;
+  }
+
+  get all(): readonly LiveScript[] {
+    return [...this.#entries.values()].map(({ script }) => script);
+  }
+
+  /** The house closes: whatever runs is stopped, and ends with what it did. */
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const { watch } of this.#entries.values()) watch.stop("closed");
+  }
+}

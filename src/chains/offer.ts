@@ -1,0 +1,54 @@
+import type { Action } from "../tools/tool.ts";
+import { publicName } from "../tools/upstream/names.ts";
+import { chainToolName } from "./names.ts";
+import type { AskedCall, ToolSketch } from "./sandbox.ts";
+
+/** What a script may call, and where its names lead. */
+export interface ScriptOffer {
+  readonly sketches: readonly ToolSketch[];
+  /** By table, never by taking a name apart. A name nobody offered goes to the gates as it is: they refuse and count it. */
+  targetOf(asked: Pick<AskedCall, "tool" | "action">): { readonly tool: string; readonly action: string };
+  actionNamed(name: string): Action | undefined;
+}
+
+/** A tool of a server is `tools.server.tool`, one with several actions `tools.tool.action`, any other `tools.tool`. */
+export function scriptOffer(actions: readonly Action[]): ScriptOffer {
+  const byName = new Map<string, Action>();
+  const sketches: ToolSketch[] = [];
+  for (const action of actions) {
+    if (action.kind !== "local" || action.notFromChain !== undefined || action.tool === chainToolName) continue;
+    const name = action.name === "default" ? action.tool : publicName(action.tool, action.name);
+    if (byName.has(name)) continue;
+    byName.set(name, action);
+    sketches.push(sketchOf(name, action));
+  }
+  return {
+    sketches,
+    actionNamed: (name) => byName.get(name),
+    targetOf: ({ tool, action = "default" }) => {
+      const found = byName.get(tool);
+      return found === undefined ? { tool, action } : { tool: found.tool, action: found.name };
+    },
+  };
+}
+
+function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Action): ToolSketch {
+  const { server } = facts;
+  if (action !== "default")
+    return { name, server: identifier(tool), short: identifier(action), description, inputSchema };
+  const prefix = server === undefined ? "" : `${server}__`;
+  const own = prefix !== "" && tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
+  return {
+    name,
+    server: server === undefined ? undefined : identifier(server),
+    short: identifier(own),
+    description,
+    inputSchema,
+  };
+}
+
+/** Something a script can write after a dot, in either language. */
+function identifier(name: string): string {
+  const clean = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^_+/, "");
+  return /^[A-Za-z]/.test(clean) ? clean : `t_${clean}`;
+}

@@ -1,0 +1,266 @@
+import type { Authority } from "../calls/call.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { sha256 } from "../calls/json.ts";
+import { type Caller, type Limits, Session } from "../calls/session.ts";
+import { CallContext } from "../executors/context.ts";
+import type { ClaimedCall } from "../gates/stages.ts";
+import { lowerThreshold } from "../policy/threshold.ts";
+import { releasePins } from "../results/release-pins.ts";
+import { suspend } from "../tools/define.ts";
+import type { Suspended, ToolContext } from "../tools/tool.ts";
+import type { ChainHouse } from "./chain-house.ts";
+import { scriptLimits } from "./chain-options.ts";
+import { drive, type End } from "./drive.ts";
+import type { FrozenScript } from "./frozen.ts";
+import { Journal } from "./journal.ts";
+import { scriptOffer } from "./offer.ts";
+import { type ChainAnswer, chainAnswer, filesOf } from "./result.ts";
+import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
+import { type Parent, ScriptRun, type Waiting } from "./script-run.ts";
+import { Watch } from "./watch.ts";
+
+/** What the caller asks for; checked by the tool's schema. */
+export interface Script {
+  readonly source: string;
+  readonly language: Program["language"];
+  readonly timeoutMs: number;
+}
+
+/** Runs a script, or lets one go on that waited for a person. */
+export async function runScript(
+  script: Script,
+  context: ToolContext,
+  house: ChainHouse,
+): Promise<ChainAnswer | Suspended> {
+  const inside = CallContext.inside(context);
+  if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
+  return new ScriptCall(script, context, inside, house).run();
+}
+
+/** One call of `tool_chain`: from a fresh or a frozen script to its answer, through as many engines as it takes. */
+class ScriptCall {
+  readonly #script: Script;
+  readonly #context: ToolContext;
+  readonly #caller: Caller;
+  readonly #house: ChainHouse;
+  readonly #parent: Parent;
+  readonly #limits: Limits;
+  readonly #program: Program;
+  readonly #offer: ReturnType<typeof scriptOffer>;
+
+  constructor(
+    script: Script,
+    context: ToolContext,
+    { call, caller }: { readonly call: ClaimedCall; readonly caller: Caller },
+    house: ChainHouse,
+  ) {
+    this.#script = script;
+    this.#context = context;
+    this.#caller = caller;
+    this.#house = house;
+    const { terms } = house;
+    const { session } = caller;
+    this.#limits = scriptLimits(terms.limits, session.limits, session.remainingMs(), script.timeoutMs);
+    const id = call.record?.call.id ?? call.id;
+    this.#parent = { id, key: call.key, authority: withinScript(call.authority, this.#limits) };
+    this.#offer = scriptOffer(house.offered(call.authority.principal));
+    const { language, source } = script;
+    const chainId = `chain_${sha256(`chain\0${call.key}`).slice(0, 32)}`;
+    this.#program = { language, source, tools: this.#offer.sketches, chainId };
+  }
+
+  async run(): Promise<ChainAnswer | Suspended> {
+    const { frozen } = this.#context;
+    const taken = frozen === undefined ? undefined : await this.#house.frozen.take(frozen, this.#parent.key);
+    if (taken !== undefined && "refused" in taken) return this.#failed(taken.refused);
+    const thawed = taken !== undefined && "script" in taken ? taken.script : undefined;
+    if (thawed !== undefined && thawed.header.source !== sha256(this.#script.source))
+      return this.#failed("The frozen script is another one than this call's.");
+    return await this.#throughEngines(thawed);
+  }
+
+  /** Unsupported before its first call, or in the middle: the next engine takes it, and finds in the ledger what was done. */
+  async #throughEngines(thawed: FrozenScript | undefined): Promise<ChainAnswer | Suspended> {
+    const { engines } = this.#house;
+    const { language } = this.#script;
+    const reasons: string[] = [];
+    for await (const driver of engines.for(language, thawed?.header.driver)) {
+      const checked = await driver.check?.(this.#program);
+      if (checked !== undefined && "invalid" in checked) return this.#failed(checked.invalid, "script");
+      if (checked !== undefined) {
+        reasons.push(`${driver.name}: ${checked.unsupported}`);
+        continue;
+      }
+      const answer = await this.#inEngine(driver, thawed);
+      if (!("unsupported" in answer)) return answer;
+      reasons.push(`${driver.name}: ${answer.unsupported}`);
+    }
+    if (reasons.length === 0) return this.#failed(await engines.problemFor(language));
+    return this.#failed(`No engine here can run this script. ${reasons.join("; ")}`, "unsupported");
+  }
+
+  async #inEngine(
+    driver: SandboxDriver,
+    thawed: FrozenScript | undefined,
+  ): Promise<ChainAnswer | Suspended | { readonly unsupported: string }> {
+    const answer = await this.#tried(driver, thawed);
+    if (answer !== "unfit") return answer;
+    const replayed = await this.#tried(driver, thawed && { ...thawed, image: undefined });
+    return replayed === "unfit"
+      ? this.#failed(`The engine \`${driver.name}\` cannot go on with the script.`)
+      : replayed;
+  }
+
+  async #tried(
+    driver: SandboxDriver,
+    thawed: FrozenScript | undefined,
+  ): Promise<ChainAnswer | Suspended | { readonly unsupported: string } | "unfit"> {
+    const { parts, live, makeChild } = this.#house;
+    const { clock } = parts;
+    const image = fits(driver, thawed) ? thawed : undefined;
+    const session = new Session(this.#limits, clock, image && { ...image.session, limits: this.#limits });
+    const journal = new Journal(this.#house.terms.outputBytes, image?.journal);
+    using watch = new Watch(clock, session.remainingMs(), this.#context.signal);
+    const waiting: Waiting = new Map(thawed?.header.waiting.map(({ place, approvalId }) => [place, approvalId]));
+    const run = new ScriptRun({
+      ...{ parts, makeChild, session, journal, watch, waiting },
+      ...{ parent: this.#parent, offer: this.#offer, context: this.#context, caller: this.#caller },
+    });
+    const { principal, runId } = this.#parent.authority;
+    const { chainId } = this.#program;
+    live.register({ chainId, callId: this.#parent.id, tenant: principal.tenant, runId, startedAt: clock.now() }, watch);
+    try {
+      await this.#repin(session);
+      const end = await this.#driven(driver, image, run);
+      if (end === "unfit") return end;
+      if (end.end === "failed" && end.why === "unsupported") return { unsupported: end.message };
+      return await this.#concluded(end, run, driver);
+    } finally {
+      live.deregister(chainId);
+      session.close();
+      await releasePins(session, parts.artifacts, parts.log);
+    }
+  }
+
+  /** `unfit`: the engine does not take its own image back. */
+  async #driven(driver: SandboxDriver, image: FrozenScript | undefined, run: ScriptRun): Promise<End | "unfit"> {
+    let engine: SandboxSession | undefined;
+    try {
+      engine = await this.#opened(driver, image, run.session.remainingMs());
+      if (engine === undefined) return "unfit";
+      run.watch.guard(engine);
+      return await drive(engine, run, image?.batch);
+    } catch (error) {
+      return { end: "failed", why: "crash", message: `The engine \`${driver.name}\` failed: ${messageOf(error)}` };
+    } finally {
+      if (engine !== undefined) await this.#close(engine, driver.name);
+    }
+  }
+
+  async #close(engine: SandboxSession, name: string): Promise<void> {
+    try {
+      await engine[Symbol.asyncDispose]();
+    } catch (error) {
+      this.#house.parts.log(`The engine \`${name}\` could not be closed: ${messageOf(error)}.`);
+    }
+  }
+
+  async #opened(
+    driver: SandboxDriver,
+    frozen: FrozenScript | undefined,
+    wallMs: number,
+  ): Promise<SandboxSession | undefined> {
+    const { cpuMs, memoryBytes, outputBytes } = this.#house.terms;
+    const limits = { cpuMs, memoryBytes, outputBytes, wallMs };
+    if (frozen?.image === undefined) return driver.start(this.#program, limits);
+    return driver.restore(frozen.image, limits).catch((error: unknown) => {
+      this.#house.parts.log(
+        `\`${driver.name}\` does not take a frozen script back (${messageOf(error)}); it is replayed.`,
+      );
+      return undefined;
+    });
+  }
+
+  /** What a frozen script had kept is held again while it runs. */
+  async #repin(session: Session): Promise<void> {
+    for (const digest of session.pins)
+      await this.#house.parts.artifacts
+        .pin(digest)
+        .catch(() => this.#house.parts.log(`The artifact \`${digest}\` is gone.`));
+  }
+
+  async #concluded(end: End, run: ScriptRun, driver: SandboxDriver): Promise<ChainAnswer | Suspended> {
+    const { frozen } = this.#house;
+    if (end.end === "cancelled") throw this.#context.signal.reason;
+    if (end.end === "halted") {
+      const { approvalId, expiresAt } = end.halted;
+      const reference = await this.#freeze(end.halted, driver);
+      this.#context.emit("chain.frozen", `The script waits for a person (${approvalId}).`, { approval_id: approvalId });
+      return suspend(reference, approvalId, expiresAt);
+    }
+    await this.#handOn(end, run);
+    if (this.#context.frozen !== undefined) await frozen.forget(this.#parent.key);
+    const answer = chainAnswer(end, run.journal, run.session.freeze().usedMs, driver.name);
+    const said = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
+    this.#context.emit("chain.ended", said, { engine: driver.name, tool_calls: run.journal.callCount });
+    return answer;
+  }
+
+  #freeze(halted: Extract<End, { end: "halted" }>["halted"], driver: SandboxDriver): Promise<string> {
+    const { frozen, parts } = this.#house;
+    const { id, key, authority } = this.#parent;
+    const frozenAt = parts.clock.now();
+    const { language, source } = this.#script;
+    const data = { call_id: id, approval_id: halted.approvalId, engine: driver.name };
+    return frozen.put(
+      halted,
+      { key, driver: driver.name, engine: driver.engine, language, source: sha256(source), frozenAt },
+      {
+        moment: "noted",
+        at: frozenAt,
+        type: "chain.frozen",
+        summary: `The script \`${id}\` waits for a person.`,
+        traceId: authority.traceId,
+        tenant: authority.principal.tenant,
+        principal: authority.principal,
+        policyVersion: parts.policy.version,
+        outcome: "info",
+        data,
+      },
+    );
+  }
+
+  /** What goes back stays held as a direct result of the caller's session; the script's own pins end with it. */
+  async #handOn(end: End, run: ScriptRun): Promise<void> {
+    const { session } = this.#caller;
+    for (const { artifact } of filesOf(end, run.journal)) {
+      if (session.pins.includes(artifact)) continue;
+      await this.#house.parts.artifacts.pin(artifact);
+      session.pin(artifact);
+    }
+  }
+
+  #failed(message: string, why: "script" | "unsupported" | "crash" = "crash"): ChainAnswer {
+    return chainAnswer({ end: "failed", why, message }, new Journal(0), 0, undefined);
+  }
+}
+
+/** The same build, and an image at all; else the script is replayed over its journal. */
+function fits({ name, engine, capabilities }: SandboxDriver, frozen: FrozenScript | undefined): boolean {
+  return (
+    frozen?.image !== undefined &&
+    capabilities.durability === "snapshot" &&
+    frozen.header.driver === name &&
+    frozen.header.engine === engine
+  );
+}
+
+/**
+ * What a script's calls may do: what its caller may, and not all of that. Where no autonomy level decides, the threshold of
+ * a script is `safe` (SPEC 3.9), whatever it is for direct calls; an operator's own limit holds in any case.
+ */
+function withinScript(authority: Authority, { maxRiskUnapproved: limit }: Limits): Authority {
+  const set = limit ?? (authority.autonomy === undefined ? "safe" : undefined);
+  const maxRiskUnapproved = lowerThreshold(set, authority.maxRiskUnapproved);
+  return { ...authority, fromChain: true, ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }) };
+}

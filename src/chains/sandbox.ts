@@ -1,0 +1,108 @@
+/**
+ * Code that calls tools: what a sandbox engine can do, whichever language it speaks.
+ *
+ * Invariant: pull-based. The engine holds no host function: it yields calls, is settled, and can be frozen in between; so
+ * whatever a script does, it can only ask, and what it asks passes every gate.
+ * Next: drive.ts (the loop), chain-tool.ts (`tool_chain`), drivers/ (QuickJS, Monty, Pyodide, CPython), drivers/child/ (the
+ * killable process each engine lives in).
+ */
+import type { Json, JsonObject } from "../calls/json.ts";
+
+/** An engine that scripts run in. */
+export interface SandboxDriver {
+  /** `quickjs`, `monty`, `pyodide`, `cpython`, … */
+  readonly name: string;
+  readonly capabilities: {
+    readonly language: "javascript" | "python";
+    readonly durability: "snapshot" | "replay";
+    readonly isolation: "wasm" | "process" | "kernel" | "vm";
+    readonly parallel: boolean;
+  };
+  /** Engine build: stamped on images. */
+  readonly engine: string;
+  /** Why it cannot run here (no bubblewrap, no deno…): it is refused, never degraded. Undefined: it can. */
+  unavailable(): Promise<string | undefined>;
+  /** What of the program this engine cannot do, found before it runs. Undefined: go. `unsupported` moves the chain to the next engine. */
+  check?(program: Program): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
+  start(program: Program, limits: SandboxLimits): Promise<SandboxSession>;
+  /** Durability `snapshot` only. */
+  restore(image: Uint8Array, limits: SandboxLimits): Promise<SandboxSession>;
+}
+
+export interface Program {
+  readonly language: "javascript" | "typescript" | "python";
+  readonly source: string;
+  readonly tools: readonly ToolSketch[];
+  readonly chainId: string;
+}
+
+/** What the prelude offers: `server` groups (`tools.server.tool`), plain name too when unambiguous. */
+export interface ToolSketch {
+  readonly name: string;
+  readonly server: string | undefined;
+  readonly short: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+export interface SandboxLimits {
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+  readonly wallMs: number;
+  readonly stackDepth?: number;
+}
+
+/** Asked and not settled calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
+export type Step =
+  | { readonly step: "calls"; readonly calls: readonly AskedCall[]; readonly printed?: readonly Printed[] }
+  | { readonly step: "done"; readonly value: Json | undefined; readonly printed?: readonly Printed[] }
+  | {
+      readonly step: "failed";
+      readonly why: "script" | "cpu" | "memory" | "output" | "deadlock" | "crash" | "protocol" | "wall" | "unsupported";
+      readonly message: string;
+      readonly line?: number;
+      readonly printed?: readonly Printed[];
+    };
+
+/**
+ * `place` counts a script's calls in the order it made them: replay and keys stand on it. `line`: of the source.
+ *
+ * Kinds other than `call` are answered by whoever drives the script, never by a tool. Their `tool` is the kind's name, and:
+ * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref, maxBytes}` and gets `{path?, mediaType?, text}` or
+ * `{…, base64}`; `artifact` brings `{path, type, text}` or `{…, base64}` and gets `{ref}`; `progress` brings
+ * `{message, fraction?}` and gets anything.
+ */
+export interface AskedCall {
+  readonly place: number;
+  readonly tool: string;
+  readonly action?: string;
+  readonly arguments: JsonObject;
+  readonly line?: number;
+  readonly kind?: "call" | "help" | "materialize" | "artifact" | "progress";
+}
+
+export interface Printed {
+  readonly stream: "out" | "error";
+  readonly text: string;
+}
+
+/** What a script gets back for a place. */
+export interface Settled {
+  readonly place: number;
+  readonly status: "ok" | "error" | "denied";
+  readonly code?: string;
+  readonly message?: string;
+  readonly advice?: string;
+  /** The result handle's plain form: {text, structured, ref, files, status}. */
+  readonly value: Json;
+}
+
+/** One script, running or waiting for its calls. */
+export interface SandboxSession extends AsyncDisposable {
+  next(): Promise<Step>;
+  settle(results: readonly Settled[]): Promise<void> | void;
+  /** Only while waiting in a `calls` step. */
+  freeze(): Promise<Uint8Array>;
+  kill(): void;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../calls/json.ts";
+import { guessLanguage } from "./guess-language.ts";
+import { pythonSignature, typescriptSignature } from "./signatures.ts";
+
+const sketch = (inputSchema: JsonObject, server?: string) => ({
+  name: "github__create_issue",
+  server,
+  short: "create_issue",
+  description: "",
+  inputSchema,
+});
+
+describe("signatures", () => {
+  it("tell names, types and what may be left out, in both languages", () => {
+    const one = sketch(
+      {
+        type: "object",
+        properties: {
+          labels: { type: "array", items: { type: "string" } },
+          title: { type: "string" },
+          state: { enum: ["open", "closed"] },
+          count: { type: ["integer", "null"] },
+          "odd-name": { type: "object", properties: { a: { type: "boolean" } }, required: ["a"] },
+        },
+        required: ["title"],
+      },
+      "github",
+    );
+    expect(typescriptSignature(one)).toBe(
+      'tools.github.create_issue(args: { labels?: string[]; title: string; state?: "open" | "closed"; count?: number | null; "odd-name"?: { a: boolean } })',
+    );
+    expect(pythonSignature(one)).toBe(
+      'tools.github.create_issue(title: str, labels: list[str] = …, state: Literal["open", "closed"] = …, count: int | None = …, odd-name: dict = …)',
+    );
+  });
+
+  it.each([
+    [{}, "tools.create_issue()"],
+    [{ type: "object", properties: {} }, "tools.create_issue(args: Record<string, unknown>)"],
+    [
+      { type: "object", properties: { a: true, b: { anyOf: [{ type: "string" }, { type: "number" }] } } },
+      "tools.create_issue(args: { a?: unknown; b?: string | number })",
+    ],
+    [
+      { type: "object", properties: { a: { type: "array", items: { type: ["string", "number"] } } } },
+      "tools.create_issue(args: { a?: (string | number)[] })",
+    ],
+  ])("take whatever schema there is: %j", (schema, shown) => {
+    expect(typescriptSignature(sketch(schema as JsonObject))).toBe(shown);
+    expect(pythonSignature(sketch(schema as JsonObject))).toMatch(/^tools\.create_issue\(/);
+  });
+
+  it("end where a schema does not", () => {
+    const deep = Array.from({ length: 40 }).reduce<JsonObject>(
+      (inner) => ({ type: "object", properties: { a: inner } }),
+      { type: "string" },
+    );
+    expect(typescriptSignature(sketch(deep)).length).toBeLessThan(100);
+  });
+});
+
+describe("a script's language", () => {
+  it.each([
+    ["python", 'r = tools.add(a=1, b=2)\nprint(f"{r.text}")'],
+    ["python", "import json\nfor x in range(3):\n    tools.echo(to=str(x))"],
+    ["python", "def f(x):\n    return None"],
+    ["javascript", "const r = await tools.add({ a: 1 });\nreturn r.text;"],
+    ["javascript", "return [1, 2].map((n) => n + 1)"],
+    ["typescript", "interface A { b: string }\nconst a: A = { b: 'x' };\nreturn a.b;"],
+    ["typescript", "const rows: string[] = [];\nreturn rows as unknown;"],
+  ] as const)("%s is seen: %s", (language, source) => {
+    expect(guessLanguage(source)).toBe(language);
+  });
+});

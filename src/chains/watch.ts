@@ -1,0 +1,62 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { SandboxSession, Step } from "./sandbox.ts";
+
+export type StopReason = "timeout" | "cancelled" | "closed";
+
+/**
+ * The end of a script that does not come by itself: its time is over, its caller left, or the house closes. Then the engine
+ * is killed and the calls it waits for are aborted; what they were about to do is settled by the path, not here.
+ */
+export class Watch implements Disposable {
+  readonly #abort = new AbortController();
+  readonly #cancels: (() => void)[] = [];
+  readonly #stopped = Promise.withResolvers<void>();
+  #reason: StopReason | undefined;
+  #engine: SandboxSession | undefined;
+
+  constructor(clock: Clock, remainingMs: number, signal: AbortSignal) {
+    this.#cancels.push(clock.in(remainingMs, () => this.stop("timeout")));
+    const cancelled = (): void => this.stop("cancelled");
+    if (signal.aborted) cancelled();
+    else {
+      signal.addEventListener("abort", cancelled, { once: true });
+      this.#cancels.push(() => signal.removeEventListener("abort", cancelled));
+    }
+  }
+
+  /** For the script's calls. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get stopped(): StopReason | undefined {
+    return this.#reason;
+  }
+
+  guard(engine: SandboxSession): void {
+    this.#engine = engine;
+    if (this.#reason !== undefined) engine.kill();
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#engine?.kill();
+    this.#stopped.resolve();
+    this.#abort.abort(new DOMException(`The script was stopped: ${reason}.`, "AbortError"));
+  }
+
+  /** The engine's next step; undefined once the script was stopped, also when the engine never answers. */
+  async next(engine: SandboxSession): Promise<Step | undefined> {
+    const step = engine
+      .next()
+      .catch((error: unknown): Step => ({ step: "failed", why: "crash", message: messageOf(error) }));
+    const ended = await Promise.race([step, this.#stopped.promise]);
+    return this.#reason === undefined && ended !== undefined ? ended : undefined;
+  }
+
+  [Symbol.dispose](): void {
+    for (const cancel of this.#cancels) cancel();
+  }
+}

@@ -1,0 +1,93 @@
+/** The `channels` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
+import { z } from "zod";
+import type { NoticeType } from "./channel.ts";
+import { noticeTypes } from "./notice.ts";
+import type { ChannelsOptions, WebhookSettings } from "./open-channels.ts";
+
+export interface WebhookFile {
+  readonly name: string;
+  readonly url: string;
+  readonly secret?: string | undefined;
+  readonly kind?: "standard" | "slack" | undefined;
+  readonly events?: readonly NoticeType[] | undefined;
+  readonly tenants?: readonly string[] | undefined;
+  readonly allow_private?: boolean | undefined;
+  readonly arguments?: boolean | undefined;
+  readonly users?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface ChannelsFile {
+  readonly webhooks?: readonly WebhookFile[] | undefined;
+  readonly console_url?: string | undefined;
+}
+
+const reference = /^secret:\/\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/;
+const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "Use 1 to 32 of a-z 0-9 -: it is part of an address.");
+
+const webhook = z
+  .strictObject({
+    name: name.describe("How it is called in `postern channels` and in the audit log."),
+    url: z
+      .string()
+      .min(1)
+      .refine(
+        (url) => reference.test(url) || /^https?:\/\//.test(url),
+        "Write an `https://` address, or `secret://connector/key` where the address itself is secret.",
+      )
+      .describe("Where each notice is sent; `secret://connector/key` when the address is a password, as Slack's is."),
+    secret: z
+      .string()
+      .regex(reference, "Write `secret://connector/key`; `postern secrets set` keeps the value.")
+      .optional()
+      .describe("What signs, 24 bytes or more, or `whsec_…`. Needed by `standard`, and for `users`."),
+    kind: z.enum(["standard", "slack"]).optional().describe("`standard` (Standard Webhooks) when nothing is said."),
+    events: z
+      .array(z.enum(noticeTypes as [NoticeType, ...NoticeType[]])) // it is not empty
+      .min(1)
+      .optional()
+      .describe("All of them when nothing is said."),
+    tenants: z.array(z.string().min(1)).min(1).optional().describe("Of which tenants; all when nothing is said."),
+    allow_private: z.boolean().optional().describe("Whether it may be a machine of this network, over http too."),
+    arguments: z
+      .boolean()
+      .optional()
+      .describe("Whether the arguments of a call go along. They are masked, but somebody else's server reads them."),
+    users: z
+      .record(z.string().min(1).max(256), z.string().min(1).max(256))
+      .optional()
+      .describe("Who may decide through it: their names over there, and who they are here."),
+  })
+  .refine(
+    ({ kind = "standard", secret }) => kind === "slack" || secret !== undefined,
+    "A `standard` webhook needs `secret`: without it nobody can know who sends.",
+  )
+  .refine(
+    ({ users, secret }) => users === undefined || secret !== undefined,
+    "`users` need `secret`: decisions that come in are signed by it.",
+  );
+
+export const channelsSchema: z.ZodType<ChannelsFile> = z.strictObject({
+  webhooks: z
+    .array(webhook)
+    .max(32)
+    .refine((all) => new Set(all.map((one) => one.name)).size === all.length, "Two of them have the same `name`.")
+    .optional(),
+  console_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Where people reach the console, for links in messages; this machine's address when nothing is said."),
+});
+
+export function channelSettingsFrom({ webhooks = [], console_url: consoleUrl }: ChannelsFile): ChannelsOptions {
+  return {
+    webhooks: webhooks.map(settingsOf),
+    ...(consoleUrl !== undefined && { consoleUrl: consoleUrl.replace(/\/+$/, "") }),
+  };
+}
+
+function settingsOf({ allow_private: allowPrivate, ...rest }: WebhookFile): WebhookSettings {
+  const said = { ...rest, allowPrivate };
+  return Object.fromEntries(
+    Object.entries(said).filter(([, value]) => value !== undefined),
+  ) as unknown as WebhookSettings; // the schema's shape, without what was left out
+}

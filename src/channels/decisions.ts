@@ -1,0 +1,207 @@
+import type { Account, Actor } from "../accounts/accounts.ts";
+import { permissionsOf } from "../accounts/roles.ts";
+import type { Decided, Decider, DecisionProblem, DecisionRequest } from "../approvals/decision.ts";
+import type { Clock } from "../calls/clock.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Store } from "../stores/store.ts";
+import { isSignedBy, keyFrom } from "./signature.ts";
+
+/** Who may answer through a channel, and how its word is known to be its own. */
+export interface DecisionOptions {
+  readonly name: string;
+  /** What signs: `secret://connector/key`. */
+  readonly secret: string;
+  /** None: those of tenant `default`. */
+  readonly tenants?: readonly string[];
+  /** Names over there, and who they are here. */
+  readonly users: Readonly<Record<string, string>>;
+}
+
+export interface DecisionHouse {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly reveal: (text: string) => Promise<string>;
+  readonly approval: (id: string) => Promise<ApprovalRecord | undefined>;
+  readonly decide: (id: string, request: DecisionRequest) => Promise<Decided>;
+  readonly people: {
+    readonly exist: boolean;
+    get(name: string, actor: Actor): Promise<Account>;
+  };
+}
+
+/** A request as it came in: nothing of it is believed before its signature was found good over exactly these bytes. */
+export interface Incoming {
+  readonly id: string | null;
+  readonly timestamp: string | null;
+  readonly signature: string | null;
+  readonly body: string;
+}
+
+export const channelProblems = {
+  channel_unknown: 404,
+  signature_refused: 401,
+  webhook_replayed: 409,
+  console_only: 403,
+  decider_unknown: 403,
+} as const;
+
+export type Received =
+  | { readonly taken: true; readonly decided: Decided }
+  | { readonly taken: false; readonly code: keyof typeof channelProblems | DecisionProblem; readonly message: string };
+
+const toleranceSeconds = 300;
+/** Ids are kept for as long as a timestamp can be good, that last moment too. */
+const keptMs = 2 * toleranceSeconds * 1000;
+/** Within that time: more decisions than people make. */
+const mostSeen = 2_000;
+const keyKeptMs = 30_000;
+const seenKind = "channel-seen";
+const idPattern = /^[\x21-\x7e]{1,200}$/;
+
+/** Decisions that come in from where people were told. They are decisions like any other; only critical ones are not made here. */
+export class DecisionDesk {
+  readonly #channels: ReadonlyMap<string, DecisionOptions>;
+  readonly #house: DecisionHouse;
+  /** Anybody may knock here: that must not fetch a secret each time. */
+  readonly #keys = new Map<string, { readonly key: Promise<Buffer | undefined>; readonly until: number }>();
+
+  constructor(channels: readonly DecisionOptions[], house: DecisionHouse) {
+    this.#channels = new Map(channels.map((channel) => [channel.name, channel]));
+    this.#house = house;
+  }
+
+  async receive(name: string, incoming: Incoming): Promise<Received> {
+    const channel = this.#channels.get(name);
+    // The same answer whether there is such a channel or not: who cannot sign learns nothing.
+    if (channel === undefined || !(await this.#isGenuine(channel, incoming)))
+      return refused("signature_refused", "The signature, its id or its timestamp is not good for this channel.");
+    const asked = askedBy(incoming.body);
+    if ("code" in asked) return asked;
+    if (!(await this.#isFirst(name, incoming.id ?? "")))
+      return refused(
+        "webhook_replayed",
+        `The message \`${incoming.id}\` was taken already, or too many came; decide in the console.`,
+      );
+    const { approvalId, user, ...request } = asked;
+    const tenants = channel.tenants ?? ["default"];
+    const approval = await this.#house.approval(approvalId);
+    if (approval === undefined || !tenants.includes(approval.principal.tenant))
+      return refused("approval_unknown", `There is no approval \`${approvalId.slice(0, 200)}\`.`);
+    if (approval.risk === "critical")
+      return refused("console_only", "This call is critical: decide it in the console.");
+    const by = await this.#decider(channel, user, approval.principal.tenant);
+    if (by === undefined)
+      return refused(
+        "decider_unknown",
+        `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
+      );
+    return { taken: true, decided: await this.#house.decide(approvalId, { ...request, by }) };
+  }
+
+  async #isGenuine(channel: DecisionOptions, { id, timestamp, signature, body }: Incoming): Promise<boolean> {
+    if (id === null || timestamp === null || signature === null) return false;
+    if (!idPattern.test(id) || !/^\d{1,12}$/.test(timestamp)) return false;
+    const key = await this.#key(channel);
+    if (key === undefined) return false;
+    const signed = { id, timestamp: Number(timestamp), body };
+    if (String(signed.timestamp) !== timestamp) return false;
+    const isNow = Math.abs(this.#house.clock.now() / 1000 - signed.timestamp) <= toleranceSeconds;
+    return isSignedBy(key, signed, signature) && isNow;
+  }
+
+  #key({ name, secret }: DecisionOptions): Promise<Buffer | undefined> {
+    const now = this.#house.clock.monotonic();
+    const known = this.#keys.get(name);
+    if (known !== undefined && known.until > now) return known.key;
+    const key = this.#house.reveal(secret).then(keyFrom);
+    key.catch(() => this.#keys.delete(name)); // whoever waits for it is told
+    this.#keys.set(name, { key, until: now + keyKeptMs });
+    return key;
+  }
+
+  /** Written before it is acted upon: a message acts once at most, also over a crash. */
+  async #isFirst(name: string, id: string): Promise<boolean> {
+    const { store, clock } = this.#house;
+    for (let tries = 0; tries < 20; tries += 1) {
+      const now = clock.now();
+      const document = await store.documents.get(seenKind, name);
+      const seen = seenIn(document?.body).filter(({ at }) => now - at <= keptMs);
+      if (seen.length >= mostSeen || seen.some((one) => one.id === id)) return false;
+      const committed = await store.commit(
+        {
+          ...{ write: "document", kind: seenKind, id: name },
+          body: { seen: [...seen, { id, at: now }] },
+          expectedVersion: document?.version ?? 0,
+        },
+        "synced",
+      );
+      if (committed.won) return true;
+    }
+    return false;
+  }
+
+  async #decider({ name, users }: DecisionOptions, theirs: string, tenant: string): Promise<Decider | undefined> {
+    const user = Object.hasOwn(users, theirs) ? users[theirs] : undefined;
+    if (user === undefined) return undefined;
+    const via = `channel:${name}`;
+    const by: Decider = { user, via, tenant, signedIn: false };
+    if (!this.#house.people.exist) return by;
+    try {
+      const account = await this.#house.people.get(user, { by: via, via, tenant });
+      const may = !account.disabled && permissionsOf(account.roles, account.tenant).has("approvals:decide");
+      // By the account's own spelling: a person is one, whoever wrote the name down.
+      return may ? { ...by, user: account.name, roles: account.roles, groups: account.groups } : undefined;
+    } catch {
+      return undefined; // no such account: the mapping is older than the people
+    }
+  }
+}
+
+type Asked = Pick<DecisionRequest, "decision" | "reason" | "expectedDigest"> & {
+  readonly approvalId: string;
+  readonly user: string;
+};
+
+function askedBy(body: string): Asked | Extract<Received, { taken: false }> {
+  let said: Json;
+  try {
+    said = JSON.parse(body) as Json; // JSON.parse makes nothing but JSON
+  } catch {
+    return refused("decision_invalid", "The body is no JSON.");
+  }
+  if (!isJsonObject(said)) return refused("decision_invalid", "The body is no JSON object.");
+  const { approval_id: approvalId, decision, user, reason, expected_digest: expectedDigest, ...more } = said;
+  const [odd] = Object.keys(more);
+  if (odd !== undefined) return refused("decision_invalid", `The body has an unknown field \`${odd.slice(0, 100)}\`.`);
+  if (typeof approvalId !== "string" || typeof user !== "string")
+    return refused("decision_invalid", "`approval_id` and `user` must be there, as text.");
+  if (decision !== "approved" && decision !== "denied" && decision !== "skipped")
+    return refused("decision_invalid", "`decision` must be `approved`, `denied` or `skipped`; edit in the console.");
+  if (reason !== undefined && (typeof reason !== "string" || reason.length > 2_000))
+    return refused("decision_invalid", "`reason` must be text of at most 2000 characters.");
+  if (expectedDigest !== undefined && typeof expectedDigest !== "string")
+    return refused("decision_invalid", "`expected_digest` must be text.");
+  return {
+    ...{ approvalId, user, decision },
+    ...(reason !== undefined && { reason }),
+    ...(expectedDigest !== undefined && { expectedDigest }),
+  };
+}
+
+function seenIn(body: Json | undefined): readonly { readonly id: string; readonly at: number }[] {
+  const seen = isJsonObject(body) ? body["seen"] : undefined;
+  if (!Array.isArray(seen)) return [];
+  return seen.flatMap((one: Json) => {
+    if (!isJsonObject(one)) return [];
+    const { id, at } = one;
+    return typeof id === "string" && typeof at === "number" ? [{ id, at }] : [];
+  });
+}
+
+function refused(
+  code: Extract<Received, { taken: false }>["code"],
+  message: string,
+): Extract<Received, { taken: false }> {
+  return { taken: false, code, message };
+}

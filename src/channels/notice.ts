@@ -1,0 +1,77 @@
+import type { AuditEvent } from "../audit/log.ts";
+import { isJsonObject, type JsonObject } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Notice, NoticeType } from "./channel.ts";
+
+export const noticeTypes: readonly NoticeType[] = [
+  "approval.requested",
+  "approval.decided",
+  "approval.expiring",
+  "approval.escalated",
+  "alarm.opened",
+  "alarm.resolved",
+];
+
+const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
+  ["gate.required", "approval.requested"],
+  ["approval.reminder", "approval.expiring"],
+  ["approval.escalated", "approval.escalated"],
+  ["alarm.resolved", "alarm.resolved"],
+  ...["approved", "denied", "skipped", "modified", "expired", "withdrawn", "revoked"].map(
+    (word): [string, NoticeType] => [`gate.${word}`, "approval.decided"],
+  ),
+]);
+
+/** Undefined: nobody is told of such an entry. */
+export function noticeTypeOf(type: string): NoticeType | undefined {
+  return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
+}
+
+const wordPattern = /"type":"((?:gate|approval|alarm)\.[a-z_]+)"/;
+
+/** What an entry of the log is told as, before it is read: nearly all are told to nobody. */
+export function typeInBody(body: string): NoticeType | undefined {
+  const [, word = ""] = wordPattern.exec(body) ?? [];
+  return word === "" ? undefined : noticeTypeOf(word);
+}
+
+export type LogEntry = Omit<AuditEvent, "audit_id" | "seq">;
+
+/** A reminder is nobody's call: it names its approval among its data. */
+export function approvalIn({ refs, data }: LogEntry): string | undefined {
+  const named = isJsonObject(data) ? data["approval_id"] : undefined;
+  return refs.approval ?? (typeof named === "string" ? named : undefined);
+}
+
+export interface NoticeParts {
+  readonly id: string;
+  readonly type: NoticeType;
+  readonly entry: LogEntry;
+  readonly approval: ApprovalRecord | undefined;
+  /** The console's address, without a slash at its end. */
+  readonly console: string | undefined;
+}
+
+export function noticeFrom({ id, type, entry, approval, console }: NoticeParts): Notice {
+  const { timestamp, tenant, summary, data, code, decided_by, reason } = entry;
+  const approvalId = approvalIn(entry);
+  const path = approval === undefined ? "/alarms" : `/approvals/${encodeURIComponent(approval.id)}`;
+  const said: JsonObject = {
+    ...(isJsonObject(data) && data),
+    ...(approvalId !== undefined && { approval_id: approvalId }),
+    ...(code !== undefined && { code }),
+    ...(decided_by !== undefined && { decided_by }),
+    ...(reason !== undefined && { reason }),
+  };
+  return {
+    ...{ id, type, at: timestamp, tenant, summary, data: said },
+    ...(approval !== undefined && { approval }),
+    ...(console !== undefined && { link: `${console}${path}` }),
+  };
+}
+
+/** A request that is over needs nobody any more. */
+export function isStillAsked({ type, approval }: Notice, now: number): boolean {
+  if (type !== "approval.requested" && type !== "approval.expiring" && type !== "approval.escalated") return true;
+  return approval === undefined || (approval.state === "pending" && approval.expiresAt > now);
+}

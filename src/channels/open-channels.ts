@@ -1,0 +1,112 @@
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import type { JsonObject } from "../calls/json.ts";
+import { withSecrets } from "../secrets/secret-reference.ts";
+import type { Store } from "../stores/store.ts";
+import type { Resolve } from "./address-guard.ts";
+import type { Channel, ChannelState, Channels, Delivered } from "./channel.ts";
+import { DecisionDesk, type DecisionHouse, type Incoming, type Received } from "./decisions.ts";
+import { Outbox, type OutboxOptions } from "./outbox.ts";
+import { slackSpeller } from "./slack.ts";
+import { standardSpeller, type WebhookHouse, type WebhookOptions, webhookChannel } from "./webhook.ts";
+
+/** @public */
+export interface WebhookSettings extends WebhookOptions {
+  /** Who may decide through it: their names over there, and who they are here. */
+  readonly users?: Readonly<Record<string, string>>;
+}
+
+/** @public */
+export interface ChannelsOptions {
+  readonly webhooks?: readonly WebhookSettings[];
+  /** Channels of your own: e-mail, push, whatever reaches people. */
+  readonly also?: readonly Channel[];
+  /** Where people reach the console, for links in messages. A function when the port is known later. */
+  readonly consoleUrl?: string | (() => string | undefined);
+}
+
+export interface ChannelsHouse extends Omit<DecisionHouse, "reveal"> {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly size: OutboxOptions["size"];
+  readonly note: OutboxOptions["note"];
+  readonly log: (problem: string) => void;
+  readonly redact: (value: JsonObject) => JsonObject;
+  /** A secret's value, which every mask knows from then on. */
+  readonly resolveSecret: (connector: string, key: string) => Promise<string>;
+  readonly random?: () => number;
+  readonly resolve?: Resolve;
+}
+
+/**
+ * Channels as the runtime has them: with the way back for decisions.
+ *
+ * @public
+ */
+export interface OpenChannels extends Channels, AsyncDisposable {
+  receive(name: string, incoming: Incoming): Promise<Received>;
+  /** An alarm that cannot be kept: every channel that wants alarms is told once, now. Never rejects. */
+  urgent(summary: string): Promise<void>;
+}
+
+/** @throws RuntimeFault `channels_invalid` for two of one name */
+export async function openChannels(options: ChannelsOptions, house: ChannelsHouse): Promise<OpenChannels> {
+  const { webhooks = [], also = [], consoleUrl } = options;
+  const reveal = (text: string): Promise<string> => withSecrets(text, house.resolveSecret);
+  const console = typeof consoleUrl === "function" ? consoleUrl : () => consoleUrl;
+  const channels = [...webhooks.map((one) => channelOf(one, { ...house, reveal })), ...also];
+  const names = channels.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new RuntimeFault("channels_invalid", `Two channels are called \`${twice}\`; rename one.`);
+  const { random = Math.random } = house;
+  const outboxes = new Map(
+    channels.map((channel) => [channel.name, new Outbox({ ...house, channel, random, console })]),
+  );
+  for (const outbox of outboxes.values()) await outbox.start();
+  return new RunningChannels(outboxes, new DecisionDesk(webhooks.flatMap(decidersOf), { ...house, reveal }));
+}
+
+class RunningChannels implements OpenChannels {
+  readonly #outboxes: ReadonlyMap<string, Outbox>;
+  readonly #desk: DecisionDesk;
+
+  constructor(outboxes: ReadonlyMap<string, Outbox>, desk: DecisionDesk) {
+    this.#outboxes = outboxes;
+    this.#desk = desk;
+  }
+
+  list(): readonly ChannelState[] {
+    return [...this.#outboxes.values()].map(({ state }) => state);
+  }
+
+  async test(name: string): Promise<Delivered | undefined> {
+    return this.#outboxes.get(name)?.test();
+  }
+
+  async retry(name: string): Promise<number | undefined> {
+    return this.#outboxes.get(name)?.retry();
+  }
+
+  receive(name: string, incoming: Incoming): Promise<Received> {
+    return this.#desk.receive(name, incoming);
+  }
+
+  async urgent(summary: string): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(summary)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox[Symbol.asyncDispose]()));
+  }
+}
+
+function channelOf(options: WebhookSettings, house: WebhookHouse): Channel {
+  const spell = options.kind === "slack" ? slackSpeller(house, options) : standardSpeller(house, options);
+  return webhookChannel(options, house, spell);
+}
+
+function decidersOf({ name, secret, tenants, users }: WebhookSettings) {
+  if (secret === undefined || users === undefined) return [];
+  return [{ name, secret, users, ...(tenants !== undefined && { tenants }) }];
+}

@@ -1,0 +1,60 @@
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { DeadLetter } from "./channel.ts";
+
+/** The kind of its documents, one a channel. */
+export const outboxKind = "channel";
+
+/** What is tried again, by its entry in the log. */
+export interface Waiting {
+  readonly seq: number;
+  readonly type: string;
+  readonly attempts: number;
+  /** Wall clock, milliseconds. */
+  readonly nextAt: number;
+  readonly problem?: string;
+}
+
+/** Everything up to `after` has been delivered, waits, or was given up. */
+export interface OutboxState {
+  /** Made once: what tells this log's notices from another's. */
+  readonly series: string;
+  readonly after: number;
+  readonly waiting: readonly Waiting[];
+  readonly dead: readonly DeadLetter[];
+  readonly delivered: number;
+  readonly lastDeliveredAt?: number;
+}
+
+export function stateToJson({ waiting, dead, ...state }: OutboxState): JsonObject {
+  return { ...state, waiting: waiting.map((one) => ({ ...one })), dead: dead.map((one) => ({ ...one })) };
+}
+
+/** Undefined: not what `stateToJson` wrote. */
+export function stateFromJson(body: Json): OutboxState | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const { series, after, waiting, dead, delivered, lastDeliveredAt } = body;
+  if (typeof series !== "string" || typeof after !== "number" || typeof delivered !== "number") return undefined;
+  if (!Array.isArray(waiting) || !Array.isArray(dead)) return undefined;
+  return {
+    ...{ series, after, delivered },
+    waiting: waiting.flatMap((one: Json) => waitingFrom(one)),
+    dead: dead.flatMap((one: Json) => deadFrom(one)),
+    ...(typeof lastDeliveredAt === "number" && { lastDeliveredAt }),
+  };
+}
+
+function waitingFrom(body: Json): readonly Waiting[] {
+  if (!isJsonObject(body)) return [];
+  const { seq, type, attempts, nextAt, problem } = body;
+  if (typeof type !== "string") return [];
+  if (typeof seq !== "number" || typeof attempts !== "number" || typeof nextAt !== "number") return [];
+  return [{ seq, type, attempts, nextAt, ...(typeof problem === "string" && { problem }) }];
+}
+
+function deadFrom(body: Json): readonly DeadLetter[] {
+  if (!isJsonObject(body)) return [];
+  const { seq, type, at, attempts, problem } = body;
+  if (typeof seq !== "number" || typeof type !== "string" || typeof at !== "number") return [];
+  if (typeof attempts !== "number" || typeof problem !== "string") return [];
+  return [{ seq, type, at, attempts, problem }];
+}

@@ -1,0 +1,124 @@
+import type { JsonObject } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Notice } from "./channel.ts";
+import type { Speller, WebhookHouse, WebhookOptions } from "./webhook.ts";
+
+/** Limits of Slack's blocks, in characters. */
+const mostHeader = 150;
+const mostText = 2_800;
+const mostReasons = 5;
+
+/** Characters that hide, reorder or break text: a person decides by what is shown. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+
+/**
+ * A message for an incoming webhook of Slack, or of what speaks like it. What tools and agents say stands in plain text
+ * only, so that nothing of it is markup, a mention or a link; a critical call has no button.
+ */
+export function slackSpeller({ clock, redact }: WebhookHouse, { arguments: withArguments }: WebhookOptions): Speller {
+  return (notice) => {
+    const { approval } = notice;
+    const blocks =
+      approval === undefined
+        ? alarmBlocks(notice)
+        : approvalBlocks(notice, approval, clock.now(), withArguments === true);
+    const message = redact({ text: escaped(titleOf(notice)), mrkdwn: false, unfurl_links: false, blocks });
+    return { body: JSON.stringify(message), headers: {} };
+  };
+}
+
+/** For the places where Slack reads markup: `&`, `<` and `>` are all of it that can call, link or mention. */
+export function escaped(text: string): string {
+  return shown(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function shown(text: string): string {
+  return text.replaceAll(invisible, (character) =>
+    character === "\n" ? "\n" : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+function titleOf({ type, approval, summary }: Notice): string {
+  const tool = approval === undefined ? "" : nameOf(approval);
+  switch (type) {
+    case "approval.requested":
+      return `Approval needed: ${tool}`;
+    case "approval.expiring":
+      return `Still waiting: ${tool}`;
+    case "approval.escalated":
+      return `Escalated to you: ${tool}`;
+    case "approval.decided":
+      return `${tool}: ${approval?.decision?.as ?? "decided"}`;
+    case "alarm.opened":
+      return `Alarm: ${summary}`;
+    case "alarm.resolved":
+    case "channel.test":
+      return summary;
+  }
+}
+
+function nameOf({ tool, action }: ApprovalRecord): string {
+  return action === "default" ? tool : `${tool}.${action}`;
+}
+
+function approvalBlocks(notice: Notice, approval: ApprovalRecord, now: number, withArguments: boolean): JsonObject[] {
+  const { risk, principal, runId, why, summary, reason, expiresAt, state, decision } = approval;
+  const left = Math.max(0, Math.round((expiresAt - now) / 60_000));
+  const who = `${principal.agent}${principal.user === undefined ? "" : ` for ${principal.user}`}`;
+  const until =
+    state === "pending"
+      ? `${left} min left, until ${new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ")} UTC; then it is denied`
+      : `${decision?.as ?? state}${decision === undefined ? "" : ` by ${decision.by}`}${decision?.reason === undefined ? "" : `: ${decision.reason}`}`;
+  const lines = [
+    `Risk: ${risk}`,
+    `Asked by: ${who}, run ${runId}`,
+    ...why.slice(0, mostReasons).map(({ rule, says }) => `Because: ${rule} → ${says}`),
+    ...(summary === undefined ? [] : [`The tool says: ${summary}`]),
+    ...(reason === undefined ? [] : [`The agent says (not verified): ${reason}`]),
+    until,
+  ];
+  return [
+    header(titleOf(notice)),
+    plain(lines.join("\n")),
+    ...(withArguments ? [plain(JSON.stringify(approval.arguments, undefined, 2))] : []),
+    ...linkBlocks(
+      notice.link,
+      risk === "critical" && state === "pending",
+      state === "pending" ? "Decide in Postern" : "Open in Postern",
+    ),
+  ];
+}
+
+function alarmBlocks(notice: Notice): JsonObject[] {
+  const { severity, count } = notice.data;
+  const lines = [
+    notice.summary,
+    ...(typeof severity === "string" ? [`Severity: ${severity}`] : []),
+    ...(typeof count === "number" && count > 1 ? [`${count} times`] : []),
+  ];
+  return [header(titleOf(notice)), plain(lines.join("\n")), ...linkBlocks(notice.link, false, "Open in Postern")];
+}
+
+function linkBlocks(link: string | undefined, isCritical: boolean, label: string): JsonObject[] {
+  if (isCritical) {
+    const where = link === undefined ? "in the console" : `<${escaped(link)}|in the console>`;
+    return [{ type: "section", text: { type: "mrkdwn", text: `This call is critical: decide it ${where}.` } }];
+  }
+  if (link === undefined) return [];
+  return [{ type: "actions", elements: [{ type: "button", text: { type: "plain_text", text: label }, url: link }] }];
+}
+
+function header(text: string): JsonObject {
+  return {
+    type: "header",
+    text: { type: "plain_text", emoji: false, text: cut(shown(text).replaceAll("\n", " "), mostHeader) },
+  };
+}
+
+function plain(text: string): JsonObject {
+  return { type: "section", text: { type: "plain_text", emoji: false, text: cut(shown(text), mostText) } };
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+}

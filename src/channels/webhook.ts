@@ -1,0 +1,129 @@
+import type { Clock } from "../calls/clock.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { type Resolve, targetOf } from "./address-guard.ts";
+import type { Channel, Delivered, Notice, NoticeType } from "./channel.ts";
+import { post } from "./send.ts";
+import { fewestKeyBytes, keyFrom, sign } from "./signature.ts";
+
+export interface WebhookOptions {
+  readonly name: string;
+  /** May hold `secret://connector/key`. */
+  readonly url: string;
+  /** What signs: `secret://connector/key`. Not of `slack`. */
+  readonly secret?: string;
+  readonly kind?: "standard" | "slack";
+  /** None: all. */
+  readonly events?: readonly NoticeType[];
+  /** None: all. */
+  readonly tenants?: readonly string[];
+  /** A machine of this network, over http too. */
+  readonly allowPrivate?: boolean;
+  /** Whether arguments go along; masked, but somebody else's server reads them. */
+  readonly arguments?: boolean;
+}
+
+export interface WebhookHouse {
+  readonly clock: Clock;
+  /** Puts values in the place of references, asked anew at each try: they may have been changed. */
+  readonly reveal: (text: string) => Promise<string>;
+  readonly redact: (value: JsonObject) => JsonObject;
+  readonly resolve?: Resolve;
+}
+
+/** What one kind of receiver wants: the body, and headers that prove who sends it. */
+export interface Spelled {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type Speller = (notice: Notice, secret: string | undefined) => Spelled | { readonly problem: string };
+
+/** One HTTP POST a notice, wherever the operator wants it. */
+export function webhookChannel(options: WebhookOptions, house: WebhookHouse, spell: Speller): Channel {
+  const { name, kind = "standard", events, tenants } = options;
+  return {
+    name,
+    kind: kind === "standard" ? "webhook" : kind,
+    target: shownTarget(options.url),
+    wants: ({ type, tenant }) =>
+      (events === undefined || events.includes(type)) && (tenants === undefined || tenants.includes(tenant)),
+    async deliver(notice, signal): Promise<Delivered> {
+      const [url, secret] = await Promise.all([
+        house.reveal(options.url),
+        options.secret === undefined ? undefined : house.reveal(options.secret),
+      ]);
+      const target = await targetOf(url, options.allowPrivate === true, house.resolve);
+      if (!target.allowed) return { delivered: false, problem: target.problem };
+      const spelled = spell(notice, secret);
+      if ("problem" in spelled) return { delivered: false, problem: spelled.problem };
+      return post(target, spelled, signal);
+    },
+  };
+}
+
+/** A path of such an address is often its password. */
+function shownTarget(url: string): string {
+  if (url.startsWith("secret://")) return "(a secret address)";
+  const { protocol, host } = URL.parse(url) ?? {};
+  return host === undefined ? "(no address)" : `${protocol}//${host}/…`;
+}
+
+/** Signed as Standard Webhooks says; the same id at every try, so that a receiver may drop what it has seen. */
+export function standardSpeller(
+  { clock, redact }: WebhookHouse,
+  { arguments: withArguments }: WebhookOptions,
+): Speller {
+  return (notice, secret = "") => {
+    const key = keyFrom(secret);
+    if (key === undefined) return { problem: `Its secret is shorter than ${fewestKeyBytes} bytes.` };
+    const { id, type, at, approval } = notice;
+    const data = {
+      ...{ tenant: notice.tenant, summary: notice.summary },
+      ...(notice.link !== undefined && { link: notice.link }),
+      ...(approval === undefined
+        ? { alarm: notice.data }
+        : { approval: approvalBody(approval, withArguments === true) }),
+      ...(type === "channel.test" && { test: true }),
+    };
+    const body = JSON.stringify({ type, timestamp: at, data: redact(data) });
+    const timestamp = Math.floor(clock.now() / 1000);
+    return {
+      body,
+      headers: {
+        "webhook-id": id,
+        "webhook-timestamp": String(timestamp),
+        "webhook-signature": sign(key, { id, timestamp, body }),
+      },
+    };
+  };
+}
+
+function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObject {
+  const { principal, decision, summary, autonomy, reason } = approval;
+  return {
+    approval_id: approval.id,
+    status: approval.state,
+    tool: approval.tool,
+    action: approval.action,
+    risk_level: approval.risk,
+    ...(autonomy !== undefined && { autonomy_level: autonomy }),
+    why: approval.why.map((one) => ({ ...one })),
+    ...(summary !== undefined && { summary }),
+    ...(reason !== undefined && { agent_says: reason }),
+    requested_by: { agent: principal.agent, ...(principal.user !== undefined && { user: principal.user }) },
+    run_id: approval.runId,
+    requested_at: new Date(approval.requestedAt).toISOString(),
+    expires_at: new Date(approval.expiresAt).toISOString(),
+    on_expiry: "denied",
+    digest: approval.binding,
+    decided_in: approval.risk === "critical" ? "console" : "channel",
+    ...(withArguments && { arguments: approval.arguments }),
+    ...(decision !== undefined && {
+      decision: {
+        ...{ as: decision.as, by: decision.by, at: new Date(decision.at).toISOString() },
+        ...(decision.reason !== undefined && { reason: decision.reason }),
+      },
+    }),
+  };
+}

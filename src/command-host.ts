@@ -1,0 +1,96 @@
+/** What commands need of this process: its configuration, its folder, and a Postern for the length of one command. */
+import { readFileSync } from "node:fs";
+import { SystemClock } from "./calls/clock.ts";
+import { messageOf, RuntimeFault } from "./calls/fault.ts";
+import { ConfigProblems } from "./config/problem.ts";
+import type { Settings } from "./config/settings.ts";
+import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
+import type { GlobalFlags, Host, Inspected, StartFlags } from "./doors/cli/host.ts";
+import { silentLog } from "./doors/cli/log.ts";
+import { createProgram } from "./doors/cli/program.ts";
+import type { Terminal } from "./doors/cli/terminal.ts";
+import { UsageProblem } from "./doors/cli/usage-problem.ts";
+import { ClientProblem } from "./doors/http/client.ts";
+import type { NamedText } from "./doors/policy-reader.ts";
+import { wire } from "./wiring.ts";
+
+export const version: string = versionOf(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")));
+
+/** @param start serves until it is told to stop: the one thing that only the process itself can do */
+export function createHost(terminal: Terminal, start: Host["start"]): Host {
+  const clock = new SystemClock();
+  const startInside = insideFor(terminal);
+  return { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, configurationText };
+}
+
+/** One command to its end. What goes wrong is told in a sentence, and in the exit code. */
+export async function runCommand(host: Host, words: readonly string[]): Promise<ExitCode> {
+  const { terminal } = host;
+  try {
+    return await createProgram(host, version).run(words);
+  } catch (error) {
+    const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some((kind) => error instanceof kind);
+    const isVerbose = words.includes("--verbose");
+    terminal.aside(`${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`);
+    if (!expected && !isVerbose) terminal.aside("This should not happen; `--verbose` shows where it did.\n");
+    const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
+    return isTyping ? exitCodes.usage : exitCodes.failed;
+  }
+}
+
+export async function settingsFor(flags: StartFlags): Promise<Settings> {
+  const { loadConfig } = await import("./config/load.ts");
+  return loadConfig({ flags, environment: process.env, folder: process.cwd() });
+}
+
+async function dataFolder(flags: GlobalFlags): Promise<string> {
+  const { resolve } = await import("node:path");
+  const { loadOverrides } = await import("./config/load.ts");
+  const { data } = loadOverrides({ flags, environment: process.env });
+  return data === undefined ? (await settingsFor(flags)).dataFolder : resolve(data);
+}
+
+function wantedPort({ port }: GlobalFlags): number | undefined {
+  const said = port ?? process.env["POSTERN_PORT"];
+  return said === undefined || said === "" || !/^\d{1,5}$/.test(said) ? undefined : Number(said);
+}
+
+async function inspect(flags: GlobalFlags): Promise<Inspected> {
+  const { codeNearby } = await import("./config/find-file.ts");
+  const settings = await settingsFor(flags);
+  return {
+    ...settings,
+    codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
+  };
+}
+
+async function configurationText(flags: GlobalFlags, named?: string): Promise<NamedText> {
+  const [{ resolve }, text, { noConfiguration }] = await Promise.all([
+    import("node:path"),
+    import("./config/policy-text.ts"),
+    import("./config/find-file.ts"),
+  ]);
+  const file = named === undefined ? (await settingsFor(flags)).file : resolve(named);
+  if (file === undefined) throw noConfiguration(process.cwd());
+  return text.configurationText(file, process.cwd());
+}
+
+/** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
+function insideFor(terminal: Terminal): Host["startInside"] {
+  return async (flags, needs) => {
+    const log = { ...silentLog, problem: (message: string) => terminal.aside(`postern: ${message}\n`) };
+    const wired = await wire(await settingsFor(flags), needs, log, version);
+    wired.hosts = ["postern.inside"];
+    return {
+      url: "http://postern.inside",
+      send: (request) => wired.door.fetch(request),
+      close: () => wired.close(),
+    };
+  };
+}
+
+function versionOf(manifest: unknown): string {
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "0.0.0";
+}

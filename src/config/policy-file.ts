@@ -1,0 +1,117 @@
+import { access, chmod, constants, copyFile, readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, extname } from "node:path";
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { sha256 } from "../calls/json.ts";
+import type { PolicyDocument, PolicyFile, PolicySaved } from "../doors/policy-file.ts";
+import { writeWhole } from "../results/atomic-file.ts";
+import { findSection, type PolicySection, withSection } from "./policy-section.ts";
+import { readPolicyText } from "./policy-text.ts";
+
+export interface PolicyFileOptions {
+  /** The configuration, absolute. */
+  readonly file: string;
+  /** `console.edit_policy`. */
+  readonly mayEdit: boolean;
+  readonly clock: Clock;
+  /** A text it changes holds a secret, and is not handed out to be edited. */
+  readonly redact: (text: string) => string;
+}
+
+interface Read {
+  readonly file: string;
+  /** Undefined: the policy cannot be told from what stands around it. */
+  readonly section: PolicySection | undefined;
+  readonly whyNot?: string;
+}
+
+/** The policy in a `postern.yaml`. */
+export function openPolicyFile(options: PolicyFileOptions): PolicyFile {
+  const name = basename(options.file);
+  /** One change after another: each is held against what the last one left. */
+  let writing: Promise<unknown> = Promise.resolve();
+  return {
+    async read(): Promise<PolicyDocument> {
+      const { section, whyNot } = await look(options);
+      const text = options.redact(section?.text ?? "");
+      return { name, text, digest: section?.digest ?? sha256(""), ...(whyNot !== undefined && { whyNot }) };
+    },
+    save(change, tell) {
+      const saved = writing.then(() => save(options, change, tell));
+      writing = saved.catch(() => undefined); // whoever saved is told
+      return saved;
+    },
+  };
+}
+
+const notAlone = "The policy does not stand by itself in the file. Edit the file itself.";
+
+async function look({ file: path, mayEdit, redact }: PolicyFileOptions): Promise<Read> {
+  if (!/^\.ya?ml$/.test(extname(path).toLowerCase()))
+    return {
+      file: "",
+      section: undefined,
+      whyNot: `\`${basename(path)}\` is no YAML file: only there can a policy be told from what stands around it. Edit the file itself.`,
+    };
+  const file = await textOf(path).catch(() => undefined); // the sentence below says all that helps
+  if (file === undefined)
+    return { file: "", section: undefined, whyNot: `\`${basename(path)}\` cannot be read as UTF-8 text.` };
+  const section = findSection(basename(path), file);
+  if (section === undefined) return { file, section, whyNot: notAlone };
+  const whyNot = await whyNotSaved(path, section, mayEdit, redact);
+  return { file, section, ...(whyNot !== undefined && { whyNot }) };
+}
+
+async function whyNotSaved(
+  path: string,
+  section: PolicySection,
+  mayEdit: boolean,
+  redact: PolicyFileOptions["redact"],
+): Promise<string | undefined> {
+  if (redact(section.text) !== section.text)
+    return "The policy holds what looks like a secret; it is masked here. Edit the file itself.";
+  if (!mayEdit)
+    return "Saving from here is off: set `console.edit_policy: true` in the configuration, or edit the file.";
+  try {
+    const target = await realpath(path);
+    await Promise.all([access(target, constants.W_OK), access(dirname(target), constants.W_OK)]);
+    return undefined;
+  } catch {
+    return `\`${basename(path)}\` cannot be written by Postern.`; // whatever the system says, it is read-only here
+  }
+}
+
+async function save(
+  options: PolicyFileOptions,
+  { text, expectedDigest }: Parameters<PolicyFile["save"]>[0],
+  tell: Parameters<PolicyFile["save"]>[1],
+): Promise<PolicySaved> {
+  const { file, section, whyNot } = await look(options);
+  if (section === undefined || whyNot !== undefined)
+    return { saved: false, why: "policy_not_editable", message: whyNot ?? notAlone };
+  if (section.digest !== expectedDigest) return changed();
+  const name = basename(options.file);
+  const made = withSection(file, section, text);
+  await readPolicyText({ name: "policy", text }, dirname(options.file));
+  const digest = findSection(name, made)?.digest;
+  if (digest === undefined)
+    throw new RuntimeFault("policy_invalid", "This cannot be saved: write the policy as a block.");
+  await tell({ name, before: section.digest, after: digest });
+  if ((await textOf(options.file)) !== file) return changed();
+  const target = await realpath(options.file);
+  const { mode } = await stat(target);
+  const kept = `${target}.before-${new Date(options.clock.now()).toISOString().replaceAll(/[:.]/g, "-")}`;
+  await copyFile(target, kept);
+  await writeWhole(target, made, dirname(target));
+  await chmod(target, mode & 0o777);
+  return { saved: true, name, digest, kept: basename(kept) };
+}
+
+function changed(): PolicySaved {
+  const message = "The policy in the file was changed since it was read. Read it again and make the change anew.";
+  return { saved: false, why: "policy_changed", message };
+}
+
+async function textOf(path: string): Promise<string> {
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(path));
+}

@@ -1,0 +1,87 @@
+import { isMap, isScalar, parseDocument } from "yaml";
+import { RuntimeFault } from "../calls/fault.ts";
+import { canonical, type Json, sha256 } from "../calls/json.ts";
+import { readSource } from "./source.ts";
+
+/** The lines of a configuration that are its policy. */
+export interface PolicySection {
+  /** In the file's text; equal where there is no policy yet. */
+  readonly start: number;
+  readonly end: number;
+  /** With `\n` and one line break at the end, whatever the file has. */
+  readonly text: string;
+  readonly digest: string;
+}
+
+const empty = "policy: {}\n";
+
+/** Undefined: it has none that stands by itself (JSON, an indented file, an alias into another section). */
+export function findSection(name: string, text: string): PolicySection | undefined {
+  if ("problems" in readSource(name, text, "yaml")) return undefined;
+  const { contents } = parseDocument(text, { logLevel: "error" });
+  if (contents === null) return sectionOf(text.length, text.length, empty);
+  if (!isMap(contents) || contents.flow === true) return undefined;
+  const pairs = contents.items.map(({ key }) =>
+    isScalar(key) ? { name: key.value, at: key.range?.[0] ?? 0 } : undefined,
+  );
+  const own = pairs.findIndex((pair) => pair?.name === "policy");
+  if (own === -1) return sectionOf(text.length, text.length, empty);
+  const start = pairs[own]?.at ?? 0;
+  if (start > 0 && text[start - 1] !== "\n") return undefined;
+  const end = lastOwnLine(text, start, pairs[own + 1]?.at ?? text.length);
+  const section = sectionOf(start, end, text.slice(start, end));
+  return "problems" in readSource(name, section.text, "yaml") ? undefined : section;
+}
+
+/** The comments and empty lines before the next section are that section's. */
+function lastOwnLine(text: string, start: number, next: number): number {
+  const lines = text.slice(start, next).split(/(?<=\n)/);
+  while (lines.length > 1 && /^(?:#|\s*$|---|\.\.\.)/.test(lines.at(-1) ?? "")) lines.pop();
+  return start + lines.join("").length;
+}
+
+function sectionOf(start: number, end: number, raw: string): PolicySection {
+  const text = `${raw.replaceAll("\r\n", "\n").trimEnd()}\n`;
+  return { start, end, text, digest: sha256(text) };
+}
+
+/**
+ * The file's text with another policy in it; all else stays as it is, to the letter.
+ *
+ * @throws RuntimeFault `policy_invalid` when the new text is more, or less, than a policy
+ */
+export function withSection(file: string, section: PolicySection, text: string): string {
+  const added = valuesOf("the policy", text);
+  const keys = Object.keys(added);
+  if (keys.length !== 1 || keys[0] !== "policy")
+    throw invalid(
+      `the text must be \`policy:\` and what belongs to it; it has ${keys.length === 0 ? "nothing" : `\`${keys.join("`, `").slice(0, 200)}\``}`,
+    );
+  const lineBreak = file.includes("\r\n") ? "\r\n" : "\n";
+  const spelled = `${text.replaceAll("\r\n", "\n").trimEnd()}\n`.replaceAll("\n", lineBreak);
+  const before = file.slice(0, section.start);
+  const gap = section.start === section.end && before !== "" && !before.endsWith("\n") ? lineBreak : "";
+  const made = `${before}${gap}${spelled}${file.slice(section.end)}`;
+  const wanted = { ...valuesOf("the file", file), ...added };
+  if (canonical(asJson(valuesOf("the file", made))) !== canonical(asJson(wanted)))
+    throw invalid(
+      "with this text other parts of the file would read differently; begin with `policy:` in the first column",
+    );
+  return made;
+}
+
+function valuesOf(name: string, text: string): Record<string, unknown> {
+  const read = readSource(name, text, "yaml");
+  if ("problems" in read) throw invalid(read.problems.map(({ message, fix }) => `${message} ${fix}`).join("\n"));
+  const { value } = read.source;
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+/** YAML's core schema makes nothing that JSON has not, but numbers without an end. */
+function asJson(value: Record<string, unknown>): Json {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function invalid(why: string): RuntimeFault {
+  return new RuntimeFault("policy_invalid", `This cannot be saved: ${why.replace(/\.$/, "")}.`);
+}

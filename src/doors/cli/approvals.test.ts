@@ -1,0 +1,121 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
+import type { PosternProcess } from "../../../test/fakes/postern-process.ts";
+
+const cli = new CommandLine();
+const file = join(cli.folder, "postern.yaml");
+writeFileSync(
+  file,
+  `${readFileSync(file, "utf8")}approvals:
+  routes:
+    - name: team mails
+      match: { tools: [send], principals: ["user:operator"] }
+      quorum: 2
+`,
+);
+afterAll(() => cli[Symbol.dispose]());
+
+interface Approval {
+  readonly approval_id: string;
+  readonly status: string;
+  readonly digest: string;
+}
+
+describe("approvals at the command line", () => {
+  const data = join(cli.folder, "data");
+  const to = ["--data", data];
+  let running: Awaited<ReturnType<PosternProcess["start"]>>;
+  const json = async <T>(...words: readonly string[]): Promise<T> =>
+    JSON.parse((await cli.run(...words, "--json", ...to)).out);
+  const asked = async (text: string): Promise<string> =>
+    (await json<{ approval_id: string }>("call", "send", `text=${text}`)).approval_id;
+  beforeAll(async () => {
+    running = await cli.start(data);
+  });
+  afterAll(() => void running.child.kill("SIGKILL"));
+
+  it("lists what waits, filtered, and shows one with all that is known", async () => {
+    const id = await asked("one");
+    const { approvals } = await json<{ approvals: Approval[] }>(
+      "approvals",
+      "list",
+      "--tool",
+      "send",
+      "--risk",
+      "high",
+      "--mine",
+    );
+    expect(approvals).toMatchObject([{ approval_id: id, status: "pending" }]);
+    expect((await cli.run("approvals", "show", id, ...to)).out).toContain("would send one");
+    expect(await cli.run("approvals", "list", "--risk", "huge", ...to)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("`huge` is none of safe, medium, high, critical"),
+    });
+  });
+
+  it("decides nothing when what was seen is not what is asked", async () => {
+    const id = await asked("two");
+    const { digest } = await json<Approval>("approvals", "show", id);
+    expect(await cli.run("approvals", "approve", id, "--digest", "0".repeat(64), ...to)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("look at it again"),
+    });
+    expect((await cli.run("approvals", "approve", id, "--digest", digest, ...to)).code).toBe(0);
+    expect((await cli.run("approvals", "revoke", id, "--reason", "not now", ...to)).out).toContain("Revoked.");
+    expect(await cli.run("approvals", "revoke", id, ...to)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("withdrawn"),
+    });
+  });
+
+  it("decides several at once, and fails when one was not", async () => {
+    const ids = [await asked("a"), await asked("b")];
+    const both = await cli.run("approvals", "deny", ...ids, "--reason", "no", ...to);
+    expect(both).toMatchObject({ code: 0, out: `${ids[0]}  denied\n${ids[1]}  denied\n` });
+    expect(await cli.run("approvals", "approve", ...ids, ...to)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("denied by operator already"),
+    });
+  });
+
+  it("remembers a yes for a time, lists it with its uses, and ends it", async () => {
+    const id = await asked("team: hello");
+    const where = '{"$.text": {"like": "team: *"}}';
+    expect(await cli.run("approvals", "approve", id, "--remember", "2h", "--where", where, ...to)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--reason"),
+    });
+    const made = await cli.run(
+      "approvals",
+      "approve",
+      id,
+      "--remember",
+      "2h",
+      "--where",
+      where,
+      "--reason",
+      "team",
+      ...to,
+    );
+    expect(made.out).toMatch(/Remembered as grt_/);
+    expect((await cli.run("call", "send", "text=team: again", ...to)).out).toBe("sent team: again\n");
+    const { grants } = await json<{ grants: { grant_id: string; uses: number }[] }>("approvals", "grants");
+    expect(grants).toMatchObject([{ uses: 1, scope: { tool: "send" }, reason: "team" }]);
+    const table = await cli.run("approvals", "grants", "list", ...to);
+    expect(table.out).toContain(grants[0]?.grant_id);
+    expect((await cli.run("approvals", "grants", "revoke", grants[0]?.grant_id ?? "", ...to)).out).toContain("Revoked");
+    expect((await cli.run("approvals", "grants", ...to)).out).toBe("No grants are live.\n");
+  });
+
+  it("gives one's decisions to somebody else, and takes them back", async () => {
+    expect((await cli.run("approvals", "delegate", "bob", ...to)).code).toBe(2);
+    const made = await cli.run("approvals", "delegate", "bob", "--until", "3d", "--reason", "away", ...to);
+    expect(made.out).toMatch(/^bob decides in the place of operator until .+ \(dlg_/);
+    const { delegations } = await json<{ delegations: { delegation_id: string }[] }>("approvals", "delegate", "--list");
+    expect(delegations).toMatchObject([{ to: "bob", status: "live" }]);
+    const end = await cli.run("approvals", "delegate", "--end", delegations[0]?.delegation_id ?? "", ...to);
+    expect(end.out).toContain("not decide in the place of operator any more");
+  });
+});

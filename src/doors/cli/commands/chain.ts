@@ -1,0 +1,100 @@
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { text } from "node:stream/consumers";
+import { RuntimeFault } from "../../../calls/fault.ts";
+import type { ChainScript } from "../../../calls/scripts.ts";
+import type { ChainsWire } from "../../wire-chains.ts";
+import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { relative, table, visibleLines } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
+import { type CallFlags, call } from "./call.ts";
+import { oneOf, wholeNumber } from "./typed.ts";
+
+type Language = NonNullable<ChainScript["language"]>;
+
+const languages: readonly Language[] = ["python", "javascript", "typescript"];
+const byExtension: ReadonlyMap<string, Language> = new Map<string, Language>([
+  [".py", "python"],
+  [".js", "javascript"],
+  [".mjs", "javascript"],
+  [".ts", "typescript"],
+  [".mts", "typescript"],
+]);
+
+export interface ChainRunFlags extends Omit<CallFlags, "action" | "args"> {
+  readonly language?: string;
+  readonly timeout?: string;
+}
+
+export async function runChain(host: Host, file: string, flags: ChainRunFlags): Promise<ExitCode> {
+  const { language: said, timeout, ...rest } = flags;
+  const language = said === undefined ? byExtension.get(extname(file)) : oneOf(said, languages, "--language");
+  const script: ChainScript = {
+    code: await sourceOf(file),
+    ...(language !== undefined && { language }),
+    ...(timeout !== undefined && { timeout: wholeNumber(timeout, "--timeout") }),
+  };
+  return call(host, "tool_chain", [], { ...rest, args: JSON.stringify(script) });
+}
+
+async function sourceOf(file: string): Promise<string> {
+  if (file === "-") return text(process.stdin);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "it is not UTF-8";
+    throw new UsageProblem(`\`${file}\` cannot be read as a script (${why}).`);
+  }
+}
+
+export interface ChainListFlags extends GlobalFlags {
+  readonly run?: string;
+  readonly limit?: string;
+}
+
+export async function listChains(host: Host, flags: ChainListFlags): Promise<ExitCode> {
+  const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const listed = await work.operator.chains.list({ ...(flags.run !== undefined && { run_id: flags.run }), ...limit });
+    if (work.json) printJson(work, listed);
+    else work.terminal.out(`${chainTable(work, listed)}${engineLines(work, listed)}`);
+    return exitCodes.ok;
+  });
+}
+
+function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): string {
+  if (chains.length === 0) return "No script runs or waits.\n";
+  const rows = chains.map(({ call_id, state, requested_by, run_id, since, waiting, source }) => [
+    call_id,
+    state,
+    requested_by.agent,
+    run_id,
+    relative(Date.parse(since), now()),
+    waiting.map(({ tool, line }) => (line === undefined ? tool : `${tool} (line ${line})`)).join(", "),
+    source.trim().split("\n", 1)[0] ?? "",
+  ]);
+  const headings = ["SCRIPT", "STATE", "AGENT", "RUN", "SINCE", "WAITS FOR", "SOURCE"];
+  return table(headings, rows, terminal.columns, (words) => paint("dim", words));
+}
+
+function engineLines({ paint }: Work, { engines }: ChainsWire): string {
+  const lines = engines.map(
+    ({ name, language, problem = "ready" }) => `  ${name}${language === undefined ? "" : ` (${language})`}: ${problem}`,
+  );
+  return lines.length === 0
+    ? "Code mode is off.\n"
+    : `${paint("dim", "Engines")}\n${visibleLines(lines.join("\n")).join("\n")}\n`;
+}
+
+export async function resumeChain(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
+  if (id === "")
+    throw new RuntimeFault("call_missing", "Name the script by its call id; `postern chain list` shows them.");
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const outcome = await work.agent.chains.resume(id);
+    if (work.json) printJson(work, outcome);
+    else work.terminal.out(`${visibleLines(outcome.text).join("\n")}\n`);
+    return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
+  });
+}

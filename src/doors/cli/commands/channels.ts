@@ -1,0 +1,64 @@
+import type { ChannelWire } from "../../http/channel-routes.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { relative, table, visible } from "../text.ts";
+
+const needs = { tools: false, channels: true } as const;
+/** Of what was given up, the last ones. */
+const mostShown = 5;
+
+export async function listChannels(host: Host, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, needs, async (work) => {
+    const channels = await work.operator.channels();
+    if (work.json) printJson(work, { channels });
+    else if (channels.length === 0)
+      work.terminal.out("None is configured. `channels.webhooks` in the configuration names them.\n");
+    else work.terminal.out(`${channelTable(work, channels)}${channels.map((one) => deadText(work, one)).join("")}`);
+    return exitCodes.ok;
+  });
+}
+
+export async function testChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, needs, async (work) => {
+    const sent = await work.operator.testChannel(name);
+    if (work.json) printJson(work, sent);
+    else if (sent.delivered) work.terminal.out(`${visible(name)} took it.\n`);
+    else work.terminal.aside(`${visible(name)} did not take it. ${visible(sent.problem ?? "")}\n`);
+    return sent.delivered ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+export async function retryChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, needs, async (work) => {
+    const { retried } = await work.operator.retryChannel(name);
+    if (work.json) printJson(work, { retried });
+    else work.terminal.out(retried === 0 ? "Nothing was given up.\n" : `${retried} are tried anew.\n`);
+    return exitCodes.ok;
+  });
+}
+
+function channelTable({ paint, terminal, now }: Work, channels: readonly ChannelWire[]): string {
+  const rows = channels.map(({ name, kind, target, waiting, delivered, dead, last_delivered_at, problem }) => [
+    name,
+    kind,
+    target,
+    String(delivered),
+    last_delivered_at === undefined ? "never" : relative(Date.parse(last_delivered_at), now()),
+    String(waiting),
+    { text: String(dead.length), paint: (text: string) => (dead.length > 0 ? paint("red", text) : text) },
+    problem ?? "",
+  ]);
+  const headings = ["CHANNEL", "KIND", "TARGET", "DELIVERED", "LAST", "WAITING", "GIVEN UP", "PROBLEM"];
+  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+}
+
+function deadText({ paint, now }: Work, { name, dead }: ChannelWire): string {
+  if (dead.length === 0) return "";
+  const lines = dead
+    .slice(-mostShown)
+    .map(({ type, at, entry, problem }) =>
+      visible(`  ${type} (entry ${entry}), ${relative(Date.parse(at), now())}: ${problem}`),
+    );
+  return `\n${paint("bold", visible(name))} gave up ${dead.length}; \`postern channels retry ${visible(name)}\` tries them anew:\n${lines.join("\n")}\n`;
+}

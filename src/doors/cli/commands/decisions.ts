@@ -1,0 +1,138 @@
+import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
+import type { ApprovalWire } from "../../wire-approvals.ts";
+import { approvalCard } from "../card.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
+import { visible } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
+import { objectOf } from "./arguments.ts";
+import { later } from "./typed.ts";
+
+export interface DecideFlags extends GlobalFlags {
+  readonly reason?: string;
+  /** With `modify`. */
+  readonly arguments?: string;
+  readonly confirm?: string;
+  readonly digest?: string;
+  /** `run`, `session`, or a time: such calls need nobody as long. */
+  readonly remember?: string;
+  readonly where?: string;
+}
+
+export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
+
+const told: Readonly<Record<DecisionVerb, string>> = {
+  approve: "Approved. The call runs once, as shown, when the agent sends it again or is still waiting.",
+  deny: "Denied. The call will not run; the agent is told so.",
+  skip: "Skipped. The call will not run; the agent is told to go on without it.",
+  modify:
+    "Approved with your arguments. The call runs once, with them, when the agent sends it again or is still waiting.",
+};
+const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
+
+/** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
+export async function decide(
+  host: Host,
+  verb: DecisionVerb,
+  ids: readonly string[],
+  flags: DecideFlags,
+): Promise<ExitCode> {
+  const [id = "", ...others] = ids;
+  const body = bodyOf(verb, flags, host.clock.now());
+  if (others.length === 0) return decideOne(host, verb, id, flags, body);
+  if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
+  if (flags.digest !== undefined || flags.remember !== undefined)
+    throw new UsageProblem("`--digest` and `--remember` are for one approval at a time.");
+  return decideMany(host, verb, ids, flags);
+}
+
+async function decideOne(
+  host: Host,
+  verb: DecisionVerb,
+  id: string,
+  flags: DecideFlags,
+  body: DecisionBody,
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const approval = await work.operator.inbox.decide(id, verb, body);
+    if (work.json) printJson(work, approval);
+    else {
+      const { grant } = approval;
+      const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${grant.until}.\n`;
+      work.terminal.out(`${approvalCard(approval, work.now(), work.paint)}${saidOf(verb, approval)}\n${kept}`);
+    }
+    return exitCodes.ok;
+  });
+}
+
+function saidOf(verb: DecisionVerb, { status, quorum_left: left }: ApprovalWire): string {
+  if (status !== "pending") return told[verb];
+  return left === 1 ? "Counted. One more person must say yes." : `Counted. ${left} more persons must say yes.`;
+}
+
+/** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
+async function decideMany(
+  host: Host,
+  verb: "approve" | "deny" | "skip",
+  ids: readonly string[],
+  { reason, confirm: confirmation, ...flags }: DecideFlags,
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const body = { ids, decision: words[verb], reason, confirmation };
+    const { answers } = await work.operator.inbox.decideMany(body);
+    if (work.json) printJson(work, { answers });
+    else work.terminal.out(answers.map((one) => answerLine(work, one)).join(""));
+    return answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+function answerLine({ paint }: Work, { approval_id: id, decided, approval, error }: BatchAnswerWire): string {
+  const said = decided
+    ? approval?.status === "pending"
+      ? "counted"
+      : (approval?.status ?? "")
+    : (error?.message ?? "");
+  return `${visible(id)}  ${decided ? said : paint("red", visible(said))}\n`;
+}
+
+export async function takeBack(
+  host: Host,
+  verb: "withdraw" | "revoke",
+  id: string,
+  flags: DecideFlags,
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    const approval = await work.operator.inbox.takeBack(id, verb, flags.reason);
+    if (work.json) printJson(work, approval);
+    else {
+      const said = verb === "revoke" ? "Revoked. The call will not run." : "Withdrawn. The call will not run.";
+      work.terminal.out(`${approvalCard(approval, work.now(), work.paint)}${said}\n`);
+    }
+    return exitCodes.ok;
+  });
+}
+
+function bodyOf(verb: DecisionVerb, flags: DecideFlags, now: number): DecisionBody {
+  const { reason, confirm: confirmation, digest: expected_digest } = flags;
+  const remember = rememberOf(flags, now);
+  return {
+    reason,
+    expected_digest,
+    ...((verb === "approve" || verb === "modify") && { confirmation, remember }),
+    ...(verb === "modify" && { arguments: objectOf(flags.arguments ?? "", "--arguments") }),
+  };
+}
+
+function rememberOf({ remember, where, reason }: DecideFlags, now: number): RememberBody | undefined {
+  if (remember === undefined && where !== undefined)
+    throw new UsageProblem("`--where` says which calls are remembered; give `--remember` as well.");
+  if (remember === undefined) return undefined;
+  if (reason === undefined) throw new UsageProblem("A yes that is remembered needs a reason: add `--reason TEXT`.");
+  const span = remember === "run" || remember === "session" ? remember : { until: later(remember, "--remember", now) };
+  return {
+    for: span,
+    reason,
+    ...(where !== undefined && { scope: { arguments: objectOf(where, "--where") } }),
+  };
+}

@@ -1,0 +1,198 @@
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { ClientProblem } from "../../http/client.ts";
+import type { Heard } from "../../http/event-client.ts";
+import type { FeedEventWire } from "../../wire-feed.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { HiddenInput } from "../hidden-input.ts";
+import type { GlobalFlags, Host } from "../host.ts";
+import { emptyInbox, type Inbox, press, type Wish, withRequests } from "../inbox.ts";
+import { inboxScreen } from "../inbox-screen.ts";
+import { readKeys } from "../keys.ts";
+import { type Work, withPostern } from "../session.ts";
+import { visible } from "../text.ts";
+
+const mostRequests = 1_000;
+const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
+/** Times left are counted down. */
+const drawEveryMs = 1_000;
+
+/**
+ * What waits for a person, live: a list to decide from where somebody is at the keyboard, else one line an event, and
+ * then nothing prompts.
+ */
+export async function watchApprovals(
+  host: Host,
+  flags: GlobalFlags,
+  input: HiddenInput = process.stdin,
+  until: AbortSignal = untilInterrupted(),
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    needRunning(work);
+    if (work.json || !host.terminal.interactive) await tellLines(host, work, { type: "gate.,approval." }, until);
+    else await new InboxSession(host, work, until).run(input);
+    return exitCodes.ok;
+  });
+}
+
+/** Everything a run does, a line an event, until somebody ends it. */
+export async function watchRun(
+  host: Host,
+  id: string,
+  flags: GlobalFlags,
+  until: AbortSignal = untilInterrupted(),
+): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: false }, async (work) => {
+    needRunning(work);
+    await tellLines(host, work, { run_id: id }, until);
+    return exitCodes.ok;
+  });
+}
+
+function needRunning({ running }: Work): void {
+  if (running) return;
+  throw new RuntimeFault(
+    "not_running",
+    "No Postern runs on this data folder, so nothing happens that could be watched; start one with `postern start`, or name its folder with `--data`.",
+  );
+}
+
+function untilInterrupted(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
+
+function waitOn({ clock }: Host): (ms: number) => Promise<void> {
+  return (ms) => new Promise((resolve) => void clock.in(ms, resolve));
+}
+
+async function tellLines(
+  host: Host,
+  work: Work,
+  where: { readonly type: string } | { readonly run_id: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { terminal, json } = work;
+  let isOpen = false;
+  for await (const heard of work.operator.events(where, { signal, wait: waitOn(host) })) {
+    if (heard.heard === "live" && !isOpen && "type" in where) {
+      isOpen = true;
+      for (const request of (await work.operator.inbox.page({ state: "pending", limit: mostRequests })).approvals)
+        terminal.out(
+          json
+            ? `${JSON.stringify({ type: "pending", approval: request })}\n`
+            : `pending  ${request.approval_id}  ${request.risk_level}  ${visible(request.what.tool)}\n`,
+        );
+    }
+    if (heard.heard === "event") terminal.out(json ? `${JSON.stringify(heard.event)}\n` : lineOf(heard.event));
+    else if (heard.heard === "reset")
+      terminal.aside("Some of what happened is not told here; `postern approvals` and `postern audit show` have it.\n");
+    else if (heard.heard === "lost") terminal.aside("The line broke; trying again.\n");
+  }
+}
+
+function lineOf({ at, type, tool, approval_id, summary }: FeedEventWire): string {
+  const about = approval_id ?? tool ?? "";
+  return `${at.slice(11, 19)}  ${type.padEnd(22)} ${visible(about)}  ${visible(summary)}\n`;
+}
+
+/** One person at one terminal. */
+class InboxSession {
+  readonly #host: Host;
+  readonly #work: Work;
+  readonly #ending = new AbortController();
+  #inbox: Inbox = emptyInbox;
+  /** A read that is under way, and whether another one is wanted after it. */
+  #reading: Promise<void> | undefined;
+  #isStale = false;
+  #cancelDraw: (() => void) | undefined;
+
+  constructor(host: Host, work: Work, until: AbortSignal) {
+    this.#host = host;
+    this.#work = work;
+    until.addEventListener("abort", () => this.#ending.abort(), { once: true });
+    if (until.aborted) this.#ending.abort();
+  }
+
+  async run(input: HiddenInput): Promise<void> {
+    const { signal } = this.#ending;
+    this.#tick();
+    try {
+      await Promise.all([
+        readKeys(input, signal, (key) => {
+          const { inbox, wish } = press(this.#inbox, key);
+          this.#show(inbox);
+          if (wish !== undefined) void this.#grant(wish);
+        }).finally(() => this.#ending.abort()),
+        this.#follow(signal).finally(() => this.#ending.abort()),
+      ]);
+    } finally {
+      this.#cancelDraw?.();
+      await this.#reading;
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const where = { type: "gate.,approval." };
+    for await (const heard of this.#work.operator.events(where, { signal, wait: waitOn(this.#host) }))
+      this.#hear(heard);
+  }
+
+  #hear({ heard }: Heard): void {
+    this.#show({ ...this.#inbox, live: heard !== "lost" });
+    if (heard !== "lost") this.#read();
+  }
+
+  /** The list as the server has it; what comes meanwhile is read after it. */
+  #read(): void {
+    this.#isStale = true;
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = undefined;
+    });
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#isStale && !this.#ending.signal.aborted) {
+      this.#isStale = false;
+      try {
+        const { approvals } = await this.#work.operator.inbox.page({ state: "pending", limit: mostRequests });
+        this.#show(withRequests(this.#inbox, approvals));
+      } catch (error) {
+        this.#show({ ...this.#inbox, message: messageOf(error) });
+      }
+    }
+  }
+
+  async #grant(wish: Wish): Promise<void> {
+    if (wish.wish === "leave") return this.#ending.abort();
+    const { approval_id: id, binding, what } = wish.request;
+    try {
+      const body = { expected_digest: binding };
+      const decided =
+        wish.wish === "approve"
+          ? await this.#work.operator.inbox.decide(id, "approve", { ...body, confirmation: wish.confirmation })
+          : await this.#work.operator.inbox.decide(id, "deny", {
+              ...body,
+              ...(wish.reason !== "" && { reason: wish.reason }),
+            });
+      const said = decided.status === "pending" ? "counted; more persons must say yes" : decided.status;
+      this.#show({ ...this.#inbox, message: `${visible(what.tool)}: ${said}.` });
+    } catch (error) {
+      const said = error instanceof ClientProblem ? error.message : messageOf(error);
+      this.#show({ ...this.#inbox, message: visible(said) });
+    }
+    this.#read();
+  }
+
+  #show(inbox: Inbox): void {
+    this.#inbox = inbox;
+    if (this.#ending.signal.aborted) return;
+    const { terminal, paint } = this.#work;
+    terminal.out(clearScreen + inboxScreen(inbox, this.#work.now(), terminal.columns, paint));
+  }
+
+  #tick(): void {
+    this.#show(this.#inbox);
+    this.#cancelDraw = this.#host.clock.in(drawEveryMs, () => this.#tick(), false);
+  }
+}

@@ -1,0 +1,56 @@
+import type { HiddenInput } from "./hidden-input.ts";
+
+/** One key, by the character it makes, or by its name. */
+export type Key = { readonly text: string } | { readonly name: "up" | "down" | "enter" | "erase" | "escape" | "end" };
+
+const named: ReadonlyMap<string, Key> = new Map<string, Key>([
+  ["\u001b[A", { name: "up" }],
+  ["\u001b[B", { name: "down" }],
+  ["\u001bOA", { name: "up" }],
+  ["\u001bOB", { name: "down" }],
+  ["\r", { name: "enter" }],
+  ["\n", { name: "enter" }],
+  ["\u007f", { name: "erase" }],
+  ["\b", { name: "erase" }],
+  ["\u001b", { name: "escape" }],
+  ["\u0003", { name: "end" }],
+  ["\u0004", { name: "end" }],
+]);
+
+/**
+ * What came in at once. More than one character is no key but a paste: `pasted`, so that nobody decides by pasting.
+ */
+export function keyOf(chunk: string): Key | { readonly pasted: string } | undefined {
+  const known = named.get(chunk);
+  if (known !== undefined) return known;
+  if ([...chunk].length === 1) return /\p{Cc}/u.test(chunk) ? undefined : { text: chunk };
+  return chunk.startsWith("\u001b") ? undefined : { pasted: chunk };
+}
+
+/** Hands every key on until the signal says so; the terminal is as it was afterwards. */
+export async function readKeys(
+  input: HiddenInput,
+  signal: AbortSignal,
+  press: (key: NonNullable<ReturnType<typeof keyOf>>) => void,
+): Promise<void> {
+  input.setRawMode?.(true);
+  input.resume();
+  const hear = (chunk: Buffer | string): void => {
+    const key = keyOf(chunk.toString());
+    if (key !== undefined) press(key);
+  };
+  const over = Promise.withResolvers<void>();
+  const end = (): void => over.resolve();
+  input.on("data", hear);
+  input.once("end", end);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    await over.promise;
+  } finally {
+    input.off("data", hear);
+    input.off("end", end);
+    input.setRawMode?.(false);
+    input.pause();
+  }
+}

@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { counted } from "../../results/describe-text.ts";
+import type { PosternClient } from "../http/client.ts";
+import type { Finding } from "./checks.ts";
+
+/** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
+export async function* aroundFindings(operator: PosternClient): AsyncGenerator<Finding> {
+  yield await accounts(operator);
+  yield await engines(operator);
+  yield* await channels(operator);
+  yield consolePage(existsSync);
+  yield* await alarms(operator);
+}
+
+async function accounts({ people }: PosternClient): Promise<Finding> {
+  const check = "accounts";
+  const enabled = (await people.list()).filter(({ disabled }) => !disabled);
+  if (enabled.length === 0)
+    return { level: "ok", check, message: "none: whoever holds the data folder decides; `postern accounts add`" };
+  if (enabled.some(({ roles }) => roles.includes("approver")))
+    return { level: "ok", check, message: `${counted(enabled.length, "person")} may sign in` };
+  return {
+    level: "warn",
+    check,
+    message: "Nobody who may sign in has the role `approver`, so nobody can decide what is critical.",
+    fix: "`postern accounts roles NAME approver`, beside the roles it has.",
+  };
+}
+
+/** An engine that is not here is no trouble while another is: its package is optional. */
+async function engines({ chains }: PosternClient): Promise<Finding> {
+  const check = "engines";
+  const found = (await chains.list({ limit: 1 })).engines;
+  if (found.length === 0) return { level: "ok", check, message: "code mode is off" };
+  const ready = found.filter(({ problem }) => problem === undefined);
+  const names = ready.map(({ name, language }) => (language === undefined ? name : `${name} (${language})`));
+  const away = found.flatMap(({ name, problem }) => (problem === undefined ? [] : [`without ${name}: ${problem}`]));
+  const message = [names.join(", "), ...away].filter((line) => line !== "").join("\n");
+  if (ready.length > 0) return { level: "ok", check, message };
+  return { level: "warn", check, message, fix: "No script can run; install an engine, or see `chains.engines`." };
+}
+
+async function channels(operator: PosternClient): Promise<readonly Finding[]> {
+  const found = await operator.channels();
+  if (found.length === 0)
+    return [
+      { level: "ok", check: "channels", message: "none: people hear of requests in the console and at a terminal" },
+    ];
+  return found.map(({ name, target, delivered, dead, problem }) => {
+    const check = `channel ${name}`;
+    if (problem === undefined && dead.length === 0)
+      return { level: "ok", check, message: `${target}, ${counted(delivered, "notice")} delivered` };
+    const message = problem ?? `${counted(dead.length, "notice")} given up: ${dead.at(-1)?.problem ?? ""}`;
+    return {
+      level: "warn",
+      check,
+      message,
+      fix: `Mend it, then \`postern channels test ${name}\`${dead.length === 0 ? "" : ` and \`postern channels retry ${name}\``}.`,
+    };
+  });
+}
+
+const inPackage = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** @param exists whether a file is there */
+export function consolePage(exists: (path: string) => boolean): Finding {
+  const check = "console";
+  if (exists(inPackage("dist/console/index.html")))
+    return { level: "ok", check, message: "built; `postern start` serves it" };
+  if (exists(inPackage("console/vite.config.ts")))
+    return { level: "ok", check, message: "is built when a browser first asks for it (`npm run build:console`)" };
+  return {
+    level: "warn",
+    check,
+    message: "The package has no console; approvals are decided at a terminal or over HTTP.",
+    fix: "Install the package anew.",
+  };
+}
+
+async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
+  return (await operator.alarms({ state: "open" })).map(({ alarm_id, kind, summary }) => ({
+    level: "warn",
+    check: `alarm ${kind}`,
+    message: summary,
+    fix: `\`postern alarms\` says more; \`postern alarms ack ${alarm_id}\` when you know.`,
+  }));
+}

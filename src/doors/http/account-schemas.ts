@@ -1,0 +1,142 @@
+import { z } from "@hono/zod-openapi";
+import { type Role, roles } from "../../accounts/roles.ts";
+import { name } from "./fields.ts";
+
+const text = z.string();
+const time = z.iso.datetime();
+
+export const sessionAnswer: z.ZodType = z
+  .object({
+    user: z.object({ id: text, name: text, display_name: text }),
+    tenant: text,
+    roles: z.array(text),
+    groups: z.array(text),
+    permissions: z.array(text),
+    csrf: text.nullable().openapi({ description: "For `x-postern-csrf`; null for a token, which needs none." }),
+    expires_at: time.nullable(),
+    signed_in: z.boolean(),
+    credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
+  })
+  .openapi("Session");
+
+export const waysAnswer: z.ZodType = z
+  .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean() })
+  .openapi("SignInWays");
+
+export const accountAnswer: z.ZodType = z
+  .object({
+    id: text,
+    name: text,
+    display_name: text,
+    tenant: text,
+    roles: z.array(text),
+    groups: z.array(text),
+    disabled: z.boolean(),
+    signs_in: z.enum(["password", "openid", "link"]),
+    created_at: time,
+  })
+  .openapi("Account");
+export const accountsAnswer: z.ZodType = z.object({ accounts: z.array(accountAnswer) }).openapi("Accounts");
+export const linkAnswer: z.ZodType = z.object({ url: text, token: text, expires_at: time }).openapi("SignInLink");
+
+export const tokenAnswer: z.ZodType = z
+  .object({
+    id: text,
+    name: text,
+    kind: z.enum(["agent", "person"]),
+    owner: text,
+    tenant: text,
+    scopes: z.array(text),
+    permissions: z.array(text),
+    agent: text.optional(),
+    user: text.optional(),
+    created_at: time,
+    expires_at: time,
+    revoked_at: time.optional(),
+    last_used_at: time.optional(),
+  })
+  .openapi("ApiToken");
+export const tokensAnswer: z.ZodType = z.object({ tokens: z.array(tokenAnswer) }).openapi("ApiTokens");
+export const newTokenAnswer: z.ZodType = z.object({ token: text, details: tokenAnswer }).openapi("NewApiToken");
+
+/** Kept exactly as typed: a password is no name. */
+const password = z.string().min(1, "must not be empty").max(1024, "is longer than 1024 characters");
+const role: z.ZodType<Role> = z.enum(["viewer", "approver", "operator", "auditor", "admin"] satisfies typeof roles);
+const people = {
+  display_name: name.optional(),
+  groups: z.array(name).max(64).optional(),
+};
+
+export interface SignInFields {
+  readonly name: string;
+  readonly password: string;
+}
+export const signInFields: z.ZodType<SignInFields> = z.strictObject({ name, password });
+
+export interface LinkFields {
+  readonly token: string;
+}
+export const linkFields: z.ZodType<LinkFields> = z.strictObject({ token: z.string().min(1).max(256) });
+
+export interface PasswordFields {
+  readonly password: string;
+}
+export const passwordFields: z.ZodType<PasswordFields> = z.strictObject({ password });
+
+export interface OwnPasswordFields {
+  readonly current: string;
+  readonly password: string;
+}
+export const ownPasswordFields: z.ZodType<OwnPasswordFields> = z.strictObject({ current: password, password });
+
+export interface NewAccountFields {
+  readonly name: string;
+  readonly display_name?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly roles: readonly Role[];
+  readonly groups?: readonly string[] | undefined;
+  readonly password?: string | undefined;
+}
+export const newAccountFields: z.ZodType<NewAccountFields> = z.strictObject({
+  name,
+  ...people,
+  tenant: name.optional(),
+  roles: z.array(role).max(roles.length),
+  password: password.optional(),
+});
+
+export interface AccountFields {
+  readonly display_name?: string | undefined;
+  readonly roles?: readonly Role[] | undefined;
+  readonly groups?: readonly string[] | undefined;
+  readonly disabled?: boolean | undefined;
+}
+export const accountFields: z.ZodType<AccountFields> = z.strictObject({
+  ...people,
+  roles: z.array(role).max(roles.length).optional(),
+  disabled: z.boolean().optional(),
+});
+
+export interface NewTokenFields {
+  readonly name: string;
+  readonly kind: "agent" | "person";
+  readonly scopes?: readonly string[] | undefined;
+  readonly permissions?: readonly string[] | undefined;
+  readonly agent?: string | undefined;
+  readonly user?: string | undefined;
+  readonly ttl_seconds?: number | undefined;
+}
+export const newTokenFields: z.ZodType<NewTokenFields> = z.strictObject({
+  name,
+  kind: z.enum(["agent", "person"]),
+  scopes: z.array(name).max(256).optional(),
+  permissions: z.array(name).max(64).optional(),
+  agent: name.optional(),
+  user: name.optional(),
+  ttl_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(366 * 86_400)
+    .optional(),
+});

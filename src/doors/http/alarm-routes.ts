@@ -1,0 +1,85 @@
+import { z } from "@hono/zod-openapi";
+import type { AlarmChange, AlarmState } from "../../alarms/alarms.ts";
+import { alarmToWire } from "../wire-alarms.ts";
+import { answer, problem } from "./answers.ts";
+import { limit, reasonFields } from "./fields.ts";
+import { nothing, type Route, route } from "./route.ts";
+
+interface AlarmQuery {
+  readonly state?: AlarmState | undefined;
+  readonly limit?: number | undefined;
+}
+
+const alarmQuery: z.ZodType<AlarmQuery> = z.strictObject({
+  state: z.enum(["open", "acked", "resolved"]).optional(),
+  limit: limit.optional(),
+});
+
+const when = z.string().openapi({ format: "date-time" });
+const word = z.object({ by: z.string().optional(), at: when, reason: z.string().optional() }).openapi("AlarmWord");
+const alarmAnswer = z
+  .object({
+    alarm_id: z.string(),
+    kind: z.string(),
+    state: z.enum(["open", "acked", "resolved"]),
+    severity: z.enum(["warning", "critical"]),
+    summary: z.string(),
+    dedupe_key: z.string(),
+    count: z.int(),
+    first_seen: when,
+    last_seen: when,
+    acked: word.optional(),
+    resolved: word.optional(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .openapi("Alarm");
+
+/** SPEC 14.9, 18. */
+export const alarmRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/v1/alarms",
+    needs: "alarms:read",
+    summary: "What somebody should look at: open ones first, then the latest.",
+    body: nothing,
+    query: alarmQuery,
+    answers: z.object({ alarms: z.array(alarmAnswer) }),
+    run: ({ runtime, by, query }) => {
+      const alarms = runtime.alarms.list({
+        tenant: by.principal.tenant,
+        limit: query.limit ?? 200,
+        ...(query.state !== undefined && { state: query.state }),
+      });
+      return answer({ alarms: alarms.map(alarmToWire) });
+    },
+  }),
+  alarmVerb("ack", "Somebody knows of it; it is told of no more until it is over."),
+  alarmVerb("resolve", "It is over. When its cause comes again it is raised anew."),
+];
+
+function alarmVerb(verb: "ack" | "resolve", summary: string): Route {
+  return route({
+    method: "post",
+    path: `/v1/alarms/{id}/${verb}`,
+    needs: "alarms:write",
+    summary,
+    body: reasonFields,
+    query: nothing,
+    answers: alarmAnswer,
+    run: async ({ runtime, by, part, body }) => {
+      const { alarms } = runtime;
+      if (alarms.get(part("id"))?.tenant !== by.principal.tenant)
+        return problem("alarm_unknown", `There is no alarm \`${part("id").slice(0, 64)}\`.`);
+      const { user } = by.decider;
+      return answerChange(
+        await (verb === "ack"
+          ? alarms.acknowledge(part("id"), user, body.reason)
+          : alarms.resolve(part("id"), user, body.reason)),
+      );
+    },
+  });
+}
+
+function answerChange(change: AlarmChange): Response {
+  return change.changed ? answer(alarmToWire(change.alarm)) : problem(change.why, change.message);
+}

@@ -1,0 +1,113 @@
+import { z } from "@hono/zod-openapi";
+import type { ZodType } from "zod";
+import { preview, principal, reason, risk } from "./answer-schemas.ts";
+
+/** Good answers about approvals, grants and delegations, as the OpenAPI document shows them. */
+
+const text = z.string();
+const when = z.string().openapi({ format: "date-time" });
+const object = z.record(z.string(), z.unknown());
+
+export const grantAnswer: ZodType = z
+  .object({
+    grant_id: text,
+    status: z.enum(["live", "over", "revoked", "void"]),
+    scope: z.object({ tool: text, action: text, arguments: object.optional() }),
+    granted_to: principal,
+    for: z.enum(["run", "session", "time"]),
+    run_id: text.optional(),
+    until: when,
+    reason: text,
+    by: text,
+    on_behalf_of: text.optional(),
+    at: when,
+    approval_id: text,
+    risk_level: risk,
+    definition: text,
+    answers: z.array(text),
+    uses: z.number().int(),
+    last_used_at: when.optional(),
+    revoked: z.object({ by: text, at: when, reason: text.optional() }).optional(),
+  })
+  .openapi("Grant");
+export const grantsAnswer: ZodType = z.object({ grants: z.array(grantAnswer) });
+
+export const delegationAnswer: ZodType = z
+  .object({
+    delegation_id: text,
+    status: z.enum(["live", "over", "revoked"]),
+    from: text,
+    to: text,
+    until: when,
+    reason: text.optional(),
+    at: when,
+    revoked: z.object({ by: text, at: when }).optional(),
+  })
+  .openapi("Delegation");
+export const delegationsAnswer: ZodType = z.object({ delegations: z.array(delegationAnswer) });
+
+const addressees = z
+  .object({ roles: z.array(text).optional(), groups: z.array(text).optional(), users: z.array(text).optional() })
+  .openapi("Addressees");
+const vote = { as: text, by: text, at: when, on_behalf_of: text.optional(), reason: text.optional() };
+
+export const approvalAnswer: ZodType = z
+  .object({
+    approval_id: text,
+    status: z.enum(["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"]),
+    created_at: when,
+    expires_at: when,
+    trace_id: text,
+    refs: z.object({ run: text, key: text }),
+    requested_by: principal,
+    risk_level: risk,
+    autonomy_level: text.optional(),
+    what: z.object({ tool: text, action: text, arguments: object }),
+    asked: object.optional(),
+    why: z.array(reason),
+    summary: text.optional(),
+    preview: preview.optional(),
+    preview_digest: text.optional(),
+    policy_version: text,
+    definition: text,
+    binding: text,
+    digest: text,
+    input_schema: object.optional(),
+    routed: z.object({
+      rule: text,
+      to: addressees,
+      quorum: z.number().int(),
+      deny: z.enum(["any", "quorum"]),
+      typed_confirmation: z.boolean(),
+      separate_user: z.boolean(),
+      signed_in: z.boolean(),
+      remind_at: when.optional(),
+      escalate_at: when.optional(),
+      escalate_to: addressees.optional(),
+    }),
+    votes: z.array(z.object(vote)),
+    quorum_left: z.number().int(),
+    remembers_allowed: z.boolean(),
+    run_calls: z.number().int().optional(),
+    reason: text.optional(),
+    edited: z.object({ by: text, at: when }).optional(),
+    reminded_at: when.optional(),
+    escalated_at: when.optional(),
+    on_expiry: z.literal("denied"),
+    how_to_approve: text,
+    decision: z.object({ ...vote, via: text }).optional(),
+    grant: grantAnswer.optional(),
+  })
+  .openapi("Approval");
+export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer), next_after: text.optional() });
+
+export const batchAnswer: ZodType = z.object({
+  answers: z.array(
+    z.object({
+      approval_id: text,
+      decided: z.boolean(),
+      approval: approvalAnswer.optional(),
+      error: z.object({ code: text, message: text }).optional(),
+    }),
+  ),
+});

@@ -1,0 +1,84 @@
+import type { FeedEventWire } from "../wire-feed.ts";
+import { ClientProblem, type Line } from "./client-line.ts";
+
+/** What a follower hears. `live`: the line is open. `lost`: it broke and is opened anew. `reset`: read anew what you show. */
+export type Heard =
+  | { readonly heard: "event"; readonly event: FeedEventWire }
+  | { readonly heard: "live" | "lost" | "reset" };
+
+export interface EventQuery {
+  readonly type?: string;
+  readonly run_id?: string;
+  readonly trace_id?: string;
+}
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** Waits between two tries. */
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const firstWaitMs = 250;
+const longestWaitMs = 5_000;
+/** A line that is longer than this is none of ours. */
+const mostCharacters = 4 * 1024 * 1024;
+
+/**
+ * Follows the live feed until `signal` says so, over restarts of the server: after each it goes on where it stood.
+ *
+ * @throws ClientProblem when the server refuses: then no later try would help
+ */
+export async function* followEvents(line: Line, where: EventQuery, options: FollowOptions): AsyncGenerator<Heard> {
+  const { signal, wait } = options;
+  let after = "";
+  for (let tries = 0; !signal.aborted; tries += 1) {
+    const search = new URLSearchParams(Object.entries(where));
+    if (after !== "") search.set("after", after);
+    try {
+      for await (const frame of framesOf(line.bytes(`/v1/events?${search}`, signal))) {
+        tries = 0;
+        if (frame.id !== "") after = frame.id;
+        const heard = heardOf(frame);
+        if (heard !== undefined) yield heard;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ClientProblem && error.status !== 0 && error.status !== 503) throw error;
+    }
+    if (signal.aborted) return;
+    yield { heard: "lost" };
+    await wait(Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(tries, 5)));
+  }
+}
+
+interface Frame {
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+}
+
+async function* framesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of bytes) {
+    const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
+    rest = texts.pop() ?? "";
+    if (rest.length > mostCharacters) throw new ClientProblem(502, "not_postern", "The server sends no events.");
+    for (const text of texts) yield frameOf(text);
+  }
+}
+
+function frameOf(text: string): Frame {
+  const frame = { id: "", event: "", data: "" };
+  for (const line of text.split("\n")) {
+    const [, field, value = ""] = /^(id|event|data): ?(.*)$/s.exec(line) ?? [];
+    if (field === "id" || field === "event" || field === "data") frame[field] = value;
+  }
+  return frame;
+}
+
+function heardOf({ id, event, data }: Frame): Heard | undefined {
+  if (event === "reset") return { heard: "reset" };
+  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEventWire }; // the server's wire type
+  return id === "" ? undefined : { heard: "live" };
+}

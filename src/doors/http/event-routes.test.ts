@@ -1,0 +1,191 @@
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { settled } from "../../../test/fakes/clock.ts";
+import { asker, type House, house } from "../../../test/fakes/house.ts";
+import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { listen, loopbackHosts } from "./serve.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+
+interface Told {
+  readonly id?: string;
+  readonly event?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+function frames(text: string): readonly Told[] {
+  return text
+    .split("\n\n")
+    .filter((frame) => frame !== "" && !frame.startsWith(":"))
+    .map((frame) => {
+      const fields = new Map(
+        frame.split("\n").map((line): [string, string] => {
+          const at = line.indexOf(": ");
+          return [line.slice(0, at), line.slice(at + 2)];
+        }),
+      );
+      const { id, event, data } = Object.fromEntries(fields);
+      return {
+        ...(id !== undefined && { id }),
+        ...(event !== undefined && { event }),
+        ...(data !== undefined && { data: JSON.parse(data) }),
+      };
+    });
+}
+
+async function follow(
+  h: House,
+  door: HttpHouse,
+  path = "/v1/events",
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ told(): Promise<readonly Told[]>; cancel(): Promise<void>; status: number; response: Response }> {
+  const response = await door.ask(path, { as: "operator", headers });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  void (async () => {
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true, value: "" };
+      if (done) return;
+      text += value;
+    }
+  })();
+  return {
+    status: response.status,
+    response,
+    async told() {
+      await h.clock.advance(25);
+      await settled();
+      return frames(text);
+    },
+    cancel: async () => reader?.cancel(),
+  };
+}
+
+describe("GET /v1/events", () => {
+  it("tells what happens in the documented shape", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    const line = await follow(h, door);
+    expect(line.response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    await h.runtime.invoke(echo, asker);
+    const [first, arrived, attempted, ...rest] = await line.told();
+    expect(first).toEqual({ id: expect.stringMatching(/^-?\d+$/) });
+    expect(arrived?.data).toMatchObject({ type: "tool_call.arrived", tool: "echo" });
+    expect(attempted).toEqual({
+      id: attempted?.data?.["id"],
+      data: {
+        id: expect.stringMatching(/^\d+$/),
+        type: "tool_call.attempted",
+        at: "2026-11-20T00:00:00.000Z",
+        run_id: expect.any(String),
+        call_id: expect.stringMatching(/^call_/),
+        trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        agent: "a",
+        tool: "echo",
+        summary: "echo started",
+        data: expect.objectContaining({ verdict: "ALLOW", risk_level: "safe", action: "default" }),
+      },
+    });
+    expect(rest.map(({ data }) => data?.["type"])).toEqual(["tool_call.succeeded", "tool_call.left"]);
+  });
+
+  it("narrows to types, a run and a trace", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    const traceId = "a".repeat(32);
+    const types = await follow(h, door, "/v1/events?type=tool_call.succeeded,operator.");
+    const run = await follow(h, door, "/v1/events?run_id=mine");
+    const trace = await follow(h, door, `/v1/events?trace_id=${traceId}`);
+    await h.runtime.invoke(echo, { ...asker, runId: "mine" });
+    await h.runtime.invoke(echo, { ...asker, runId: "other", traceId });
+    await h.runtime.controls.pause("boss");
+    const typesTold = (await types.told()).slice(1).map(({ data }) => data?.["type"]);
+    expect(typesTold).toEqual(["tool_call.succeeded", "tool_call.succeeded", "operator.action.pause"]);
+    expect(new Set((await run.told()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));
+    expect(new Set((await trace.told()).slice(1).map(({ data }) => data?.["trace_id"]))).toEqual(new Set([traceId]));
+  });
+
+  it("goes on after Last-Event-ID, and resets an id it cannot know", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    const line = await follow(h, door);
+    await h.runtime.invoke(echo, asker);
+    const seen = (await line.told()).at(2)?.id ?? "";
+    await line.cancel();
+    const back = await follow(h, door, "/v1/events", { "last-event-id": seen });
+    expect((await back.told()).slice(0, 2).map(({ data }) => data?.["type"])).toEqual([
+      "tool_call.succeeded",
+      "tool_call.left",
+    ]);
+    const lost = await follow(h, door, "/v1/events?after=777777");
+    expect((await lost.told())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
+  });
+
+  it("is not for an agent's token, and refuses filters it does not know", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    expect((await door.ask("/v1/events", { as: "agent" })).status).toBe(403);
+    const odd = await door.ask("/v1/events?kind=all", { as: "operator" });
+    expect([odd.status, JSON.stringify(await bodyOf(odd))]).toEqual([422, expect.stringContaining("kind")]);
+  });
+
+  it("shows nothing of a secret that a tool says", async () => {
+    const secrets = { get: async () => ({ reveal: () => "hunter2-hunter2" }) };
+    await using h = await house({ secrets: secrets as never }, [
+      {
+        name: "leaky",
+        description: "Says too much.",
+        risk: "safe",
+        idempotent: true,
+        input: { type: "object" },
+        execute: async (_: unknown, context) => {
+          const value = (await context.secrets.get("mail", "key")).reveal();
+          context.progress(`using ${value}`);
+          context.emit("file.read", `read ${value}`, { path: value });
+          return value;
+        },
+      },
+    ]);
+    await using door = await httpHouse(h.runtime);
+    const line = await follow(h, door);
+    await h.runtime.invoke({ tool: "leaky", arguments: {} }, asker);
+    const told = await line.told();
+    expect(told.map(({ data }) => data?.["type"])).toContain("tool_call.emitted");
+    expect(JSON.stringify(told)).not.toContain("hunter2");
+  });
+
+  it("lets go of a reader that does not read, and keeps no more than half a mebibyte for it", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    const listening = await listen({ door: { ...door.door, fetch: onOwnHost(door) }, port: 0 });
+    const socket = await new Promise<import("node:http").IncomingMessage>((resolve) =>
+      request(
+        `${listening.url}/v1/events`,
+        { headers: { authorization: `Bearer ${door.tokens.operator}`, host: loopbackHosts(7420)[0] } },
+        resolve,
+      ).end(),
+    );
+    socket.pause();
+    let ended = false;
+    socket.on("end", () => {
+      ended = true;
+    });
+    for (let round = 0; round < 60; round += 1) {
+      for (let call = 0; call < 200; call += 1) await h.runtime.invoke(echo, asker);
+      await h.clock.advance(1_000);
+    }
+    let text = "";
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    socket.resume();
+    await expect.poll(() => ended, { timeout: 10_000 }).toBe(true);
+    expect(text).toContain('"reason":"too_slow"');
+    await listening.close(100);
+  }, 30_000);
+});
+
+/** The door knows itself by one name only; the socket has another port. */
+function onOwnHost(door: HttpHouse): HttpHouse["door"]["fetch"] {
+  return (asked, connection) => door.door.fetch(new Request(asked.url.replace(/:\d+\//, ":7420/"), asked), connection);
+}

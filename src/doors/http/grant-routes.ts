@@ -1,0 +1,119 @@
+import { z } from "@hono/zod-openapi";
+import type { ZodType } from "zod";
+import type { Grant } from "../../approvals/grant.ts";
+import type { GrantState } from "../../approvals/grants.ts";
+import type { Runtime } from "../../face.ts";
+import { delegationToWire, grantToWire } from "../wire-grants.ts";
+import { answer, problem } from "./answers.ts";
+import { delegationAnswer, delegationsAnswer, grantAnswer, grantsAnswer } from "./approval-schemas.ts";
+import { deciderOf } from "./decider.ts";
+import { name, type ReasonFields, reason, reasonFields, time } from "./fields.ts";
+import { nothing, type Route, route } from "./route.ts";
+import { sees } from "./visible.ts";
+
+interface GrantQuery {
+  readonly state?: GrantState | undefined;
+  readonly tool?: string | undefined;
+}
+
+const grantQuery: ZodType<GrantQuery> = z.strictObject({
+  state: z.enum(["live", "over", "revoked", "void"]).optional(),
+  tool: name.optional(),
+});
+
+interface DelegationFields extends ReasonFields {
+  readonly to: string;
+  readonly until: number;
+}
+
+const delegationFields: ZodType<DelegationFields> = z.strictObject({
+  to: name,
+  until: time,
+  reason: reason.optional(),
+});
+
+/** Remembered yeses, and who decides in whose place. */
+export const grantRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/v1/grants",
+    needs: "approvals:read",
+    summary: "Remembered yeses, new to old. An agent sees its own.",
+    body: nothing,
+    query: grantQuery,
+    answers: grantsAnswer,
+    run: ({ runtime, by, query: { state, tool } }) => {
+      const where = { ...(state !== undefined && { state }), ...(tool !== undefined && { tool }) };
+      const grants = runtime.approvals.grants.list({ tenant: by.principal.tenant, ...where });
+      return answer({
+        grants: grants.filter(({ principal }) => sees(by, principal)).map((one) => wireOf(runtime, one)),
+      });
+    },
+  }),
+  route({
+    method: "post",
+    path: "/v1/grants/{id}/revoke",
+    needs: "grants:write",
+    summary: "End a grant: from now on people are asked again.",
+    body: reasonFields,
+    query: nothing,
+    answers: grantAnswer,
+    run: async ({ runtime, by, part, body }) => {
+      const known = runtime.approvals.grants.get(part("id"));
+      if (known === undefined || !sees(by, known.principal)) return unknownGrant(part("id"));
+      const grant = await runtime.approvals.grants.revoke(part("id"), deciderOf(by), body.reason);
+      return grant === undefined ? unknownGrant(part("id")) : answer(wireOf(runtime, grant));
+    },
+  }),
+  route({
+    method: "get",
+    path: "/v1/delegations",
+    needs: "approvals:decide",
+    summary: "Who decides in whose place, new to old.",
+    body: nothing,
+    query: nothing,
+    answers: delegationsAnswer,
+    run: ({ runtime, by }) => {
+      const { delegations } = runtime.approvals;
+      const listed = delegations.list({ tenant: by.principal.tenant });
+      return answer({ delegations: listed.map((one) => delegationToWire(one, delegations.isLive(one))) });
+    },
+  }),
+  route({
+    method: "post",
+    path: "/v1/delegations",
+    needs: "approvals:decide",
+    summary: "Let somebody else decide in your place, until a time.",
+    body: delegationFields,
+    query: nothing,
+    answers: delegationAnswer,
+    run: async ({ runtime, by, body: { to, until, reason: given } }) => {
+      const request = { to, until, ...(given !== undefined && { reason: given }) };
+      const made = await runtime.approvals.delegations.make(request, deciderOf(by));
+      return made.delegated ? answer(delegationToWire(made.delegation, true)) : problem(made.code, made.message);
+    },
+  }),
+  route({
+    method: "post",
+    path: "/v1/delegations/{id}/revoke",
+    needs: "approvals:decide",
+    summary: "End a delegation.",
+    body: nothing,
+    query: nothing,
+    answers: delegationAnswer,
+    run: async ({ runtime, by, part }) => {
+      const { delegations } = runtime.approvals;
+      const made = await delegations.revoke(part("id"), deciderOf(by));
+      if (!made.delegated) return problem(made.code, made.message);
+      return answer(delegationToWire(made.delegation, delegations.isLive(made.delegation)));
+    },
+  }),
+];
+
+function wireOf(runtime: Runtime, grant: Grant) {
+  return grantToWire(grant, runtime.approvals.grants.stateOf(grant));
+}
+
+function unknownGrant(id: string): Response {
+  return problem("grant_unknown", `There is no grant \`${id.slice(0, 200)}\`.`);
+}

@@ -1,0 +1,81 @@
+import { z } from "@hono/zod-openapi";
+import { RuntimeFault } from "../../calls/fault.ts";
+import type { Runtime } from "../../face.ts";
+import type { Who } from "../credentials.ts";
+import type { PolicyFile } from "../policy-file.ts";
+import { answer, problem } from "./answers.ts";
+import { reason } from "./fields.ts";
+import { nothing, type Route, route } from "./route.ts";
+import { policyDocumentAnswer, policySavedAnswer } from "./screen-schemas.ts";
+
+interface SaveFields {
+  readonly text: string;
+  readonly expected_digest: string;
+  readonly reason?: string | undefined;
+}
+
+const saveFields: z.ZodType<SaveFields> = z.strictObject({
+  text: z.string().max(1024 * 1024),
+  expected_digest: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be the 64 hex digits of the text that was read")
+    .openapi({ description: "`digest` of what was read: somebody else's change is not written over." }),
+  reason: reason.optional(),
+});
+
+/** The policy's own text, in the operator's file. */
+export const policyEditRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    needs: "policy:read",
+    path: "/v1/policy/text",
+    summary: "The policy as it lies in the configuration's file now, and whether it may be saved from here.",
+    body: nothing,
+    query: nothing,
+    answers: policyDocumentAnswer,
+    run: async ({ policies }) => {
+      if (policies?.file === undefined) return off();
+      const { name, text, digest, whyNot } = await policies.file.read();
+      return answer({ name, text, digest, editable: whyNot === undefined, why_not: whyNot });
+    },
+  }),
+  route({
+    method: "post",
+    needs: "policy:write",
+    path: "/v1/policy/save",
+    summary: "Write the policy into the configuration's file; the old file is kept. In force from the next start on.",
+    body: saveFields,
+    query: nothing,
+    answers: policySavedAnswer,
+    run: async ({ runtime, by, body, policies }) =>
+      policies?.file === undefined ? off() : save(policies.file, runtime, by, body),
+  }),
+];
+
+async function save(file: PolicyFile, runtime: Runtime, by: Who, body: SaveFields): Promise<Response> {
+  try {
+    const saved = await file.save({ text: body.text, expectedDigest: body.expected_digest }, (change) =>
+      runtime.note("operator.action.policy_saved", `The policy in \`${change.name}\` is written anew`, {
+        by: by.decider.user,
+        tenant: by.principal.tenant,
+        outcome: "info",
+        data: {
+          file: change.name,
+          before: change.before,
+          after: change.after,
+          ...(body.reason !== undefined && { reason: body.reason }),
+        },
+      }),
+    );
+    if (!saved.saved) return problem(saved.why, saved.message);
+    return answer({ name: saved.name, digest: saved.digest, kept: saved.kept });
+  } catch (error) {
+    if (error instanceof RuntimeFault && error.code === "policy_invalid")
+      return problem("policy_refused", error.message);
+    throw error;
+  }
+}
+
+function off(): Response {
+  return problem("policy_file_off", "This Postern was started without a configuration file; there is no text to show.");
+}

@@ -1,0 +1,102 @@
+import { z } from "@hono/zod-openapi";
+import type { ZodType } from "zod";
+import { risk } from "./answer-schemas.ts";
+
+/** Good answers of the routes that screens are made of, as the OpenAPI document shows them. */
+
+const text = z.string();
+const whole = z.number().int();
+const when = text.openapi({ format: "date-time" });
+const digest = text.openapi({ pattern: "^[0-9a-f]{64}$" });
+
+const timelineApproval = z.object({
+  approval_id: text,
+  status: text,
+  asked_at: when,
+  expires_at: when,
+  decided_at: when.optional(),
+  decided_as: text.optional(),
+  decided_by: text.optional(),
+});
+
+export const timelineAnswer: ZodType = z
+  .object({
+    run_id: text,
+    calls: z.array(
+      z.object({
+        call_id: text,
+        number: whole,
+        key: text.optional(),
+        state: text,
+        tool: text,
+        action: text,
+        agent: text.optional(),
+        user: text.optional(),
+        parent_id: text.optional(),
+        line: whole.optional(),
+        risk_level: risk.optional(),
+        idempotent: z.boolean().optional(),
+        retryable: z.boolean().optional(),
+        code: text.optional(),
+        message: text.optional(),
+        arrived_at: when,
+        started_at: when.optional(),
+        ended_at: when.optional(),
+        approval: timelineApproval.optional(),
+        artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
+      }),
+    ),
+    next_before: whole.optional(),
+  })
+  .openapi("Timeline");
+
+export const statisticsAnswer: ZodType = z
+  .object({
+    since: when.optional(),
+    tools: z.array(
+      z.object({
+        tool: text,
+        action: text,
+        calls: whole,
+        errors: whole,
+        unknown: whole,
+        refused: whole,
+        p50_ms: z.number().optional(),
+        p95_ms: z.number().optional(),
+        last_call_at: when.optional(),
+        last_error_at: when.optional(),
+        last_error_code: text.optional(),
+      }),
+    ),
+    minutes: z.array(z.object({ at: when, ok: whole, failed: whole, refused: whole, unknown: whole, asked: whole })),
+  })
+  .openapi("Statistics");
+
+export const latestAnswer: ZodType = z
+  .object({ events: z.array(z.record(text, z.unknown())), next_before: whole.optional(), size: whole })
+  .openapi("LatestEvents");
+
+export const proofAnswer: ZodType = z
+  .object({
+    seq: whole,
+    body: text,
+    leaf: digest,
+    path: z.array(digest),
+    size: whole,
+    root: digest,
+    checkpoint: text,
+    public_key: text,
+  })
+  .openapi("EventProof");
+
+export const policyDocumentAnswer: ZodType = z
+  .object({
+    name: text,
+    text,
+    digest,
+    editable: z.boolean(),
+    why_not: text.optional(),
+  })
+  .openapi("PolicyDocument");
+
+export const policySavedAnswer: ZodType = z.object({ name: text, digest, kept: text }).openapi("PolicySaved");

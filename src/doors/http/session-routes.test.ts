@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import { bodyOf, type HttpHouse, host, httpHouse } from "../../../test/fakes/http-house.ts";
+import { goodPassword, holder, type People, people } from "../../../test/fakes/people.ts";
+import { type Said, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
+
+const origin = `http://${host}`;
+
+interface Scene {
+  readonly crowd: People;
+  readonly house: HttpHouse;
+  /** What the runtime was told. */
+  readonly said: readonly Said[];
+  signIn(name: string): Promise<{ readonly cookie: string; readonly csrf: string; readonly setCookie: string }>;
+}
+
+async function scene(): Promise<Scene> {
+  const crowd = await people();
+  const { accounts, clock } = crowd;
+  const { runtime, said } = stubRuntime();
+  const house = await httpHouse(runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
+  return {
+    crowd,
+    house,
+    said,
+    signIn: async (name) => {
+      const answered = await house.ask("/v1/session", { body: { name, password: goodPassword } });
+      expect(answered.status).toBe(200);
+      const setCookie = answered.headers.get("set-cookie") ?? "";
+      const cookie = setCookie.split(";")[0] ?? "";
+      return { cookie, csrf: String((await bodyOf(answered))["csrf"]), setCookie };
+    },
+  };
+}
+
+describe("signing in to the console", () => {
+  it("sets a cookie no script can read, for this site alone, and tells who is here", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["approver"]);
+    const { cookie, setCookie } = await signIn("ada");
+    expect(setCookie).toMatch(
+      /^postern_session=usr_[\w-]+-0\.[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
+    );
+    const who = await house.ask("/v1/session", { headers: { cookie } });
+    expect(await bodyOf(who)).toMatchObject({
+      user: { name: "ada", display_name: "ada" },
+      tenant: "default",
+      roles: ["approver"],
+      permissions: expect.arrayContaining(["approvals:decide"]),
+      signed_in: true,
+      credential: "session",
+    });
+  });
+
+  it("says Secure where the browser came over TLS, and knows its own name there", async () => {
+    const { crowd, house } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const asked = (from: string) =>
+      house.door.fetch(
+        new Request("http://gate.example/v1/session", {
+          method: "POST",
+          headers: { "content-type": "application/json", origin: from },
+          body: JSON.stringify({ name: "ada", password: goodPassword }),
+        }),
+      );
+    expect((await asked("https://gate.example")).headers.get("set-cookie")).toMatch(/; Secure$/);
+    expect((await asked("http://gate.example")).status).toBe(403);
+  });
+
+  it("answers the same for a wrong name, a wrong password, a disabled account, and a link that is none", async () => {
+    const { crowd, house } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    await crowd.add("off", ["viewer"]);
+    await crowd.accounts.change("off", { disabled: true }, holder);
+    const bodies = await Promise.all(
+      [
+        ["/v1/session", { name: "ada", password: "wrong horse battery" }],
+        ["/v1/session", { name: "nobody", password: goodPassword }],
+        ["/v1/session", { name: "off", password: goodPassword }],
+        ["/v1/session/link", { token: "b3BlcmF0b3I.x" }],
+      ].map(async ([path, body]) => {
+        const answered = await house.ask(String(path), { body });
+        expect(answered.status).toBe(401);
+        expect(answered.headers.get("set-cookie")).toBeNull();
+        return answered.text();
+      }),
+    );
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  it("slows down after ten bad tries in a second, and says for how long", async () => {
+    const { crowd, house } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const wrong = { body: { name: "ada", password: "wrong horse battery" } };
+    for (let tries = 0; tries < 10; tries += 1) expect((await house.ask("/v1/session", wrong)).status).toBe(401);
+    const slow = await house.ask("/v1/session", wrong);
+    expect([slow.status, slow.headers.get("retry-after")]).toEqual([429, "1"]);
+    await crowd.clock.advance(1_000);
+    expect((await house.ask("/v1/session", { body: { name: "ada", password: goodPassword } })).status).toBe(200);
+  });
+
+  it("by a link is for once", async () => {
+    const { crowd, house } = await scene();
+    const { token } = await crowd.accounts.makeLink("operator", holder);
+    const first = await house.ask("/v1/session/link", { body: { token } });
+    expect(await bodyOf(first)).toMatchObject({ user: { name: "operator" }, signed_in: true });
+    expect((await house.ask("/v1/session/link", { body: { token } })).status).toBe(401);
+  });
+
+  it("is offered in the ways there are", async () => {
+    const { crowd, house } = await scene();
+    expect(await bodyOf(await house.ask("/v1/session/ways"))).toEqual({ password: false, accounts: false });
+    await crowd.add("ada", ["viewer"]);
+    expect(await bodyOf(await house.ask("/v1/session/ways"))).toEqual({ password: true, accounts: true });
+    expect((await house.ask("/v1/session/openid")).status).toBe(501);
+  });
+});
+
+describe("a session", () => {
+  it("changes something only with its CSRF token and from a page of this site", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["operator"]);
+    await crowd.add("bob", ["operator"]);
+    const { cookie, csrf } = await signIn("ada");
+    const { csrf: other } = await signIn("bob");
+    const pause = (headers: Readonly<Record<string, string>>) =>
+      house.ask("/v1/controls/pause", { body: {}, headers: { cookie, ...headers } }).then(({ status }) => status);
+    expect(await pause({ origin, "x-postern-csrf": csrf })).toBe(200);
+    expect(await pause({ origin })).toBe(403);
+    expect(await pause({ origin, "x-postern-csrf": other })).toBe(403);
+    expect(await pause({ origin, "x-postern-csrf": "" })).toBe(403);
+    expect(await pause({ "x-postern-csrf": csrf })).toBe(403);
+    expect(await pause({ origin: "null", "x-postern-csrf": csrf })).toBe(403);
+    expect(await pause({ origin: "http://evil.example", "x-postern-csrf": csrf })).toBe(403);
+    expect(await pause({ origin, "sec-fetch-site": "same-site", "x-postern-csrf": csrf })).toBe(403);
+  });
+
+  it("ends by signing out: the cookie is dropped, and is nobody's from then on", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const { cookie, csrf } = await signIn("ada");
+    const out = await house.ask("/v1/session", {
+      method: "DELETE",
+      headers: { cookie, origin, "x-postern-csrf": csrf },
+    });
+    expect(out.status).toBe(204);
+    expect(out.headers.get("set-cookie")).toMatch(/^postern_session=; Path=\/; Max-Age=0;/);
+    const after = await house.ask("/v1/tools", { headers: { cookie } });
+    expect(after.status).toBe(401);
+    expect(await bodyOf(after)).toMatchObject({ error: { code: "session_ended" } });
+  });
+
+  it("is no way in to MCP, and a token beside a cookie counts alone", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["operator"]);
+    const { cookie, csrf } = await signIn("ada");
+    const signedIn = { cookie, origin, "x-postern-csrf": csrf };
+    expect((await house.ask("/mcp", { body: {}, headers: signedIn })).status).toBe(403);
+    expect((await house.ask("/v1/tools", { as: "agent", headers: { cookie } })).status).toBe(200);
+    expect((await house.ask("/v1/controls/pause", { as: "agent", body: {}, headers: signedIn })).status).toBe(403);
+    const wrong = { cookie, authorization: "Bearer wrong" };
+    expect((await house.ask("/v1/session", { headers: wrong })).status).toBe(401);
+  });
+
+  it("that two cookies of its name claim is nobody's", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const { cookie } = await signIn("ada");
+    for (const both of [`postern_session=planted; ${cookie}`, `${cookie}; postern_session=planted`])
+      expect((await house.ask("/v1/session", { headers: { cookie: both } })).status).toBe(401);
+  });
+
+  it("gets its new cookie with an ordinary answer, and goes on", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const { cookie, csrf } = await signIn("ada");
+    await crowd.clock.advance(15 * 60_000);
+    const rotated = (await house.ask("/v1/session", { headers: { cookie } })).headers.get("set-cookie") ?? "";
+    expect(rotated).toMatch(/HttpOnly; SameSite=Strict$/);
+    const next = rotated.split(";")[0] ?? "";
+    expect(next).not.toBe(cookie);
+    expect(await bodyOf(await house.ask("/v1/session", { headers: { cookie: next } }))).toMatchObject({ csrf });
+  });
+
+  it("changes its own password with the one before, and every session of that person ends", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("ada", ["viewer"]);
+    const [one, two] = [await signIn("ada"), await signIn("ada")];
+    const change = (current: string, password: string) =>
+      house.ask("/v1/session/password", {
+        method: "PUT",
+        body: { current, password },
+        headers: { cookie: one.cookie, origin, "x-postern-csrf": one.csrf },
+      });
+    expect((await change("wrong horse battery", "another horse battery")).status).toBe(401);
+    expect((await change(goodPassword, "short")).status).toBe(422);
+    expect((await change(goodPassword, "another horse battery")).status).toBe(204);
+    for (const { cookie } of [one, two])
+      expect((await house.ask("/v1/session", { headers: { cookie } })).status).toBe(401);
+  });
+
+  it("follows a link to a page from another site, and to nothing of the API", async () => {
+    const { crowd } = await scene();
+    const { accounts, clock } = crowd;
+    const page = () => new Response("page");
+    await using house = await httpHouse(stubRuntime().runtime, { accounts, clock, page });
+    const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    expect(await (await house.ask("/approvals/apr_1", { headers: link })).text()).toBe("page");
+    expect((await house.ask("/v1/tools", { as: "agent", headers: link })).status).toBe(403);
+    expect((await house.ask("/approvals", { headers: { ...link, "sec-fetch-mode": "no-cors" } })).status).toBe(403);
+    expect((await house.ask("/approvals", { method: "POST", raw: "", headers: link })).status).toBe(403);
+  });
+});
+
+describe("an API token", () => {
+  const made = async (kind: "agent" | "person") => {
+    const { crowd, house, said, signIn } = await scene();
+    await crowd.add("ada", ["operator", "approver"]);
+    const { cookie, csrf } = await signIn("ada");
+    const signedIn = { cookie, origin, "x-postern-csrf": csrf };
+    const body = { name: "ci", kind, scopes: ["mail:write"], ...(kind === "agent" && { agent: "mailer" }) };
+    const answered = await house.ask("/v1/tokens", { body, headers: signedIn });
+    expect(answered.status).toBe(201);
+    const { token, details } = (await bodyOf(answered)) as { token: string; details: { id: string } }; // its schema
+    const bearer = { authorization: `Bearer ${token}` };
+    return { house, said, signedIn, bearer, id: details.id };
+  };
+
+  it("is good at once, is named in what it does, and is nobody's from the request after it was revoked", async () => {
+    const { house, bearer, id, signedIn } = await made("person");
+    expect((await house.ask("/v1/controls/pause", { body: {}, headers: bearer })).status).toBe(200);
+    expect(await bodyOf(await house.ask("/v1/session", { headers: bearer }))).toMatchObject({
+      user: { name: "ada" },
+      signed_in: false,
+      csrf: null,
+      credential: "api-token",
+    });
+    const revoked = await house.ask(`/v1/tokens/${id}`, { method: "DELETE", headers: signedIn });
+    expect(await bodyOf(revoked)).toMatchObject({ id, revoked_at: expect.any(String) });
+    expect((await house.ask("/v1/tools", { headers: bearer })).status).toBe(401);
+  });
+
+  it("of an agent calls in its own name with its own scopes, and decides nothing", async () => {
+    const { house, said, bearer, id } = await made("agent");
+    expect((await house.ask("/v1/approvals/apr_1/approve", { body: {}, headers: bearer })).status).toBe(403);
+    expect((await house.ask("/v1/tokens", { headers: bearer })).status).toBe(403);
+    await house.ask("/v1/calls", { body: { tool: "echo", scopes: ["mail:write", "mail:read"] }, headers: bearer });
+    const principal = { tenant: "default", agent: "mailer", via: `token:${id}` };
+    expect(said).toMatchObject([["invoke", { tool: "echo" }, { principal, scopes: ["mail:write"] }]]);
+  });
+
+  it("cannot make or revoke tokens, whatever its owner may do", async () => {
+    const { house, bearer, id } = await made("person");
+    expect((await house.ask("/v1/tokens", { body: { name: "more", kind: "person" }, headers: bearer })).status).toBe(
+      403,
+    );
+    expect((await house.ask(`/v1/tokens/${id}`, { method: "DELETE", headers: bearer })).status).toBe(403);
+  });
+});
+
+it("slows a credential down that decides on ten things in a second that are not there", async () => {
+  const { crowd, house } = await scene();
+  const guess = () => house.ask("/v1/approvals/apr_guessed/approve", { as: "operator", body: {} });
+  for (let tries = 0; tries < 10; tries += 1) expect((await guess()).status).toBe(404);
+  const slow = await guess();
+  expect([slow.status, slow.headers.get("retry-after")]).toEqual([429, "1"]);
+  await crowd.clock.advance(1_000);
+  expect((await guess()).status).toBe(404);
+});
+
+describe("a stream that goes on", () => {
+  const followed = async (change: (of: Scene & { readonly cookie: string }) => Promise<unknown>) => {
+    const here = await scene();
+    await here.crowd.add("ada", ["viewer"]);
+    const { cookie } = await here.signIn("ada");
+    const answered = await here.house.ask("/v1/events", { headers: { cookie } });
+    expect([answered.status, answered.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+    const ended = answered.text();
+    await change({ ...here, cookie: cookie.replace("postern_session=", "") });
+    return ended;
+  };
+
+  it.each([
+    ["signs out", ({ crowd, cookie }: Scene & { readonly cookie: string }) => crowd.accounts.signOut(cookie)],
+    ["is disabled", ({ crowd }: Scene) => crowd.accounts.change("ada", { disabled: true }, holder)],
+    ["gets another password", ({ crowd }: Scene) => crowd.accounts.setPassword("ada", "another horse battery", holder)],
+    ["was signed in for a week", ({ crowd }: Scene) => crowd.clock.advance(7 * 86_400_000)],
+  ])("ends when its reader %s", async (_, change) => {
+    expect(await followed(change)).not.toContain("data:");
+  });
+});

@@ -1,0 +1,42 @@
+/** The policy as it lies in the operator's file: the text of that section, and nothing beside it. */
+export interface PolicyDocument {
+  /** The file, as people know it. */
+  readonly name: string;
+  /** From `policy:` to the last line that belongs to it; `policy: {}` when there is none. */
+  readonly text: string;
+  /** SHA-256 of the text. */
+  readonly digest: string;
+  /** Undefined: it may be saved. */
+  readonly whyNot?: string;
+}
+
+export type PolicySaved =
+  | {
+      readonly saved: true;
+      readonly name: string;
+      readonly digest: string;
+      /** Where the old file lies. */
+      readonly kept: string;
+    }
+  | {
+      readonly saved: false;
+      /** `policy_changed`: somebody else saved it since it was read. */
+      readonly why: "policy_not_editable" | "policy_changed";
+      readonly message: string;
+    };
+
+/**
+ * Reads and saves the policy's text. Doors know no configuration, so it is handed in.
+ *
+ * Contract: a saved file differs from the old one in its policy alone, is there whole or not at all, and the old one is
+ * kept. `save` throws RuntimeFault `policy_invalid` with every mistake, a line each. What is saved is in force from the
+ * next start on.
+ */
+export interface PolicyFile {
+  read(): Promise<PolicyDocument>;
+  /** @param tell is told just before the file is replaced; when it throws, nothing is */
+  save(
+    change: { readonly text: string; readonly expectedDigest: string },
+    tell: (change: { readonly name: string; readonly before: string; readonly after: string }) => Promise<void>,
+  ): Promise<PolicySaved>;
+}

@@ -1,0 +1,75 @@
+import type { Account, ApiToken } from "../accounts/accounts.ts";
+
+/** A person on the wire. Nothing of a password is ever in it. */
+export interface AccountWire {
+  readonly id: string;
+  readonly name: string;
+  readonly display_name: string;
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+  readonly disabled: boolean;
+  readonly signs_in: "password" | "openid" | "link";
+  readonly created_at: string;
+}
+
+export interface TokenWire {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "agent" | "person";
+  readonly owner: string;
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+  readonly permissions: readonly string[];
+  readonly agent?: string | undefined;
+  readonly user?: string | undefined;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly revoked_at?: string | undefined;
+  readonly last_used_at?: string | undefined;
+}
+
+/** Who is asking, and what its credential may do. */
+export interface SessionWire {
+  readonly user: { readonly id: string; readonly name: string; readonly display_name: string };
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+  readonly permissions: readonly string[];
+  /** For `x-postern-csrf`; null for a token, which needs none. */
+  readonly csrf: string | null;
+  readonly expires_at: string | null;
+  /** A person in a session, not a token. */
+  readonly signed_in: boolean;
+  readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+}
+
+export function accountToWire(account: Account): AccountWire {
+  const { id, name, displayName, tenant, roles, groups, disabled, signsIn, createdAt } = account;
+  return {
+    id,
+    name,
+    display_name: displayName,
+    tenant,
+    roles,
+    groups,
+    disabled,
+    signs_in: signsIn,
+    created_at: iso(createdAt),
+  };
+}
+
+export function tokenToWire(token: ApiToken): TokenWire {
+  const { createdAt, expiresAt, revokedAt, lastUsedAt, ...same } = token;
+  return {
+    ...same,
+    created_at: iso(createdAt),
+    expires_at: iso(expiresAt),
+    ...(revokedAt !== undefined && { revoked_at: iso(revokedAt) }),
+    ...(lastUsedAt !== undefined && { last_used_at: iso(lastUsedAt) }),
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

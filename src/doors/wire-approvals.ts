@@ -1,0 +1,141 @@
+/** Approvals as they are spelled outside; the rest stands in wire.ts. */
+import { unrouted, votesLeft } from "../approvals/routed.ts";
+import type { Risk } from "../calls/call.ts";
+import type { Reason } from "../calls/event.ts";
+import { digestOf, type JsonObject } from "../calls/json.ts";
+import type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../calls/records.ts";
+import {
+  howToApprove,
+  iso,
+  isoOrNothing,
+  type PreviewWire,
+  type PrincipalWire,
+  previewToWire,
+  principalToWire,
+} from "./wire.ts";
+
+/** SPEC 8.5. `what` is exactly what runs if it is approved; `asked` is there when that is not what was asked for. */
+export interface ApprovalWire {
+  readonly approval_id: string;
+  readonly status: ApprovalState;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly trace_id: string;
+  readonly refs: { readonly run: string; readonly key: string };
+  readonly requested_by: PrincipalWire;
+  readonly risk_level: Risk;
+  readonly autonomy_level?: string | undefined;
+  readonly what: { readonly tool: string; readonly action: string; readonly arguments: JsonObject };
+  readonly asked?: JsonObject | undefined;
+  readonly why: readonly Reason[];
+  readonly summary?: string | undefined;
+  readonly preview?: PreviewWire | undefined;
+  readonly preview_digest?: string | undefined;
+  readonly policy_version: string;
+  readonly definition: string;
+  readonly binding: string;
+  /** SHA-256 over the RFC 8785 text of `what.arguments`: a decision may carry it as `expected_digest`. */
+  readonly digest: string;
+  /** Of the tool as it is offered now. Of one approval only, not in lists. */
+  readonly input_schema?: JsonObject | undefined;
+  readonly routed: RoutedWire;
+  readonly votes: readonly VoteWire[];
+  /** How many different persons must still say yes. */
+  readonly quorum_left: number;
+  readonly remembers_allowed: boolean;
+  readonly run_calls?: number | undefined;
+  /** The agent's own word; nobody has checked it. */
+  readonly reason?: string | undefined;
+  readonly edited?: { readonly by: string; readonly at: string } | undefined;
+  readonly reminded_at?: string | undefined;
+  readonly escalated_at?: string | undefined;
+  readonly on_expiry: "denied";
+  readonly how_to_approve: string;
+  readonly decision?: (VoteWire & { readonly via: string }) | undefined;
+}
+
+export interface VoteWire {
+  readonly as: string;
+  readonly by: string;
+  readonly at: string;
+  readonly on_behalf_of?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface RoutedWire {
+  readonly rule: string;
+  readonly to: Addressees;
+  readonly quorum: number;
+  readonly deny: "any" | "quorum";
+  readonly typed_confirmation: boolean;
+  readonly separate_user: boolean;
+  readonly signed_in: boolean;
+  readonly remind_at?: string | undefined;
+  readonly escalate_at?: string | undefined;
+  readonly escalate_to?: Addressees | undefined;
+}
+
+function voteToWire({ as, by, at, onBehalfOf, reason }: NonNullable<ApprovalRecord["decision"]> | Vote): VoteWire {
+  return { as, by, at: iso(at), on_behalf_of: onBehalfOf, reason };
+}
+
+function routedToWire(routed: Routed): RoutedWire {
+  return {
+    rule: routed.rule,
+    to: routed.to,
+    quorum: routed.quorum,
+    deny: routed.deny,
+    typed_confirmation: routed.typedConfirmation,
+    separate_user: routed.separateUser,
+    signed_in: routed.signedIn,
+    remind_at: isoOrNothing(routed.remindAt),
+    escalate_at: isoOrNothing(routed.escalateAt),
+    escalate_to: routed.escalateTo,
+  };
+}
+
+/** @param more of one approval only: what a form is made from */
+export function approvalToWire(
+  approval: ApprovalRecord,
+  more: { readonly inputSchema?: JsonObject } = {},
+): ApprovalWire {
+  const { decision, routed = unrouted, edited, votes = [] } = approval;
+  return {
+    approval_id: approval.id,
+    status: approval.state,
+    created_at: iso(approval.requestedAt),
+    expires_at: iso(approval.expiresAt),
+    trace_id: approval.traceId,
+    refs: { run: approval.runId, key: approval.key },
+    requested_by: principalToWire(approval.principal),
+    risk_level: approval.risk,
+    autonomy_level: approval.autonomy,
+    what: { tool: approval.tool, action: approval.action, arguments: approval.arguments },
+    asked: isEdited(approval) ? approval.asked : undefined,
+    why: approval.why,
+    summary: approval.summary,
+    preview: approval.preview && previewToWire(approval.preview),
+    preview_digest: approval.previewDigest,
+    policy_version: approval.policyVersion,
+    definition: approval.definition,
+    binding: approval.binding,
+    digest: digestOf(approval.arguments),
+    input_schema: more.inputSchema,
+    routed: routedToWire(routed),
+    votes: votes.map(voteToWire),
+    quorum_left: approval.state === "pending" ? votesLeft(approval) : 0,
+    remembers_allowed: routed.remembers,
+    run_calls: approval.runCalls,
+    reason: approval.reason,
+    edited: edited && { by: edited.by, at: iso(edited.at) },
+    reminded_at: isoOrNothing(approval.remindedAt),
+    escalated_at: isoOrNothing(approval.escalatedAt),
+    on_expiry: "denied",
+    how_to_approve: howToApprove(approval.id),
+    decision: decision && { ...voteToWire(decision), via: decision.via },
+  };
+}
+
+function isEdited({ asked, arguments: runs, decision }: ApprovalRecord): boolean {
+  return decision?.as === "modified" || JSON.stringify(asked) !== JSON.stringify(runs);
+}

@@ -1,0 +1,174 @@
+import type { AuditEvent } from "../audit/log.ts";
+import type { CallEvent } from "../calls/event.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+
+/**
+ * One thing that happened, as a live page is told of it: never arguments or results, never a secret.
+ *
+ * @public
+ */
+export interface FeedEvent {
+  /** `1042` is entry 1042 of the audit log; `1042.3` the third thing announced after it and kept nowhere. */
+  readonly id: string;
+  /** A word of the audit log, or `tool_call.arrived`, `tool_call.progressed`, `tool_call.left`, `tool_call.emitted`. */
+  readonly type: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly traceId: string;
+  readonly runId?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly approvalId?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly summary: string;
+  /** Everything else the audit log says of it; of something announced, its own few facts. */
+  readonly data: JsonObject;
+}
+
+/**
+ * Who may be told of what, and what they want to be told.
+ *
+ * @public
+ */
+export interface FeedFilter {
+  readonly tenant: string;
+  /** Only what this agent's calls do. */
+  readonly agent?: string | undefined;
+  /** Beside what is about calls and approvals: alarms, or everything the audit log holds. */
+  readonly also: "nothing" | "alarms" | "everything";
+  /** Exact types, or prefixes that end in `.`: `gate.`. None: all. */
+  readonly types?: readonly string[] | undefined;
+  readonly runId?: string | undefined;
+  readonly traceId?: string | undefined;
+}
+
+/** What is told though it is nowhere written. */
+export type Announced = Extract<CallEvent, { readonly moment: "arrived" | "progressed" | "emitted" | "left" }>;
+
+/** Steps of a place: so many things may be announced after one entry of the log. */
+const stepsAnEntry = 1_000_000;
+
+/** Places order the feed: an entry, then what was announced after it. Before the first entry it is -1. */
+export function placeOf(seq: number, step: number): number {
+  return (seq + 1) * stepsAnEntry + Math.min(step, stepsAnEntry - 1);
+}
+
+export function seqOf(place: number): number {
+  return Math.floor(place / stepsAnEntry) - 1;
+}
+
+export function idOf(place: number): string {
+  const step = place % stepsAnEntry;
+  return step === 0 ? String(seqOf(place)) : `${seqOf(place)}.${step}`;
+}
+
+/** Undefined: no id of a feed. */
+export function placeFrom(id: string): number | undefined {
+  const [, seq = "", step = "0"] = /^(-1|\d{1,9})(?:\.(\d{1,6}))?$/.exec(id) ?? [];
+  return seq === "" ? undefined : placeOf(Number(seq), Number(step));
+}
+
+/** An entry of the log is redacted already: what is told is what is kept, without its hashes. */
+export function fromEntry(seq: number, body: string): FeedEvent {
+  const entry = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // audit/entry.ts wrote it
+  const { type, timestamp, tenant, trace_id, summary, refs, tool_name, request_hash, response_hash, ...rest } = entry;
+  const { run, tool_call: call, approval, ...otherRefs } = refs;
+  return {
+    id: String(seq),
+    type,
+    at: timestamp,
+    tenant,
+    agent: entry.principal?.agent ?? "system",
+    traceId: trace_id,
+    runId: run ?? named(rest.data, "run"),
+    callId: call,
+    approvalId: approval ?? named(rest.data, "approval_id"),
+    tool: tool_name ?? named(rest.data, "tool"),
+    summary,
+    data: { ...rest, ...otherRefs } as JsonObject, // parsed from JSON
+  };
+}
+
+/** What is nobody's call says among its data what it is about. */
+function named(data: Json | undefined, name: string): string | undefined {
+  const value = isJsonObject(data) ? data[name] : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+export function fromAnnounced(
+  event: Announced,
+  place: number,
+  at: number,
+  redact: (text: string) => string,
+): FeedEvent {
+  const { call } = event;
+  const { principal, runId, traceId } = call.authority;
+  const { summary, data } = announcedWords(event, redact);
+  return {
+    id: idOf(place),
+    type: `tool_call.${event.moment}`,
+    at: new Date(at).toISOString(),
+    tenant: principal.tenant,
+    agent: principal.agent,
+    traceId,
+    runId,
+    callId: call.id,
+    tool: redact(call.tool),
+    summary,
+    data: { action: redact(call.action), ...data },
+  };
+}
+
+function announcedWords(
+  event: Announced,
+  redact: (text: string) => string,
+): { readonly summary: string; readonly data: JsonObject } {
+  const tool = redact(event.call.tool);
+  switch (event.moment) {
+    case "arrived":
+      return { summary: `${tool} arrived`, data: {} };
+    case "progressed":
+      return { summary: redact(event.content).slice(0, 2_000), data: {} };
+    case "emitted":
+      return {
+        summary: redact(event.summary).slice(0, 2_000),
+        data: {
+          emitted: redact(event.type),
+          ...(event.data !== undefined && { details: redacted(event.data, redact) }),
+        },
+      };
+    case "left": {
+      const { outcome, durationMs } = event;
+      const code = outcome.refusal?.code;
+      return {
+        summary: `${tool} left: ${outcome.status}`,
+        data: { status: outcome.status, duration_ms: Math.round(durationMs * 1000) / 1000, ...(code && { code }) },
+      };
+    }
+  }
+}
+
+function redacted(value: Json, redact: (text: string) => string): Json {
+  if (typeof value === "string") return redact(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((inner: Json) => redacted(inner, redact));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redacted(inner, redact)]));
+}
+
+export function matches(event: FeedEvent, filter: FeedFilter): boolean {
+  const { tenant, agent, also, types, runId, traceId } = filter;
+  return (
+    event.tenant === tenant &&
+    (agent === undefined || event.agent === agent) &&
+    isFor(event, also) &&
+    (runId === undefined || event.runId === runId) &&
+    (traceId === undefined || event.traceId === traceId) &&
+    (types === undefined || types.some((one) => (one.endsWith(".") ? event.type.startsWith(one) : event.type === one)))
+  );
+}
+
+function isFor({ callId, type }: FeedEvent, also: FeedFilter["also"]): boolean {
+  if (also === "everything" || callId !== undefined) return true;
+  return also === "alarms" && (type.startsWith("alarm.") || type.startsWith("approval."));
+}

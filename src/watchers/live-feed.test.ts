@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { asker, boss, type House, house } from "../../test/fakes/house.ts";
+import type { FeedReader, FeedSeat, ResetReason } from "./feed.ts";
+import type { FeedEvent, FeedFilter } from "./feed-event.ts";
+
+const all: FeedFilter = { tenant: "default", also: "everything" };
+
+class Ears implements FeedReader {
+  readonly heard: FeedEvent[] = [];
+  readonly lists: (readonly FeedEvent[])[] = [];
+  readonly resets: [id: string, reason: ResetReason][] = [];
+  beats = 0;
+  ended = false;
+  deaf = false;
+  take(events: readonly FeedEvent[]): boolean {
+    this.heard.push(...events);
+    this.lists.push(events);
+    return !this.deaf;
+  }
+  reset(id: string, reason: ResetReason): void {
+    this.resets.push([id, reason]);
+  }
+  beat(): void {
+    this.beats += 1;
+  }
+  end(): void {
+    this.ended = true;
+  }
+  get types(): readonly string[] {
+    return this.heard.map(({ type }) => type);
+  }
+  get last(): string {
+    return this.heard.at(-1)?.id ?? "";
+  }
+}
+
+async function listen(h: House, filter = all, after?: string): Promise<Ears & { readonly seat: FeedSeat }> {
+  const ears = new Ears();
+  const seat = await h.runtime.feed.open(filter, after, ears);
+  if (seat === undefined) throw new Error("no seat");
+  return Object.assign(ears, { seat });
+}
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+const mail = { tool: "mail", arguments: { to: "x" } };
+
+describe("the live feed", () => {
+  it("tells entries after they were committed and moments as they are announced, in order", async () => {
+    await using h = await house();
+    const ears = await listen(h);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(ears.types).toEqual(["tool_call.arrived", "tool_call.attempted", "tool_call.succeeded", "tool_call.left"]);
+    const [, attempted] = ears.heard;
+    expect(attempted).toMatchObject({ tool: "echo", agent: "a", runId: expect.any(String), summary: "echo started" });
+    expect(attempted?.data).not.toHaveProperty("request_hash");
+    const places = ears.heard.map(({ id }) => Number(id));
+    expect([...places].sort((a, b) => a - b)).toEqual(places);
+    expect(new Set(ears.heard.map(({ id }) => id)).size).toBe(4);
+  });
+
+  it("tells of an approval that is asked and decided, with its id", async () => {
+    await using h = await house();
+    const ears = await listen(h, { ...all, types: ["gate."] });
+    const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await h.clock.advance(25);
+    expect(ears.types).toEqual(["gate.required", "gate.approved"]);
+    expect(ears.heard.map((event) => event.approvalId)).toEqual([approvalId, approvalId]);
+  });
+
+  it("tells nobody of another tenant, and an agent only of itself", async () => {
+    await using h = await house();
+    const acme = await listen(h, { ...all, tenant: "acme" });
+    const other = await listen(h, { ...all, agent: "b", also: "nothing" });
+    const own = await listen(h, { ...all, agent: "a", also: "nothing" });
+    await h.runtime.invoke(echo, asker);
+    await h.runtime.controls.pause("boss");
+    await h.clock.advance(25);
+    expect(acme.heard).toEqual([]);
+    expect(other.heard).toEqual([]);
+    expect(own.types).not.toContain("operator.action.pause");
+    expect(own.types).toHaveLength(4);
+  });
+
+  it("goes on after the event a reader saw last, from what is kept here", async () => {
+    await using h = await house();
+    const first = await listen(h);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    const seen = first.heard[1]?.id ?? "";
+    first.seat[Symbol.dispose]();
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    const back = await listen(h, all, seen);
+    expect(back.types).toEqual([
+      ...["tool_call.succeeded", "tool_call.left"],
+      ...["tool_call.arrived", "tool_call.attempted", "tool_call.succeeded", "tool_call.left"],
+    ]);
+    expect(back.resets).toEqual([]);
+  });
+
+  it("goes on from the log when nobody had listened, and tells nothing twice", async () => {
+    await using h = await house();
+    const first = await listen(h);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    first.seat[Symbol.dispose]();
+    await h.clock.advance(60_000);
+    for (let call = 0; call < 10; call += 1) await h.runtime.invoke(echo, asker);
+    const back = await listen(h, all, first.last);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(back.types.filter((type) => type === "tool_call.attempted")).toHaveLength(11);
+    expect(new Set(back.heard.map(({ id }) => id)).size).toBe(back.heard.length);
+  });
+
+  it.each(["999999999", "nonsense", "-2", "1.2.3"])("resets a reader that names %s", async (after) => {
+    await using h = await house();
+    const ears = await listen(h, all, after);
+    expect(ears.resets).toEqual([[ears.seat.from, "too_old"]]);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(ears.heard).toHaveLength(4);
+  });
+
+  it("resets a reader that is more than 2,000 entries behind", async () => {
+    await using h = await house({ store: "sqlite::memory:" });
+    await h.runtime.invoke(echo, asker);
+    for (let call = 0; call < 1_001; call += 1) await h.runtime.invoke(echo, asker);
+    const ears = await listen(h, all, "0");
+    expect(ears.resets.map(([, reason]) => reason)).toEqual(["too_old"]);
+    expect(ears.heard).toEqual([]);
+  });
+
+  it("lets go of a reader that takes no more, and goes on with the others", async () => {
+    await using h = await house();
+    const slow = await listen(h);
+    const quick = await listen(h);
+    slow.deaf = true;
+    for (const _ of [1, 2]) {
+      await h.runtime.invoke(echo, asker);
+      await h.clock.advance(25);
+    }
+    expect(slow.resets.map(([, reason]) => reason)).toEqual(["too_slow"]);
+    expect(slow.heard).toHaveLength(4);
+    expect(quick.heard).toHaveLength(8);
+  });
+
+  it("leaves out what nobody could look at, and says so when the second is over", async () => {
+    await using h = await house();
+    const ears = await listen(h);
+    for (let call = 0; call < 300; call += 1) await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(ears.heard).toEqual([]);
+    await h.clock.advance(1_000);
+    expect(ears.resets.map(([, reason]) => reason)).toEqual(["too_many"]);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(ears.heard).toHaveLength(4);
+    expect(Number(ears.resets[0]?.[0])).toBeLessThan(Number(ears.heard[0]?.id));
+  });
+
+  it("gives readers with the same filter the same list", async () => {
+    await using h = await house();
+    const [one, two] = [await listen(h), await listen(h)];
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(25);
+    expect(one.lists[0]).toBe(two.lists[0]);
+  });
+
+  it("tells the last word of progress that comes faster than it is told", async () => {
+    const report = {
+      name: "report",
+      description: "Counts.",
+      risk: "safe",
+      idempotent: true,
+      input: { type: "object" },
+    } as const;
+    await using h = await house({}, [
+      {
+        ...report,
+        execute: async (_: unknown, context) => {
+          for (let step = 0; step < 10_000; step += 1) context.progress(`step ${step}`);
+          return "done";
+        },
+      },
+    ]);
+    const ears = await listen(h, { ...all, types: ["tool_call.progressed"] });
+    await h.runtime.invoke({ tool: "report", arguments: {} }, asker);
+    await h.clock.advance(1_025);
+    expect(ears.heard.map(({ summary }) => summary).slice(-1)).toEqual(["step 9999"]);
+    expect(ears.heard.length).toBeLessThan(10);
+  });
+
+  it("beats every 15 s, ends with the runtime, and takes 256 readers at most", async () => {
+    const h = await house();
+    const ears = await listen(h);
+    await h.clock.advance(45_000);
+    expect(ears.beats).toBe(3);
+    for (let reader = 1; reader < 256; reader += 1) await listen(h);
+    expect(await h.runtime.feed.open(all, undefined, new Ears())).toBeUndefined();
+    await h.runtime.close();
+    expect(ears.ended).toBe(true);
+  });
+
+  it("costs nothing when everybody has gone: no follower, no timer", async () => {
+    await using h = await house();
+    const before = h.clock.waiting;
+    const ears = await listen(h);
+    await h.runtime.invoke(echo, asker);
+    await h.clock.advance(2_000);
+    ears.seat[Symbol.dispose]();
+    await h.clock.advance(60_000);
+    await settled();
+    expect(h.clock.waiting).toBeLessThanOrEqual(before + 1); // a checkpoint of the log may be due
+    expect(new FakeClock().waiting).toBe(0);
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type House, house } from "../../fakes/house.ts";
+import { bodyOf, type HttpHouse, host, httpHouse } from "../../fakes/http-house.ts";
+import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+
+let h: House;
+let door: HttpHouse;
+beforeEach(async () => {
+  h = await house({
+    approvals: { patience: "suspend", routes: [{ name: "others", separateUser: true }] },
+    accounts: { passwordCost: cheap },
+  });
+  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  for (const name of ["eve", "ann"])
+    await h.runtime.accounts.add({ name, roles: ["approver", "operator", "admin"], password: goodPassword }, holder);
+});
+afterEach(async () => {
+  await door[Symbol.asyncDispose]();
+  await h.runtime.close();
+});
+
+async function session(name: string): Promise<Readonly<Record<string, string>>> {
+  const { cookie, session: live } = entered(await h.runtime.accounts.signIn(name, goodPassword, here));
+  return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": live.csrf };
+}
+
+/** What somebody asks for through a token that they made for an agent. */
+async function asks(name: string, claims: object): Promise<string> {
+  const made = await door.ask("/v1/tokens", {
+    headers: await session(name),
+    body: { name: "bot", kind: "agent", ...claims },
+  });
+  const headers = { authorization: `Bearer ${String((await bodyOf(made))["token"])}` };
+  const asked = await door.ask("/v1/calls", { headers, body: { tool: "mail", arguments: { to: "x" } } });
+  return String((await bodyOf(asked))["approval_id"]);
+}
+
+describe("where the asking person decides nothing", () => {
+  it.each([
+    ["no user", {}],
+    ["somebody else as its user", { user: "ann" }],
+    ["a made-up user", { user: "Eve" }],
+  ])("one who asks through a token of an agent, with %s, decides nothing either", async (_, claims) => {
+    const id = await asks("eve", claims);
+    const refused = await door.ask(`/v1/approvals/${id}/approve`, { headers: await session("eve"), body: {} });
+    expect([refused.status, await bodyOf(refused)]).toMatchObject([403, { error: { code: "decider_not_allowed" } }]);
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+
+  it("another person decides", async () => {
+    const id = await asks("eve", {});
+    expect((await door.ask(`/v1/approvals/${id}/approve`, { headers: await session("ann"), body: {} })).status).toBe(
+      200,
+    );
+  });
+
+  it("a word given by who asked through an agent counts for nothing", async () => {
+    const id = await asks("eve", {});
+    const until = new Date(h.clock.now() + 60_000).toISOString();
+    await door.ask("/v1/delegations", { headers: await session("eve"), body: { to: "ann", until } });
+    const listed = await bodyOf(await door.ask("/v1/approvals?mine=true", { headers: await session("eve") }));
+    expect(listed).toMatchObject({ approvals: [] });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+});
+
+it("who is no admin makes no agent that calls for somebody else", async () => {
+  await h.runtime.accounts.add({ name: "olga", roles: ["operator"], password: goodPassword }, holder);
+  const make = async (user: string): Promise<Response> =>
+    door.ask("/v1/tokens", { headers: await session("olga"), body: { name: "bot", kind: "agent", user } });
+  expect(await bodyOf(await make("ann"))).toMatchObject({ error: { code: "token_refused" } });
+  expect((await make("olga")).status).toBe(201);
+});

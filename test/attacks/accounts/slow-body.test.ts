@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { asker, type House, house } from "../../fakes/house.ts";
+import { type HttpHouse, host, httpHouse } from "../../fakes/http-house.ts";
+import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+
+let h: House;
+let door: HttpHouse;
+beforeEach(async () => {
+  h = await house({ accounts: { passwordCost: cheap } });
+  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  await h.runtime.accounts.add({ name: "eve", roles: ["approver"], password: goodPassword }, holder);
+});
+afterEach(async () => {
+  await door[Symbol.asyncDispose]();
+  await h.runtime.close();
+});
+
+async function bySession(): Promise<Readonly<Record<string, string>>> {
+  const { cookie, session } = entered(await h.runtime.accounts.signIn("eve", goodPassword, here));
+  return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": session.csrf };
+}
+
+async function byToken(): Promise<Readonly<Record<string, string>>> {
+  const eve = await h.runtime.accounts.get("eve", holder);
+  const { text } = await h.runtime.accounts.makeToken({ name: "cli", kind: "person" }, eve, holder);
+  return { authorization: `Bearer ${text}` };
+}
+
+/** Sends the head of a request and half its body; what it returns sends the rest. */
+function begin(path: string, headers: Readonly<Record<string, string>>, from = door): () => Promise<Response> {
+  const text = new TextEncoder();
+  let finish = (): void => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(text.encode('{"reason":'));
+      finish = () => {
+        controller.enqueue(text.encode('"mine"}'));
+        controller.close();
+      };
+    },
+  });
+  const request = new Request(`http://${host}${path}`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body,
+    duplex: "half",
+  } as RequestInit);
+  const answered = from.door.fetch(request);
+  return () => {
+    finish();
+    return answered;
+  };
+}
+
+/** It has been read as far as it came. */
+async function readSoFar(): Promise<void> {
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe.each([
+  ["a session", bySession],
+  ["a token", byToken],
+])("a decision whose body comes slowly, by %s", (_, credential) => {
+  it.each([
+    ["was disabled", { disabled: true }],
+    ["lost its role", { roles: ["viewer"] as const }],
+  ])("decides nothing once its account %s", async (__, change) => {
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
+    const finish = begin(`/v1/approvals/${approvalId}/approve`, await credential());
+    await readSoFar();
+    await h.runtime.accounts.change("eve", change, holder);
+    expect((await finish()).status).toBe(401);
+    expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
+  });
+
+  it("decides while its account is what it was", async () => {
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
+    const finish = begin(`/v1/approvals/${approvalId}/approve`, await credential());
+    expect((await finish()).status).toBe(200);
+    expect((await h.runtime.approvals.get(approvalId))?.state).toBe("approved");
+  });
+});
+
+it("an MCP message whose body comes slowly does nothing once its token was revoked", async () => {
+  let seen = 0;
+  const mcp = async (): Promise<Response> => {
+    seen += 1;
+    return Response.json({});
+  };
+  await using other = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock, mcp });
+  await h.runtime.accounts.add({ name: "olga", roles: ["operator"] }, holder);
+  const owner = await h.runtime.accounts.get("olga", holder);
+  const { text, token } = await h.runtime.accounts.makeToken({ name: "bot", kind: "agent" }, owner, holder);
+  const headers = { authorization: `Bearer ${text}` };
+  expect((await begin("/mcp", headers, other)()).status).toBe(200);
+  const finish = begin("/mcp", headers, other);
+  await readSoFar();
+  await h.runtime.accounts.revokeToken(token.id, holder);
+  expect((await finish()).status).toBe(401);
+  expect(seen).toBe(1);
+});

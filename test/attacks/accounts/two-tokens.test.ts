@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type House, house } from "../../fakes/house.ts";
+import { bodyOf, type HttpHouse, httpHouse } from "../../fakes/http-house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+
+let h: House;
+let door: HttpHouse;
+beforeEach(async () => {
+  h = await house({ accounts: { passwordCost: cheap } });
+  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  await h.runtime.accounts.add({ name: "eve", roles: ["approver", "operator"] }, holder);
+});
+afterEach(async () => {
+  await door[Symbol.asyncDispose]();
+  await h.runtime.close();
+});
+
+async function token(kind: "person" | "agent", scopes: readonly string[] = []) {
+  const eve = await h.runtime.accounts.get("eve", holder);
+  const made = await h.runtime.accounts.makeToken({ name: "bot", kind, scopes }, eve, holder);
+  return { id: made.token.id, headers: { authorization: `Bearer ${made.text}` } };
+}
+
+async function call({ headers }: { headers: Readonly<Record<string, string>> }, tool: string, more: object = {}) {
+  return bodyOf(await door.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
+}
+
+describe.each(["person", "agent"] as const)("of two tokens of one name, made for a %s", (kind) => {
+  it("each is named in the log for what it asked, whichever came first", async () => {
+    const [one, two] = [await token(kind), await token(kind)];
+    await call(one, "echo");
+    const { call_id: callId } = await call(two, "mail");
+    const [asked] = await h.runtime.audit.query({ callId: String(callId) });
+    expect(asked).toMatchObject({ principal: { via: `token:${two.id}` } });
+  });
+});
+
+it("a token does not decide what it asked for behind another one of the same person", async () => {
+  const [one, two] = [await token("person"), await token("person")];
+  await call(one, "echo");
+  const { approval_id: id } = await call(two, "mail");
+  const decided = await door.ask(`/v1/approvals/${String(id)}/approve`, { headers: two.headers, body: {} });
+  expect(decided.status).toBe(403);
+  expect((await h.runtime.approvals.get(String(id)))?.state).toBe("pending");
+});

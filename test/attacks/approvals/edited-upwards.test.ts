@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/calls/json.ts";
+import type { Decided, Decider, RuntimeOptions } from "../../../src/index.ts";
+import { ann, bob } from "../../fakes/deciders.ts";
+import { asker, type House, house } from "../../fakes/house.ts";
+
+const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
+
+/** Pays; above 100 it is critical. */
+async function till(options: RuntimeOptions = {}): Promise<{ readonly h: House; readonly paid: JsonObject[] }> {
+  const paid: JsonObject[] = [];
+  const h = await house(options, [
+    {
+      name: "pay",
+      description: "Pays.",
+      risk: "high",
+      effects: "write",
+      idempotent: false,
+      input: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
+      classifyRisk: (given) =>
+        Number((given as JsonObject)["amount"]) > 100 ? { risk: "critical" } : { summary: "pays a little" },
+      execute: (given) => {
+        paid.push(given as JsonObject); // the schema says so
+        return "paid";
+      },
+    },
+  ]);
+  return { h, paid };
+}
+
+async function asked({ runtime }: House): Promise<string> {
+  return (await runtime.invoke({ tool: "pay", arguments: { amount: 5 } }, asker)).approvalId ?? "";
+}
+
+function edit({ runtime }: House, id: string, by: Decider, more: object = {}): Promise<Decided> {
+  return runtime.approvals.decide(id, { decision: "modified", arguments: { amount: 9_000 }, by, ...more });
+}
+
+describe("an edit that makes a call critical", () => {
+  it("needs what a critical call needs: a person who signed in, and the tool's name", async () => {
+    const { h, paid } = await till();
+    await using _ = h;
+    const id = await asked(h);
+    expect(await edit(h, id, script)).toMatchObject({ decided: false, code: "sign_in_needed" });
+    expect(await edit(h, id, ann)).toMatchObject({ decided: false, code: "confirmation_needed" });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+    expect((await h.runtime.resume(id))?.status).toBe("pending");
+    expect(paid).toEqual([]);
+    expect(await edit(h, id, ann, { confirmation: "pay" })).toMatchObject({ decided: true });
+    expect((await h.runtime.resume(id))?.status).toBe("ok");
+    expect(paid).toEqual([{ amount: 9_000 }]);
+  });
+
+  it("needs as many persons as the route of critical calls demands", async () => {
+    const { h, paid } = await till({
+      approvals: {
+        patience: "suspend",
+        routes: [{ name: "two", match: { risk: "critical" }, quorum: 2, typedConfirmation: false }],
+      },
+    });
+    await using _ = h;
+    const id = await asked(h);
+    expect(await edit(h, id, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect((await h.runtime.resume(id))?.status).toBe("pending");
+    expect(paid).toEqual([]);
+    const expectedDigest = (await h.runtime.approvals.get(id))?.binding;
+    expect(await edit(h, id, ann, { expectedDigest })).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(
+      await h.runtime.approvals.decide(id, {
+        decision: "approved",
+        by: bob,
+        expectedDigest: (await h.runtime.approvals.get(id))?.binding ?? "",
+      }),
+    ).toMatchObject({ approval: { state: "approved" } });
+  });
+
+  it("is only for those whom the route of critical calls names", async () => {
+    const { h } = await till({
+      approvals: {
+        patience: "suspend",
+        routes: [{ name: "boss", match: { risk: "critical" }, to: { users: ["bob"] }, typedConfirmation: false }],
+      },
+    });
+    await using _ = h;
+    const id = await asked(h);
+    expect(await edit(h, id, ann)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await edit(h, id, bob)).toMatchObject({ decided: true });
+  });
+
+  it("is not remembered where a critical yes is not", async () => {
+    const { h } = await till();
+    await using _ = h;
+    const id = await asked(h);
+    const remember = { for: "run", reason: "fine" } as const;
+    expect(await edit(h, id, ann, { confirmation: "pay", remember })).toMatchObject({ code: "remember_refused" });
+    expect(h.runtime.approvals.grants.list()).toEqual([]);
+  });
+
+  it("back to what it was keeps what was demanded when it was asked", async () => {
+    const { h } = await till();
+    await using _ = h;
+    const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 900 } }, asker);
+    const down = { decision: "modified", arguments: { amount: 5 } } as const;
+    expect(await h.runtime.approvals.decide(id, { ...down, by: script })).toMatchObject({ code: "sign_in_needed" });
+    expect(await h.runtime.approvals.decide(id, { ...down, by: ann })).toMatchObject({ code: "confirmation_needed" });
+  });
+});

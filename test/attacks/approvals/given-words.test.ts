@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalRoute, Decider } from "../../../src/index.ts";
+import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
+import { asker, type House, house } from "../../fakes/house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+
+/** A house with accounts, where Ann has given Bob her word. */
+async function given(route: ApprovalRoute): Promise<House> {
+  const h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } });
+  for (const name of ["ann", "bob"]) await h.runtime.accounts.add({ name, roles: ["approver"], groups: [] }, holder);
+  const until = h.clock.now() + 3_600_000;
+  expect(await h.runtime.approvals.delegations.make({ to: "bob", until }, ann)).toMatchObject({ delegated: true });
+  return h;
+}
+
+describe("a word given away", () => {
+  const forAnn: ApprovalRoute = { name: "ann", to: { users: ["ann"] } };
+
+  it("counts while its giver may decide", async () => {
+    await using h = await given(forAnn);
+    expect(await yes(h, await ask(h), bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+  });
+
+  it.each([
+    ["was disabled", { disabled: true }],
+    ["decides nothing any more, though the route names them", { roles: ["viewer"] as const }],
+  ])("is worth nothing once its giver %s", async (_, change) => {
+    await using h = await given(forAnn);
+    const id = await ask(h);
+    await h.runtime.accounts.change("ann", change, holder);
+    expect(await yes(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+
+  it("is not handed on", async () => {
+    await using h = await given(forAnn);
+    const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
+    await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
+    expect(await yes(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+  });
+
+  it("makes no second person of its giver or of who has it", async () => {
+    await using h = await given({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
+    const id = await ask(h);
+    await yes(h, id, bob);
+    expect(await yes(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({ code: "approval_voted" });
+    const only = await ask(h, { tool: "mail", arguments: { to: "y" } });
+    await yes(h, only, { ...bob, via: "channel:chat" });
+    expect((await h.runtime.approvals.get(only))?.state).toBe("pending");
+  });
+
+  it("does not reach what its giver asked for", async () => {
+    await using h = await given(forAnn);
+    const principal = { ...asker.principal, user: "ann" };
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
+    expect(await yes(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+  });
+
+  it("ends at its very millisecond", async () => {
+    await using h = await given(forAnn);
+    const early = await ask(h);
+    await h.clock.advance(3_599_999);
+    const late = await ask(h, { tool: "mail", arguments: { to: "late" } });
+    expect(await yes(h, early, bob)).toMatchObject({ decided: true });
+    await h.clock.advance(1);
+    expect(await yes(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import type { Risk } from "../../../src/index.ts";
+import { ann, yes } from "../../fakes/deciders.ts";
+import { asker, house } from "../../fakes/house.ts";
+
+it.each<[Risk, Risk, boolean]>([
+  ["high", "critical", false],
+  ["high", "high", true],
+  ["critical", "high", true],
+])("a yes to a call of risk %s, which is %s when it is used, counts: %s", async (shown, now, counts) => {
+  let risk: Risk = shown;
+  let ran = 0;
+  const tool = {
+    name: "move",
+    description: "Moves it.",
+    risk: "medium",
+    effects: "write",
+    idempotent: false,
+    input: { type: "object", properties: {} },
+    classifyRisk: () => ({ risk }),
+    execute: () => {
+      ran += 1;
+      return "moved";
+    },
+  } as const;
+  await using h = await house({}, [tool]);
+  const { approvalId: id = "" } = await h.runtime.invoke({ tool: "move", arguments: {} }, asker);
+  expect(await yes(h, id, ann, { confirmation: "move" })).toMatchObject({ decided: true });
+  risk = now;
+  const outcome = await h.runtime.resume(id);
+  expect([outcome?.status === "ok", ran]).toEqual([counts, counts ? 1 : 0]);
+  if (counts) return;
+  expect((await h.runtime.approvals.get(id))?.state).toBe("withdrawn");
+  const again = await h.runtime.invoke({ tool: "move", arguments: {} }, asker);
+  expect((await h.runtime.approvals.get(again.approvalId ?? ""))?.risk).toBe("critical");
+});

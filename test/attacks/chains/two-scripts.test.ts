@@ -1,0 +1,189 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, describe, expect, it } from "vitest";
+import type { RuntimeOptions } from "../../../src/index.ts";
+import { fakeDriver } from "../../fakes/fake-sandbox.ts";
+import { asker, boss } from "../../fakes/house.ts";
+import { httpHouse } from "../../fakes/http-house.ts";
+import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+const mailing = 'return (await call("mail", { to: "x" })).text;';
+
+function keyed(idempotencyKey: string) {
+  return { ...asker, idempotencyKey };
+}
+
+describe("two scripts that wait for the same call", () => {
+  it("need two yeses: one approval runs one of them", async () => {
+    await using h = await scriptHouse();
+    const [one, two] = [
+      await h.runtime.runChain({ code: mailing }, keyed("1")),
+      await h.runtime.runChain({ code: mailing }, keyed("2")),
+    ];
+    expect(one.approvalId).not.toBe(two.approvalId);
+    await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+    expect(await h.runtime.chains?.resume(two.callId)).toMatchObject({ status: "pending" });
+    expect(resultOf(await h.runtime.chains?.resume(one.callId))).toMatchObject({ status: "ok" });
+    expect(await h.runtime.chains?.resume(two.callId)).toMatchObject({ status: "pending" });
+    expect(h.ran).toHaveLength(1);
+  });
+
+  it("let go on a hundred times at once, after one yes, run the call once", async () => {
+    await using h = await scriptHouse();
+    const one = await h.runtime.runChain({ code: mailing }, keyed("1"));
+    await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+    const all = await Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        n % 2 === 0 ? h.runtime.chains?.resume(one.callId) : h.runtime.resume(one.approvalId ?? ""),
+      ),
+    );
+    expect(h.ran).toHaveLength(1);
+    expect(all.some((outcome) => outcome?.status === "ok")).toBe(true);
+  });
+
+  it("are no help to a direct call: it is asked about by itself", async () => {
+    await using h = await scriptHouse();
+    const one = await h.runtime.runChain({ code: mailing }, asker);
+    await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+    const direct = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
+    expect(direct.status).toBe("pending");
+    expect(direct.approvalId).not.toBe(one.approvalId);
+    expect(h.ran).toEqual([]);
+  });
+
+  it.each([
+    ["its key and place", (key: string) => `${key}/0`],
+    ["its place alone", () => "/0"],
+    ["the script's own key", (key: string) => key],
+  ])("a direct call under %s is not the script's call", async (_, spell) => {
+    await using h = await scriptHouse();
+    const one = await h.runtime.runChain({ code: mailing }, keyed("mine"));
+    await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+    for (const key of ["mine", one.callId, String((await h.runtime.calls.get(one.callId))?.key)]) {
+      const direct = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, keyed(spell(key)));
+      expect(direct.status).not.toBe("ok");
+      expect(direct.approvalId).not.toBe(one.approvalId);
+    }
+    expect(h.ran).toEqual([]);
+  });
+
+  it("cannot have their images exchanged in the store", async () => {
+    const place = mkdtempSync(join(tmpdir(), "postern-two-"));
+    folders.push(place);
+    const options: RuntimeOptions = { store: `sqlite:${join(place, "postern.db")}`, folder: place };
+    const other = 'const r = await call("mail", { to: "y" }); await call("echo", { to: "evil" }); return r.text;';
+    const ids: string[] = [];
+    {
+      await using h = await scriptHouse(options);
+      for (const code of [mailing, other]) {
+        const one = await h.runtime.runChain({ code }, asker);
+        await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+        ids.push(one.callId);
+      }
+    }
+    exchange(join(place, "postern.db"));
+    await using h = await scriptHouse(options);
+    for (const id of ids) expect((await h.runtime.chains?.resume(id))?.status).toBe("error");
+    expect(h.ran).toEqual([]);
+  });
+});
+
+/** The documents of two frozen scripts, each under the other's name. */
+function exchange(file: string): void {
+  const database = new DatabaseSync(file);
+  const table = String(
+    database.prepare("select name from sqlite_master where type = 'table' and name like '%document%'").get()?.["name"],
+  );
+  const rows = database.prepare(`select id, body from "${table}" where kind = 'frozen-script'`).all();
+  const [one, two] = rows;
+  const set = database.prepare(`update "${table}" set body = ? where kind = 'frozen-script' and id = ?`);
+  set.run(two?.["body"] ?? "", one?.["id"] ?? "");
+  set.run(one?.["body"] ?? "", two?.["id"] ?? "");
+  expect(rows).toHaveLength(2);
+  database.close();
+}
+
+describe("a script that waits", () => {
+  it("is nothing to another agent: neither seen, nor let go on, nor its call approved", async () => {
+    await using h = await scriptHouse();
+    const principal = { tenant: "default", agent: "other", via: "token:other" };
+    const one = await h.runtime.runChain({ code: mailing }, { principal });
+    await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    const paths = [`/v1/chains/${one.callId}/resume`, `/v1/approvals/${one.approvalId}/resume`];
+    for (const path of paths)
+      expect((await door.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
+    expect(await (await door.ask("/v1/chains", { as: "agent" })).json()).toMatchObject({ chains: [] });
+    expect(h.ran).toEqual([]);
+  });
+});
+
+describe("what a script says of itself", () => {
+  it.each([
+    ["run", { run_id: "other", runId: "other" }],
+    ["scopes", { scopes: ["*"] }],
+    ["principal", { principal: { tenant: "acme", agent: "boss" } }],
+    ["approval", { approvalId: "apr_1", approved: true, resumes: "key_1" }],
+    ["parent", { parentId: "call_1", fromChain: false, authority: {} }],
+  ])("its %s is an argument like any other, and widens nothing", async (_, claims) => {
+    const seen: object[] = [];
+    const driver = fakeDriver({
+      step: (step) => {
+        if (step.step !== "calls") return step;
+        return { ...step, calls: step.calls.map((asked) => ({ ...asked, ...claims })) };
+      },
+    });
+    await using h = await scriptHouse({}, driver);
+    const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
+    for (const record of await h.runtime.calls.list({ tool: "echo" })) seen.push(record.call.authority);
+    expect(resultOf(outcome)).toMatchObject({ status: "ok" });
+    expect(seen).toMatchObject([{ principal: asker.principal, scopes: [], fromChain: true }]);
+  });
+
+  it.each([[-1], [0.5], [Number.NaN], [2 ** 53], ["0"], [null]])(
+    "a place that is %j ends it, and calls nothing",
+    async (place) => {
+      const driver = fakeDriver({
+        step: (step) =>
+          step.step === "calls"
+            ? { ...step, calls: step.calls.map((asked) => ({ ...asked, place: place as number })) }
+            : step,
+      });
+      await using h = await scriptHouse({}, driver);
+      const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
+      expect(outcome.status).toBe("error");
+      expect(h.ran).toEqual([]);
+    },
+  );
+
+  it("two calls in one place end it", async () => {
+    const driver = fakeDriver({
+      step: (step) =>
+        step.step === "calls"
+          ? { ...step, calls: step.calls.flatMap((asked) => [asked, { ...asked, tool: "mail" }]) }
+          : step,
+    });
+    await using h = await scriptHouse({}, driver);
+    const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
+    expect(outcome.status).toBe("error");
+    expect(h.ran).toEqual([]);
+  });
+
+  it("51 calls at once are 50, and what it catches after them does not go on", async () => {
+    await using h = await scriptHouse();
+    const code = `const all = await Promise.allSettled(Array.from({ length: 51 }, (_, n) => call("echo", { to: "n" + n })));
+      let more = 0;
+      try { await call("echo", { to: "late" }); more += 1; } catch {}
+      return [all.filter((one) => one.status === "fulfilled").length, more];`;
+    expect((await h.runtime.runChain({ code }, asker)).text).toMatch(/^\[50,0\]\n/);
+    expect(h.ran).toHaveLength(50);
+  });
+});

@@ -1,0 +1,132 @@
+/** What gets out of Python sandboxes elsewhere, and what got out of JavaScript ones, in the engines that run Python. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Step } from "../../../src/chains/sandbox.ts";
+import { type EngineUnderTest, enginesHere } from "../../fakes/engine-room.ts";
+import { driveScript, someTools } from "../../fakes/scripts.ts";
+import { corpus } from "../files/corpus.ts";
+
+interface Escape {
+  readonly src: string;
+  readonly code: string;
+}
+
+const isWhole = process.env["CORPORA"] === "whole";
+const engines = (await enginesHere()).filter(({ language, missing }) => language === "python" && missing === undefined);
+const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
+const place = join(folder, "canary");
+const canary = `canary-${process.pid}-${"y".repeat(8)}`;
+const own = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype];
+const before = own.map((it) => Reflect.ownKeys(it).map(String).join());
+const limits = { cpuMs: 10_000, memoryBytes: 64 << 20, outputBytes: 200_000, wallMs: 30_000 };
+
+beforeAll(() => {
+  writeFileSync(place, canary);
+  process.env["POSTERN_CANARY"] = canary;
+});
+afterAll(async () => {
+  delete process.env["POSTERN_CANARY"];
+  rmSync(folder, { recursive: true });
+  await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
+});
+
+/** Each is an expression; one script tries them all, so that a full Python starts once. */
+const greedy = [
+  `open(${JSON.stringify(place)}).read()`,
+  `__import__("pathlib").Path(${JSON.stringify(place)}).read_text()`,
+  'dict(__import__("os").environ)',
+  '__import__("os").popen("env").read()',
+  '__import__("os").listdir("/root")',
+  `__import__("os").listdir(${JSON.stringify(folder)})`,
+  '__import__("subprocess").check_output(["/bin/sh", "-c", "env; cat /etc/shadow"])',
+  'open("/proc/1/environ").read()',
+  'open("/proc/%d/environ" % __import__("os").getppid()).read()',
+  `open("/proc/self/root" + ${JSON.stringify(place)}).read()`,
+  `open("/proc/1/root" + ${JSON.stringify(place)}).read()`,
+  `open("/proc/%d/cwd/package.json" % __import__("os").getppid()).read()`,
+  "[c for c in ().__class__.__bases__[0].__subclasses__() if c.__name__ == 'Popen'][0](['/usr/bin/env'], stdout=-1).communicate()",
+  "[c for c in ().__class__.__bases__[0].__subclasses__() if 'wrap_close' in c.__name__][0].__init__.__globals__['system']('env') and None",
+  "tools.echo.__init__.__globals__",
+  "tools.echo.__call__.__globals__['bridge'].exchange",
+  '__import__("ctypes").CDLL(None).getenv(b"POSTERN_CANARY")',
+  '__import__("socket").create_connection(("127.0.0.1", 22), 1)',
+  '__import__("socket").socket(__import__("socket").AF_UNIX).connect("/run/docker.sock")',
+  '__import__("urllib.request").request.urlopen("http://127.0.0.1:80/", timeout=1).read()',
+  '__import__("multiprocessing").Process(target=print).start()',
+  '__import__("os").mkfifo("/tmp/postern-escaped")',
+  'open("/tmp/postern-escaped", "w").write("out")',
+  `__import__("os").symlink("/", "/workspace/root") or open("/workspace/root" + ${JSON.stringify(place)}).read()`,
+  '__import__("os").kill(1, 9)',
+  '__import__("os").kill(__import__("os").getppid(), 9)',
+  '__import__("os").setuid(0)',
+  '__import__("os").mount if False else __import__("ctypes").CDLL(None).mount(b"none", b"/", None, 32768, None)',
+  '__import__("ctypes").CDLL(None).ptrace(16, __import__("os").getppid(), 0, 0)',
+  '__import__("builtins").eval("__import__(\'os\').environ")',
+  "__builtins__",
+  '__import__("gc").get_objects()[:50]',
+  '__import__("sys").modules["__main__"].__dict__.keys()',
+  '__import__("inspect").stack()[-1].frame.f_globals.keys()',
+  '__import__("pyodide.code").code.run_js("Deno.env.toObject()")',
+  `__import__("pyodide.code").code.run_js("Deno.readTextFileSync(" + ${JSON.stringify(JSON.stringify(place))} + ")")`,
+  '__import__("js").process.env.POSTERN_CANARY',
+  '__import__("js").Object.getPrototypeOf(__import__("js").Object()).polluted',
+];
+
+function attempts(expressions: readonly string[]): string {
+  const tries = expressions.map((expression) => `lambda: ${expression}`).join(",\n  ");
+  return `found = []\nfor attempt in [\n  ${tries},\n]:\n    try:\n        found.append(repr(attempt())[:2000])\n    except BaseException as error:\n        found.append(type(error).__name__)\nfound`;
+}
+
+async function everythingSaid(
+  { driver }: EngineUnderTest,
+  source: string,
+): Promise<{ readonly end: Step; readonly said: string }> {
+  const program = { language: "python", source, tools: someTools, chainId: "c" } as const;
+  const checked = await driver.check?.(program);
+  if (checked !== undefined)
+    return { end: { step: "failed", why: "script", message: "" }, said: JSON.stringify(checked) };
+  await using session = await driver.start(program, limits);
+  const { end, calls, out } = await driveScript(session);
+  return { end, said: JSON.stringify([end, calls, out]) };
+}
+
+/** A full Python in WebAssembly takes seconds to start, and has JavaScript beneath it: many rows a start, each run there. */
+function batched(rows: readonly Escape[]): readonly string[] {
+  const calls = rows.map(({ code }) => `__import__("pyodide.code").code.run_js(${JSON.stringify(code)})`);
+  return Array.from({ length: Math.ceil(calls.length / 13) }, (_, n) => attempts(calls.slice(n * 13, n * 13 + 13)));
+}
+
+function expectNothingSaid(said: string): void {
+  expect(said).not.toContain(canary);
+  expect(said).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
+}
+
+describe.each(engines)("on $name", (engine) => {
+  it("reads no canary, whichever of the ways out is tried", async () => {
+    if (engine.name === "monty") {
+      for (const expression of greedy) expectNothingSaid((await everythingSaid(engine, expression)).said);
+      return;
+    }
+    const { end, said } = await everythingSaid(engine, attempts(greedy));
+    expectNothingSaid(said);
+    expect(end.step).not.toBe("calls");
+  }, 300_000);
+
+  it("runs the escapes of JavaScript sandboxes without leading anywhere", async () => {
+    const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 20 === 0);
+    const scripts = engine.name === "pyodide" ? batched(rows) : rows.map(({ code }) => code);
+    for (const source of scripts) {
+      const { end, said } = await everythingSaid(engine, source);
+      expect(end.step, source).not.toBe("calls");
+      expectNothingSaid(said);
+    }
+  }, 900_000);
+});
+
+it("leaves every prototype of the host and every place outside as it was", () => {
+  expect(own.map((it) => Reflect.ownKeys(it).map(String).join())).toEqual(before);
+  expect(readFileSync(place, "utf8")).toBe(canary);
+  expect(existsSync("/tmp/postern-escaped")).toBe(false);
+});

@@ -1,0 +1,86 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { quickJsDriver, type WarmDriver } from "../../../src/chains/drivers/javascript/driver.ts";
+import type { Step } from "../../../src/chains/sandbox.ts";
+import { driveScript, someTools } from "../../fakes/scripts.ts";
+import { corpus } from "../files/corpus.ts";
+
+interface Escape {
+  readonly src: string;
+  readonly code: string;
+}
+
+const isWhole = process.env["CORPORA"] === "whole";
+/** Every fourth of them each time, all of them in the gate: each costs a process. */
+const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 4 === 0);
+const limits = { cpuMs: 400, memoryBytes: 32 << 20, outputBytes: 20_000, wallMs: 3_000 };
+const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
+const canary = `canary-${process.pid}-${"x".repeat(8)}`;
+/** What escapes leave when they get out: files they write, and what they print of the host. */
+const leftBehind = ["/tmp/pwned", "/tmp/pwn", "/tmp/escaped", "/tmp/poc", "/tmp/test", "pwned", "flag"];
+const ownBefore = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map(
+  (it) => Reflect.ownKeys(it).map(String).join(),
+);
+
+let driver: WarmDriver;
+beforeAll(async () => {
+  writeFileSync(join(folder, "canary"), canary);
+  process.env["POSTERN_CANARY"] = canary;
+  driver = await quickJsDriver({ warm: 3, startsAtOnce: 2, most: 8 });
+});
+afterAll(async () => {
+  delete process.env["POSTERN_CANARY"];
+  rmSync(folder, { recursive: true });
+  await driver[Symbol.asyncDispose]();
+});
+
+/** Everything the script could say: its value, its prints, its calls' arguments, its error. */
+async function everythingSaid(source: string): Promise<{ readonly end: Step; readonly said: string }> {
+  await using session = await driver.start({ language: "javascript", source, tools: someTools, chainId: "c" }, limits);
+  const { end, calls, out } = await driveScript(session);
+  return { end, said: JSON.stringify([end, calls, out]) };
+}
+
+const greedy = [
+  "process.env.POSTERN_CANARY",
+  `require("fs").readFileSync(${JSON.stringify(join(folder, "canary"))}, "utf8")`,
+  `(await import("node:fs")).readFileSync(${JSON.stringify(join(folder, "canary"))}, "utf8")`,
+  "this.constructor.constructor('return process')().env.POSTERN_CANARY",
+  "tools.echo.constructor.constructor('return process')().env.POSTERN_CANARY",
+  "(async () => {}).constructor('return process.env')()",
+  "console.log.constructor('return globalThis.process.env.POSTERN_CANARY')()",
+  "try { await tools.echo(5) } catch (error) { error.constructor.constructor('return process')().env.POSTERN_CANARY }",
+  "Object.getPrototypeOf(tools); Reflect.ownKeys(globalThis).map((name) => String(globalThis[name])).join()",
+  "(await tools.echo({})).constructor.constructor('return process')().mainModule",
+  "Error.prepareStackTrace = (_, frames) => frames.map((frame) => String(frame.getThis?.() ?? frame)); new Error().stack",
+];
+
+it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.code] as const))(
+  "contains %s",
+  async (_, code) => {
+    const { end, said } = await everythingSaid(code);
+    expect(end.step).not.toBe("calls");
+    expect(end.step === "failed" && (end.why === "crash" || end.why === "protocol") ? end : "contained").toBe(
+      "contained",
+    );
+    expect(said).not.toContain(canary);
+    expect(said).not.toMatch(/ESCAPED|uid=\d|root:x:/);
+  },
+);
+
+it.each(greedy)("reads no canary by %s", async (code) => {
+  const { said } = await everythingSaid(code);
+  expect(said).not.toContain(canary);
+  expect(said).not.toContain("/work/");
+});
+
+it("leaves every prototype of the host and every place outside as it was", () => {
+  const now = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map((it) =>
+    Reflect.ownKeys(it).map(String).join(),
+  );
+  expect(now).toEqual(ownBefore);
+  expect(readFileSync(join(folder, "canary"), "utf8")).toBe(canary);
+  expect(leftBehind.filter((path) => path.startsWith("/tmp/p") && existsSync(path))).toEqual([]);
+});

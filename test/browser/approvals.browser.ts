@@ -1,0 +1,273 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+  await house.account("linus", ["approver"]);
+  await house.account("vera", ["viewer"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+const mail = (subject: string): object => ({ to: "ada@example.org", subject, body: "Hello Ada" });
+const approve = (page: Page) => page.getByRole("button", { name: "Approve once" });
+const card = (page: Page, id: string) => page.goto(`/approvals/${id}`);
+
+async function signedIn(name = "grace"): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn(name, password);
+  return person;
+}
+
+describe("approving", () => {
+  it("shows what would run, whose rule asks, the agent's reason as unverified, and that the bytes are the hashed ones", async () => {
+    await using grace = await signedIn();
+    const id = await house.ask("send_email", mail("shown"), { reason: "the user asked for it" });
+    await card(grace.page, id);
+    await grace.page.getByText("A mail to ada@example.org").first().waitFor();
+    await grace.page.getByText("mail-leaves-the-house").waitFor();
+    await grace.page.getByText("unverified").waitFor();
+    await grace.page.getByText("the user asked for it").waitFor();
+    await grace.page.locator("[data-verified=yes]").waitFor();
+    await grace.page.getByRole("tab", { name: "Exact bytes" }).click();
+    await grace.page.getByText('{"body":"Hello Ada","subject":"shown","to":"ada@example.org"}').waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("runs the call once when approve is clicked twice", async () => {
+    await using grace = await signedIn();
+    const given = mail("twice");
+    const id = await house.ask("send_email", given);
+    await card(grace.page, id);
+    await approve(grace.page).dblclick();
+    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    expect(await house.call("send_email", given)).toMatchObject({ status: "ok" });
+    await house.call("send_email", given);
+    expect(house.runs.filter((line) => line.endsWith(" twice"))).toHaveLength(1);
+  });
+
+  it("tells the second of two tabs that it was decided in the first", async () => {
+    await using grace = await signedIn();
+    const id = await house.ask("send_email", mail("tabs"));
+    await card(grace.page, id);
+    const other = await grace.tab(`/approvals/${id}`);
+    await approve(other).waitFor();
+    await approve(grace.page).click();
+    await other.getByText("approved by grace").waitFor();
+    expect(await approve(other).count()).toBe(0);
+  });
+
+  it("takes one word of two approvers who speak at once, and tells the other who was quicker", async () => {
+    await using grace = await signedIn();
+    await using linus = await signedIn("linus");
+    const id = await house.ask("send_email", mail("race"));
+    // Neither hears of the other: both cards look open.
+    for (const { page } of [grace, linus]) {
+      await page.route("**/v1/events", (route) => route.abort());
+      await card(page, id);
+      await approve(page).waitFor();
+    }
+    await linus.page.getByRole("button", { name: "Deny…" }).click();
+    await Promise.all([
+      approve(grace.page).click(),
+      linus.page.getByRole("button", { name: "Deny", exact: true }).click(),
+    ]);
+    await expect.poll(async () => (await house.approval(id))["status"]).not.toBe("pending");
+    const { status } = await house.approval(id);
+    const loser = status === "approved" ? linus : grace;
+    await loser.page
+      .getByText(status === "approved" ? "approved by grace" : "denied by linus")
+      .first()
+      .waitFor();
+  });
+
+  it("decides nothing from a stale card: 409, and the card shows what would run now", async () => {
+    await using grace = await signedIn();
+    const id = await house.ask("update_rows", { table: "orders", set: { state: "closed" }, limit: 3 });
+    let decided: number | undefined;
+    grace.page.on("response", (answer) => {
+      if (answer.url().endsWith("/approve")) decided = answer.status();
+    });
+    await grace.page.route("**/v1/events", (route) => route.abort());
+    await card(grace.page, id);
+    await approve(grace.page).waitFor();
+    await house.operator("POST", `/v1/approvals/${id}/modify`, {
+      arguments: { table: "orders", set: { state: "closed" }, limit: 1 },
+    });
+    await approve(grace.page).click();
+    await expect.poll(() => decided).toBe(409);
+    await grace.page.getByText('"limit": 1').first().waitFor();
+  });
+
+  it("never approves what is critical by one key or one click: the tool's name is typed", async () => {
+    await using grace = await signedIn();
+    const id = await house.ask("transfer_money", { to: "DE00", amount: 12 });
+    await card(grace.page, id);
+    await grace.page.getByRole("button", { name: "Approve…" }).waitFor();
+    await grace.page.keyboard.press("a");
+    const dialog = grace.page.getByRole("dialog");
+    await dialog.waitFor();
+    const yes = dialog.getByRole("button", { name: "Approve once" });
+    expect(await yes.isDisabled()).toBe(true);
+    await dialog.getByRole("textbox").fill("transfer_mone");
+    expect(await yes.isDisabled()).toBe(true);
+    await dialog.getByRole("textbox").fill("transfer_money");
+    await yes.click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+  });
+
+  it("goes down and up by j and k, approves by a, asks why by d", async () => {
+    await using grace = await signedIn();
+    const ids = [await house.ask("send_email", mail("keys 1")), await house.ask("send_email", mail("keys 2"))];
+    await card(grace.page, ids[0] ?? "");
+    await approve(grace.page).waitFor();
+    const first = grace.page.url();
+    await grace.page.keyboard.press("j");
+    await expect.poll(() => grace.page.url()).not.toBe(first);
+    await grace.page.keyboard.press("k");
+    await expect.poll(() => grace.page.url()).toBe(first);
+    await approve(grace.page).waitFor();
+    await grace.page.keyboard.press("a");
+    await expect.poll(async () => (await house.approval(ids[0] ?? ""))["status"]).toBe("approved");
+    await card(grace.page, ids[1] ?? "");
+    await approve(grace.page).waitFor();
+    await grace.page.keyboard.press("d");
+    await grace.page.getByRole("dialog").getByRole("textbox").fill("too early");
+    await grace.page.keyboard.press("Enter");
+    await expect
+      .poll(async () => (await house.approval(ids[1] ?? ""))["decision"])
+      .toMatchObject({ as: "denied", reason: "too early" });
+  });
+
+  it("runs the edited arguments, and keeps what was asked", async () => {
+    await using grace = await signedIn();
+    const given = mail("wrong subject");
+    const id = await house.ask("send_email", given);
+    await card(grace.page, id);
+    await grace.page.getByRole("button", { name: "Edit…" }).click();
+    const dialog = grace.page.getByRole("dialog");
+    await dialog.getByLabel("subject").fill("right subject");
+    await dialog.getByRole("tab", { name: "Changes" }).click();
+    await dialog.getByText("right subject").waitFor();
+    await dialog.getByRole("button", { name: "Approve as edited" }).click();
+    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    await house.call("send_email", given);
+    expect(house.runs.filter((line) => line.includes("subject"))).toEqual(["mail ada@example.org right subject"]);
+    expect(await house.approval(id)).toMatchObject({ asked: given });
+  });
+
+  it("remembers a yes in the words it was shown with, and asks nobody for the next call like it", async () => {
+    await using grace = await signedIn();
+    const id = await house.ask("send_email", { to: "ada@example.org", subject: "weekly", body: "one" });
+    await card(grace.page, id);
+    await grace.page.getByRole("button", { name: "Remember…" }).click();
+    const dialog = grace.page.getByRole("dialog");
+    await dialog.getByLabel("for an hour").check();
+    await dialog.getByRole("checkbox", { name: /^body/ }).uncheck();
+    await dialog.getByText("Nobody is asked again for an hour when").waitFor();
+    await dialog.getByLabel("Why do such calls need nobody?").fill("the weekly mail");
+    await dialog.getByRole("button", { name: "Approve and remember" }).click();
+    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    expect(await house.call("send_email", { to: "ada@example.org", subject: "weekly", body: "two" })).toMatchObject({
+      status: "ok",
+    });
+    expect(await house.call("send_email", { to: "bob@example.org", subject: "weekly", body: "two" })).toMatchObject({
+      status: "pending",
+    });
+  });
+
+  it("decides alike requests of one run together, each recorded by itself", async () => {
+    await using grace = await signedIn();
+    const run = { run_id: "run-together" };
+    const ids = await Promise.all(
+      [1, 2, 3].map((number) => house.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
+    );
+    await card(grace.page, ids[0] ?? "");
+    await grace.page.getByText("3 alike requests").waitFor();
+    await grace.page.getByRole("button", { name: "Decide them together…" }).click();
+    await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
+    await grace.page.getByRole("button", { name: "Deny 2" }).click();
+    await grace.page.getByText("2 denied").waitFor();
+    const states = await Promise.all(ids.map(async (id) => (await house.approval(id))["status"]));
+    expect(states.sort()).toEqual(["denied", "denied", "pending"]);
+  });
+
+  it("counts the yes of one person where two must agree, and an edit between them begins anew", async () => {
+    await using strict = await House.open(
+      "",
+      "  routes: [{ name: two-people, match: { tools: [send_email] }, quorum: 2 }]\n",
+    );
+    for (const name of ["grace", "linus", "ada"]) await strict.account(name, ["approver"]);
+    const id = await strict.ask("send_email", mail("both"));
+    const people = await Promise.all(
+      ["grace", "linus", "ada"].map(async (name) => {
+        const person = await Person.open(browser, strict.url);
+        await person.signIn(name, password, `/approvals/${id}`);
+        return person;
+      }),
+    );
+    const [grace, linus, ada] = people;
+    if (grace === undefined || linus === undefined || ada === undefined) throw new Error("Three signed in.");
+    await approve(grace.page).click();
+    await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
+    await linus.page.getByText("1 of 2 agree").waitFor();
+    await linus.page.getByRole("button", { name: "Edit…" }).click();
+    await linus.page.getByRole("dialog").getByLabel("subject").fill("both, edited");
+    await linus.page.getByRole("button", { name: "Approve as edited" }).click();
+    await ada.page.getByText("This request changed while you looked at it").waitFor();
+    await ada.page.getByText("1 of 2 agree").waitFor();
+    await approve(ada.page).click();
+    await expect.poll(async () => (await strict.approval(id))["status"]).toBe("approved");
+    for (const { context, problems } of people) {
+      expect(problems).toEqual([]);
+      await context.close();
+    }
+  });
+
+  it("shows a viewer everything and lets them decide nothing", async () => {
+    await using vera = await signedIn("vera");
+    const id = await house.ask("send_email", mail("viewer"));
+    await card(vera.page, id);
+    await vera.page.getByText("that takes the role approver").waitFor();
+    await vera.page.keyboard.press("a");
+    expect(await approve(vera.page).count()).toBe(0);
+    expect(await house.approval(id)).toMatchObject({ status: "pending" });
+  });
+
+  it("makes deny as near as approve on a phone, and leads from the list to the card and back", async () => {
+    await using grace = await Person.open(browser, house.url, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await house.ask("send_email", mail("phone"));
+    await grace.signIn("grace", password);
+    await grace.page
+      .getByRole("link", { name: /send_email/ })
+      .first()
+      .tap();
+    const [no, yes] = await Promise.all([
+      grace.page.getByRole("button", { name: "Deny…" }).boundingBox(),
+      approve(grace.page).boundingBox(),
+    ]);
+    expect(no?.height).toBe(yes?.height);
+    expect(no?.width).toBeCloseTo(yes?.width ?? 0, 0);
+    expect(no?.y).toBe(yes?.y);
+    expect(no?.height).toBeGreaterThanOrEqual(44);
+    await grace.page.getByRole("button", { name: "Back to the list" }).tap();
+    await grace.page
+      .getByRole("link", { name: /send_email/ })
+      .first()
+      .waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+});

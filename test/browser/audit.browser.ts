@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verifyExport } from "../../src/audit/verify.ts";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("ada", ["auditor"]);
+  await house.account("vera", ["viewer"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+async function at(path: string, name = "ada"): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn(name, password);
+  await person.page.goto(path);
+  await person.live();
+  return person;
+}
+
+describe("the audit explorer", () => {
+  it("finds events by kind and by words, and keeps the search in the address", async () => {
+    await house.call("clock_now", {});
+    await house.call("flaky_fetch", {});
+    await using ada = await at("/audit");
+    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
+    await rows.filter({ hasText: "clock_now" }).first().waitFor();
+    await ada.page.getByLabel("Outcome").selectOption("failure");
+    await rows.filter({ hasText: "clock_now" }).first().waitFor({ state: "detached" });
+    await rows.filter({ hasText: "flaky_fetch" }).first().waitFor();
+    expect(new URL(ada.page.url()).searchParams.get("outcome")).toBe("failure");
+    await ada.page.getByLabel("Text").fill("no such words");
+    await ada.page.getByLabel("Text").press("Enter");
+    await ada.page.getByText("No event matches").waitFor();
+    await ada.page.getByRole("button", { name: "Clear" }).click();
+    await rows.filter({ hasText: "clock_now" }).first().waitFor();
+    expect(await stumbles(ada.page)).toEqual([]);
+    expect(ada.problems).toEqual([]);
+  });
+
+  it("proves in the browser that an event is in the log, and says so when it is not", async () => {
+    await house.call("clock_now", {});
+    await using ada = await at("/audit/0");
+    await ada.page.getByText("This browser has checked it.").waitFor();
+    expect(await stumbles(ada.page)).toEqual([]);
+    for (const [name, bend] of [
+      ["The event's hash", (proof: Record<string, string>) => ({ ...proof, body: proof["body"]?.replace("20", "21") })],
+      ["Its way to the root", (proof: Record<string, string>) => ({ ...proof, seq: 1 })],
+      [
+        "The signature under the root",
+        (proof: Record<string, string>) => ({
+          ...proof,
+          checkpoint: proof["checkpoint"]?.replace(/\n(\d+)\n/, "\n9$1\n"),
+        }),
+      ],
+    ] as const) {
+      await ada.page.route("**/v1/audit/0/proof", async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ json: bend(await answer.json()) });
+      });
+      await ada.page.reload();
+      await ada.page.getByText("It does not fit what was signed").waitFor();
+      await ada.page.getByText(new RegExp(`${name}.*wrong`)).waitFor();
+      await ada.page.unroute("**/v1/audit/0/proof");
+    }
+  });
+
+  it("checks the whole log, and exports what an outsider can verify", async () => {
+    await using ada = await at("/audit");
+    await ada.page.getByRole("button", { name: "Check the whole log" }).click();
+    await ada.page.getByText(/\d+ intact, checked/).waitFor();
+    const [saved] = await Promise.all([
+      ada.page.waitForEvent("download"),
+      ada.page.getByRole("link", { name: "Export" }).click(),
+    ]);
+    const lines = readFileSync(await saved.path(), "utf8")
+      .trimEnd()
+      .split("\n");
+    expect(await verifyExport(lines)).toMatchObject({ intact: true });
+  });
+
+  it("offers new events when they come, and does not move what one reads", async () => {
+    await using ada = await at("/audit");
+    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
+    const first = await rows.first().textContent();
+    await house.call("clock_now", {});
+    const fresh = ada.page.getByRole("button", { name: "Show new events" });
+    await fresh.waitFor();
+    expect(await rows.first().textContent()).toBe(first);
+    await fresh.click();
+    await expect.poll(() => rows.first().textContent()).not.toBe(first);
+  });
+
+  it("shows what agents wrote as text, its tricks by name", async () => {
+    const tool = "<img src=x onerror=alert(1)>\u202Egpj.exe";
+    await house.call(tool, {});
+    await using ada = await at("/audit");
+    const row = ada.page.getByRole("region", { name: "Events, new to old" }).getByText("RLO").first();
+    await row.waitFor();
+    await row.click();
+    await ada.page.getByText("This browser has checked it.").waitFor();
+    expect(await ada.page.locator("img[src=x]").count()).toBe(0);
+    expect(ada.problems).toEqual([]);
+  });
+
+  it("stays fluid over 100,000 events: few rows in the page, and the next page asked for before the end", async () => {
+    await using ada = await at("/overview");
+    const size = 100_000;
+    await ada.page.route("**/v1/audit/latest?*", (route) => {
+      const before = Number(new URL(route.request().url()).searchParams.get("before") ?? size);
+      const events = Array.from({ length: 200 }, (_, i) => anEvent(before - 1 - i));
+      return route.fulfill({ json: { events, next_before: before - 200, size } });
+    });
+    await ada.page.goto("/audit");
+    const list = ada.page.getByRole("region", { name: "Events, new to old" });
+    await list.getByText("#99999").waitFor();
+    const began = performance.now();
+    for (let page = 0; page < 20; page += 1) {
+      await list.evaluate((element) => {
+        element.scrollTop = element.scrollHeight;
+      });
+      await list.getByText(`#${size - 200 * (page + 1) - 1}`, { exact: true }).waitFor({ state: "attached" });
+    }
+    expect(performance.now() - began).toBeLessThan(20 * 400);
+    expect(await list.getByRole("listitem").count()).toBeLessThan(60);
+  });
+
+  it("is closed to who is no auditor", async () => {
+    await using vera = await at("/audit", "vera");
+    await vera.page.getByText("The audit log is for auditors").waitFor();
+    expect(await stumbles(vera.page)).toEqual([]);
+  });
+});
+
+function anEvent(seq: number): object {
+  return {
+    audit_id: `evt_${seq}`,
+    seq,
+    timestamp: "2026-11-20T09:00:00.000Z",
+    type: "tool_call.attempted",
+    summary: "clock_now started",
+    outcome: "info",
+    trace_id: "0".repeat(32),
+    tenant: "default",
+    refs: {},
+  };
+}

@@ -1,0 +1,74 @@
+/** Chromium, as Debian packs it, driven by playwright-core; a page that keeps whatever went wrong in it. */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = places.find((place) => place !== undefined && existsSync(place));
+  if (executablePath === undefined) {
+    throw new Error("There is no Chromium: `apt-get install chromium` brings one, or name yours in CHROMIUM.");
+  }
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+/** One person's browser: cookies of its own. `problems` holds errors of scripts, refused loads and foreign requests. */
+export class Person implements AsyncDisposable {
+  readonly problems: string[] = [];
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly #origin: string;
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.context = context;
+    this.page = page;
+    this.#origin = origin;
+    this.#watch(page);
+  }
+
+  static async open(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Person> {
+    const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(10_000);
+    return new Person(context, await context.newPage(), origin);
+  }
+
+  /** Signed in as the page's own form does it, without drawing that form every time. */
+  async signIn(name: string, password: string, path = "/approvals"): Promise<void> {
+    const answer = await this.context.request.post("/v1/session", {
+      data: { name, password },
+      headers: { origin: this.#origin },
+    });
+    if (!answer.ok()) throw new Error(`Nobody signed in: ${answer.status()} ${await answer.text()}`);
+    await this.page.goto(path);
+    await this.live();
+  }
+
+  /** Until the page hears what happens. */
+  async live(page: Page = this.page): Promise<void> {
+    await page.locator("[data-live=live]").waitFor();
+  }
+
+  async tab(path: string): Promise<Page> {
+    const page = await this.context.newPage();
+    this.#watch(page);
+    await page.goto(path);
+    return page;
+  }
+
+  #watch(page: Page): void {
+    page.on("pageerror", (error) => this.problems.push(error.message));
+    page.on("console", (message) => {
+      // The browser itself reports every answer above 399; those that are meant are looked at by the tests.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+        this.problems.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(this.#origin))
+        this.problems.push(`foreign request: ${request.url().slice(0, 200)}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.context.close();
+  }
+}

@@ -1,0 +1,78 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+import { Pace } from "./pace.ts";
+
+const many = Number(process.env["PENDING"] ?? 10_000);
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+  const began = performance.now();
+  for (let done = 0; done < many; done += 100) {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, at) =>
+        house.ask("post_text", { text: `number ${done + at}` }, { run_id: `run-${done}` }),
+      ),
+    );
+  }
+  console.log(`${many} requests asked in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+}, 240_000);
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+describe("ten thousand pending requests", () => {
+  it("are a list that scrolls without waiting, and each page of it is read in at most 100 ms", async () => {
+    await using grace = await Person.open(browser, house.url);
+    const reads: number[] = [];
+    grace.page.on("requestfinished", (request) => {
+      if (!request.url().includes("/v1/approvals?")) return;
+      const { responseStart, requestStart } = request.timing();
+      reads.push(responseStart - requestStart);
+    });
+    await grace.signIn("grace", password);
+    const list = grace.page.getByRole("region", { name: "Requests that wait" });
+    await list.getByRole("link").first().waitFor();
+    const pace = new Pace(grace.page);
+    for (let round = 0; round < 10; round += 1) await pace.sample();
+    const frames = await grace.page.evaluate<Frames>(scrollAndCount);
+    for (let round = 0; round < 10; round += 1) await pace.sample();
+    console.log(
+      `scrolling: a frame takes ${frames.medianMs.toFixed(0)} ms, p95 ${frames.p95Ms.toFixed(0)} ms; reads ${reads.map((ms) => ms.toFixed(0)).join(" ")} ms; a round trip ${pace.p95Ms.toFixed(0)} ms`,
+    );
+    expect(await list.getByRole("link").count()).toBeLessThan(60); // only what is in sight is in the page
+    expect([...reads].sort((a, b) => a - b)[Math.floor(reads.length / 2)]).toBeLessThan(pace.bar(100));
+    expect(frames.p95Ms).toBeLessThan(pace.bar(100));
+    await grace.page.getByRole("button", { name: "Approve once" }).click();
+    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+});
+
+interface Frames {
+  readonly medianMs: number;
+  readonly p95Ms: number;
+}
+
+/** Runs in the page: three hundred steps down, and how long the frames took. */
+const scrollAndCount = `(async () => {
+  const list = document.querySelector('[aria-label^="Requests that wait"]');
+  const frames = [];
+  let last = performance.now();
+  for (let step = 0; step < 300; step += 1) {
+    list.scrollTop += 160;
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    frames.push(now - last);
+    last = now;
+  }
+  frames.sort((a, b) => a - b);
+  return { medianMs: frames[150], p95Ms: frames[285] };
+})()`;

@@ -1,0 +1,107 @@
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+import { naughty } from "./naughty.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+/** Forty a request: a card shows a hundred entries of a list before it asks. */
+const heaps = Array.from({ length: Math.ceil(naughty.length / 40) }, (_, at) => naughty.slice(at * 40, at * 40 + 40));
+
+/** What stands there, with each mark read back as the character it names: nothing is left out, nothing hides. */
+async function readBack(place: Locator): Promise<readonly string[]> {
+  return await place.evaluateAll((found) => {
+    const read = (node: PageNode): string => {
+      const [, code] = /^U\+([0-9A-F]+)$/.exec(node.title ?? "") ?? [];
+      if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
+      return node.childNodes.length === 0 ? (node.textContent ?? "") : [...node.childNodes].map(read).join("");
+    };
+    return (found as unknown as readonly PageNode[]).map(read); // elements of the page, of which this much is looked at
+  });
+}
+
+interface PageNode {
+  readonly title?: string;
+  readonly textContent: string | null;
+  readonly childNodes: readonly PageNode[];
+}
+
+async function isInert(page: Page): Promise<void> {
+  expect(await page.evaluate("window.naughty")).toBeUndefined();
+  expect(await page.locator("iframe, object, embed, [onerror], [onload], main script, main style").count()).toBe(0);
+  expect(await page.locator("main").innerText()).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
+}
+
+/** A preview says the start of what is very long; the arguments below it say all of it. */
+function asInPreview(text: string): string {
+  return text.length > 2_000 ? expect.stringMatching(/^a{900,}…$/) : text;
+}
+
+describe(`${naughty.length} naughty strings`, () => {
+  it("stand in the card as text, every character of them, in the preview, the arguments and the exact bytes", async () => {
+    await using grace = await Person.open(browser, house.url);
+    const { page } = grace;
+    const ids: string[] = [];
+    for (const texts of heaps) ids.push(await house.ask("post_list", { texts }, { run_id: "run-naughty" }));
+    await grace.signIn("grace", password);
+    for (const [at, id] of ids.entries()) {
+      const texts = heaps[at] ?? [];
+      await page.goto(`/approvals/${id}`);
+      await page.locator("[data-verified=yes]").waitFor();
+      const cells = await readBack(page.locator("article table tbody td"));
+      expect(cells).toEqual(texts.map(asInPreview));
+      await isInert(page);
+      await page.getByRole("tab", { name: "Exact bytes" }).click();
+      const [bytes = ""] = await readBack(page.getByRole("tabpanel").locator("pre"));
+      expect(JSON.parse(bytes)).toEqual({ texts });
+    }
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("stand in the audit log and on the run's timeline as text when a person wrote them as a reason", async () => {
+    await using grace = await Person.open(browser, house.url);
+    const { page } = grace;
+    await grace.signIn("grace", password);
+    const said: string[] = [];
+    for (const [at, texts] of heaps.entries()) {
+      const reason = texts.join(" | ").slice(0, 1_900);
+      const given = { text: `heap ${at}` };
+      const id = await house.ask("post_text", given, { run_id: "run-reasons" });
+      await house.operator("POST", `/v1/approvals/${id}/deny`, { reason });
+      await house.call("post_text", given, { run_id: "run-reasons" });
+      said.push(reason);
+    }
+    const { events } = (await house.operator("GET", "/v1/audit?type=gate.denied")) as {
+      events: { seq: number; reason: string }[];
+    };
+    expect(events.map(({ reason }) => reason)).toEqual(said);
+    for (const { seq, reason } of events) {
+      await page.goto(`/audit/${seq}`);
+      await page.getByText("This browser has checked it.").waitFor();
+      expect((await readBack(page.locator("main bdi"))).some((text) => text.includes(reason))).toBe(true);
+      await isInert(page);
+    }
+    await page.goto("/runs/run-reasons");
+    for (let at = 0; at < said.length; at += 1) {
+      const row = page.getByRole("button", { name: /post_text.*denied/ }).nth(at);
+      await row.click();
+      const texts = await readBack(page.locator("main bdi"));
+      expect(texts.some((text) => said.some((reason) => text.includes(reason)))).toBe(true);
+      await isInert(page);
+      await row.click();
+    }
+    expect(grace.problems).toEqual([]);
+  });
+});

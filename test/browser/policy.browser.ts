@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open("console:\n  edit_policy: true\n"), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+  await house.account("vera", ["viewer"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+async function at(path: string, name = "grace"): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn(name, password);
+  await person.page.goto(path);
+  await person.live();
+  return person;
+}
+const editor = (person: Person) => person.page.getByLabel("The policy, as YAML");
+const file = (): string => readFileSync(join(house.folder, "postern.yaml"), "utf8");
+
+describe("policy", () => {
+  it("explains a typed call: every rule in its order, and the line that decides", async () => {
+    await using grace = await at("/policy");
+    await grace.page.getByLabel("Tool", { exact: true }).fill("send_email");
+    await grace.page.getByLabel("Arguments").fill('{ "to": "a", "subject": "b", "body": "c" }');
+    await grace.page.getByRole("button", { name: "Explain", exact: true }).click();
+    const deciding = grace.page.getByRole("listitem").filter({ hasText: "decides" });
+    await deciding.filter({ hasText: "mail-leaves-the-house" }).waitFor();
+    expect(await deciding.textContent()).toMatch(/postern\.yaml:\d+/);
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("explains a past call that a run leads to", async () => {
+    await house.call("everything__echo", { message: "past" }, { run_id: "run-past" });
+    await using grace = await at("/runs/run-past");
+    await grace.page.getByRole("button", { name: /everything__echo/ }).click();
+    await grace.page.getByRole("link", { name: "Explain it by today's policy" }).click();
+    await grace.page.getByText("It runs.").waitFor();
+    expect(await grace.page.getByLabel("Arguments").inputValue()).toContain('"message": "past"');
+  });
+
+  it("simulates a change on recorded calls, and tells mistakes with their lines", async () => {
+    await house.call("clock_now", {});
+    await using grace = await at("/policy/change");
+    const text = await editor(grace).inputValue();
+    await editor(grace).fill(`${text.trimEnd()}\n    - { id: no-clock, effect: deny, tool: clock_now }\n`);
+    await grace.page.getByRole("button", { name: "Simulate" }).click();
+    await grace.page.getByText(/1 of \d+ verdicts would change/).waitFor();
+    await grace.page.getByRole("region", { name: "Verdicts that would change" }).getByText("clock_now").click();
+    await grace.page.getByText("(no-clock)").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    await editor(grace).fill("policy:\n  ruls: []\n");
+    await grace.page.getByRole("button", { name: "Simulate" }).click();
+    await grace.page.getByText("policy:2:3 policy.ruls").waitFor();
+    expect(file()).not.toContain("no-clock");
+  });
+
+  it("saves into the operator's file, keeps the one before, and refuses to write over somebody else's change", async () => {
+    const before = file();
+    await using grace = await at("/policy/change");
+    await using other = await at("/policy/change");
+    for (const person of [grace, other]) {
+      const text = await editor(person).inputValue();
+      await editor(person).fill(`${text.trimEnd()}\n    - { id: saved, effect: confirm, tool: clock_now }\n`);
+      await person.page.getByRole("button", { name: "Save …" }).click();
+    }
+    await grace.page.getByRole("dialog").getByLabel("Reason").fill("we want to see it");
+    await grace.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await grace.page.getByText("in force from the next start on").waitFor();
+    expect(file()).toContain("id: saved");
+    const kept = readdirSync(house.folder).filter((name) => name.includes(".before-"));
+    expect(kept.map((name) => readFileSync(join(house.folder, name), "utf8"))).toEqual([before]);
+    await other.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await other.page.getByText("was changed since it was read").waitFor();
+    const { events } = (await house.operator("GET", "/v1/audit?type=operator.action.policy_saved")) as {
+      events: object[];
+    };
+    expect(events).toMatchObject([{ data: { reason: "we want to see it" } }]);
+  });
+
+  it("shows what holds for an agent, and lets a viewer change nothing", async () => {
+    await using vera = await at("/policy/effective", "vera");
+    await vera.page
+      .getByRole("row", { name: /send_email/ })
+      .getByText("CONFIRM", { exact: true })
+      .waitFor();
+    expect(await stumbles(vera.page)).toEqual([]);
+    await vera.page.getByRole("tab", { name: "Change and simulate" }).click();
+    await editor(vera).waitFor();
+    expect(await vera.page.getByRole("button", { name: /Save/ }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+async function at(path: string): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn("grace", password);
+  await person.page.goto(path);
+  await person.live();
+  return person;
+}
+const echo = (run: string, message = "hello") => house.call("everything__echo", { message }, { run_id: run });
+
+describe("runs", () => {
+  it("are found by words, and opened", async () => {
+    await echo("run-one");
+    await echo("run-two");
+    await using grace = await at("/runs");
+    await grace.page.getByRole("link", { name: /run-one/ }).waitFor();
+    await grace.page.getByLabel("Search runs").fill("two local-agent");
+    await grace.page.getByRole("link", { name: /run-one/ }).waitFor({ state: "detached" });
+    await grace.page.getByRole("link", { name: /run-two/ }).click();
+    await grace.page.getByRole("button", { name: /everything__echo/ }).waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("show waiting for a person apart from executing, and lead to the request", async () => {
+    const mail = { to: "ada@example.org", subject: "timeline", body: "Hello" };
+    const id = await house.ask("send_email", mail, { run_id: "run-waits" });
+    await using grace = await at("/runs/run-waits");
+    await grace.page.getByRole("img", { name: /waiting for a person/ }).waitFor();
+    expect(await grace.page.getByRole("img", { name: /executing/ }).count()).toBe(0);
+    await house.operator("POST", `/v1/approvals/${id}/approve`, {});
+    await house.call("send_email", mail, { run_id: "run-waits" });
+    await grace.page.getByRole("img", { name: /waiting for a person.*executing/ }).waitFor();
+    await grace.page.getByRole("button", { name: /send_email/ }).click();
+    await grace.page.getByText("approved by operator").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    await grace.page.getByRole("link", { name: "the request" }).click();
+    await grace.page.waitForURL(`**/approvals/${id}`);
+  });
+
+  it("show a call that comes while one looks on, within a second and a half", async () => {
+    await echo("run-live");
+    await using grace = await at("/runs/run-live");
+    const rows = grace.page.getByRole("button", { name: /everything__echo/ });
+    await rows.waitFor();
+    const began = performance.now();
+    await echo("run-live", "again");
+    await expect.poll(() => rows.count(), { interval: 25, timeout: 5_000 }).toBe(2);
+    expect(performance.now() - began).toBeLessThan(1_500);
+  });
+
+  it("save an artifact under its plain name, and show no byte of it", async () => {
+    await echo("run-large", "<script>alert(1)</script>".repeat(20_000));
+    await using grace = await at("/runs/run-large");
+    await grace.page.getByRole("button", { name: /everything__echo/ }).click();
+    const chip = grace.page.getByRole("list", { name: "Artifacts" }).getByRole("link").first();
+    const [saved] = await Promise.all([grace.page.waitForEvent("download"), chip.click()]);
+    expect(saved.suggestedFilename()).toMatch(/^[\w.-]+$/);
+    expect(readFileSync(await saved.path(), "utf8")).toContain("<script>alert(1)</script>");
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("show a script with the line it waits in; approved on the page it goes on, and each call stands beneath it with its line", async () => {
+    const code = [
+      'const heard = await tools.everything.echo({ message: "hello" });',
+      'const sent = await tools.send_email({ to: "ada@example.org", subject: "from a script", body: heard.text });',
+      "const now = await tools.clock_now({});",
+      "({ sent: sent.text, now: now.text })",
+    ].join("\n");
+    const script = () => house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-script" });
+    expect(await script()).toMatchObject({ status: "pending" });
+    await using grace = await at("/runs/run-script");
+    const { page } = grace;
+    const rows = page.getByRole("region", { name: "Calls of this run" }).getByRole("button", { expanded: false });
+    await rows.filter({ hasText: "tool_chain waits in line 2" }).waitFor();
+    await page
+      .getByRole("img", { name: /executing.*waiting for a person/ })
+      .first()
+      .waitFor();
+    await rows.filter({ hasText: "tool_chain" }).click();
+    const lines = page.getByRole("list", { name: "Lines of the script" }).getByRole("listitem");
+    await lines.nth(1).getByText("held").waitFor();
+    expect(await stumbles(page)).toEqual([]);
+    await page.getByRole("link", { name: "The request for send_email" }).click();
+    await page.getByRole("button", { name: "Approve once" }).click();
+    await page.getByText("runs once, with exactly these arguments").waitFor();
+    expect(await script()).toMatchObject({ status: "ok", structured: { status: "ok", tool_calls: 3 } });
+    expect(house.runs.filter((line) => line.endsWith("from a script"))).toHaveLength(1);
+    await page.goto("/runs/run-script");
+    for (const [tool, line] of [
+      ["everything__echo", 1],
+      ["send_email", 2],
+      ["clock_now", 3],
+    ] as const)
+      await rows.filter({ hasText: `${tool} line ${line}` }).waitFor();
+    await rows.filter({ hasText: "tool_chain" }).click();
+    for (const at of [0, 1, 2]) await lines.nth(at).getByText("ok", { exact: true }).waitFor();
+    await page
+      .getByRole("img", { name: /executing.*waiting for a person.*executing/ })
+      .first()
+      .waitFor();
+    expect(await stumbles(page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("mark what nobody knows after a crash, say what to do, and take the word of a person", async () => {
+    void house.call("slow_import", {}, { run_id: "run-crash" }).catch(() => undefined);
+    await expect.poll(() => house.runs).toContain("slow");
+    await house.kill("SIGKILL");
+    await house.start();
+    await using grace = await at("/runs/run-crash");
+    await grace.page.getByText("1 with unknown outcome").waitFor();
+    await grace.page.getByRole("button", { name: /slow_import/ }).click();
+    await grace.page.getByText("It may have happened, or not").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    await grace.page.getByRole("button", { name: "I have looked" }).click();
+    const dialog = grace.page.getByRole("dialog");
+    expect(await dialog.getByRole("button", { name: "Settle it" }).isDisabled()).toBe(true);
+    await dialog.getByText("It did not happen").click();
+    await dialog.getByLabel("How do you know?").fill("the table is empty");
+    await dialog.getByRole("button", { name: "Settle it" }).click();
+    await grace.page.getByText("1 with unknown outcome").waitFor({ state: "detached" });
+    const { calls } = (await house.operator("GET", "/v1/runs/run-crash/timeline")) as { calls: { state: string }[] };
+    expect(calls.map(({ state }) => state)).toEqual(["failed"]);
+  });
+});

@@ -1,0 +1,109 @@
+import { gzipSync } from "node:zlib";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+import { Pace } from "./pace.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+const screens = ["/approvals", "/overview", "/runs", "/tools", "/policy", "/audit"] as const;
+
+describe("the page", () => {
+  it("shows bidirectional marks and escapes by name", async () => {
+    await using grace = await Person.open(browser, house.url);
+    const id = await house.ask("post_text", { text: "turn \u202Eit \u001b[31m around" });
+    await grace.signIn("grace", password, `/approvals/${id}`);
+    await grace.page.getByText("RLO").first().waitFor();
+    await grace.page.getByText("ESC").first().waitFor();
+    const drawn = await grace.page.locator("article").innerText();
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(drawn).not.toMatch(/[\u202e\u001b]/);
+  });
+
+  it("carries a policy without anything inline, is framed by nobody, and keeps only what never changes", async () => {
+    const page = await fetch(`${house.url}/approvals`, { headers: { accept: "text/html" } });
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(page.headers.get("cache-control")).toBe("no-cache");
+    const [, script = ""] = /src="(\/assets\/[^"]+)"/.exec(await page.text()) ?? [];
+    const asset = await fetch(`${house.url}${script}`);
+    expect(asset.headers.get("cache-control")).toContain("immutable");
+  });
+
+  it("leaves the paths of the API to the API", async () => {
+    for (const path of ["/v1/nothing", "/mcp", "/v1/../v1/approvals", "/assets/nothing.js"]) {
+      const answer = await fetch(`${house.url}${path}`, { headers: { accept: "text/html" } });
+      expect(answer.status, path).toBe(401);
+      expect(answer.headers.get("content-type"), path).toContain("application/json");
+    }
+  });
+
+  it("loads at most 150 kB of script, gzipped, and is there within a second", async () => {
+    await using grace = await Person.open(browser, house.url);
+    await house.ask("post_text", { text: "the card is loaded too" });
+    await grace.signIn("grace", password);
+    const scripts = new Map<string, number>();
+    grace.page.on("response", (answer) => {
+      if (!answer.url().endsWith(".js")) return;
+      void answer.body().then((body) => scripts.set(answer.url(), gzipSync(body).byteLength));
+    });
+    const pace = new Pace(grace.page);
+    for (let round = 0; round < 10; round += 1) await pace.sample();
+    const began = performance.now();
+    await grace.page.goto("/approvals");
+    await grace.live();
+    const took = performance.now() - began;
+    for (let round = 0; round < 10; round += 1) await pace.sample();
+    await grace.page.locator("[data-verified=yes]").waitFor();
+    const total = [...scripts.values()].reduce((sum, bytes) => sum + bytes, 0);
+    console.log(
+      `first load: ${(total / 1024).toFixed(1)} kB of script in ${scripts.size} files, live after ${took.toFixed(0)} ms; a round trip ${pace.p95Ms.toFixed(0)} ms`,
+    );
+    expect(total).toBeLessThan(150 * 1024);
+    expect(took).toBeLessThan(pace.bar(1_000));
+  });
+});
+
+describe.each(["light", "dark"] as const)("accessible, %s", (colorScheme) => {
+  let grace: Person;
+  beforeAll(async () => {
+    grace = await Person.open(browser, house.url, { colorScheme, bypassCSP: true });
+    await house.ask("edit_file", { path: `${colorScheme}.yaml`, from: "  replicas: 2", to: "  replicas: 20" });
+  });
+  afterAll(() => grace[Symbol.asyncDispose]());
+
+  it.each(["/sign-in", ...screens])(
+    "axe finds nothing on %s, and nothing of it is wider than a phone",
+    async (path) => {
+      const { page } = grace;
+      await page.setViewportSize({ width: 1280, height: 800 });
+      if (path === screens[0]) await grace.signIn("grace", password, path);
+      else await page.goto(path);
+      await page.locator("main").waitFor();
+      await settled(page);
+      expect(await stumbles(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    },
+  );
+});
+
+async function settled(page: Page): Promise<void> {
+  await page.locator("[aria-label=Loading]").first().waitFor({ state: "hidden" });
+}

@@ -1,0 +1,121 @@
+/** What is said for longer than one request: deputies, alarms, the two switches for everything. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+const routes =
+  "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }, { name: linuss, match: { tools: [post_text] }, to: { users: [linus] } }]\n";
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open("", routes), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+  await house.account("linus", ["approver"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+async function at(name: string, path: string): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn(name, password, path);
+  return person;
+}
+
+describe("for me", () => {
+  it("shows what is routed to the person, and their deputy sees and decides it too, with both names kept", async () => {
+    const graces = await house.ask("send_email", { to: "ada@example.org", subject: "hers", body: "x" });
+    const linuss = await house.ask("post_text", { text: "his alone" });
+    await using linus = await at("linus", "/approvals");
+    const list = linus.page.getByRole("region", { name: "Requests that wait" });
+    await list.getByRole("link", { name: /send_email/ }).waitFor();
+    await linus.page.getByRole("button", { name: "For me" }).click();
+    await list.getByRole("link", { name: /send_email/ }).waitFor({ state: "detached" });
+    await list.getByRole("link", { name: /post_text/ }).click();
+    await linus.page.waitForURL(`**/approvals/${linuss}`);
+    await linus.page.getByRole("button", { name: "For me", pressed: true }).waitFor();
+
+    await using grace = await at("grace", "/approvals");
+    await grace.page.getByRole("button", { name: "Deputies" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Who decides in whose place" });
+    await dialog.getByText("Everybody decides for themselves.").waitFor();
+    await dialog.getByLabel("Who decides in your place?").fill("grace");
+    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    await dialog.getByText("`grace` is you").waitFor();
+    await dialog.getByLabel("Who decides in your place?").fill("linus");
+    await dialog.getByLabel("For how long?").selectOption("a week");
+    await dialog.getByLabel("Why?").fill("holidays");
+    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    await dialog.getByRole("listitem").filter({ hasText: "linus for grace" }).waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+
+    await list.getByRole("link", { name: /send_email/ }).click();
+    await linus.page.getByRole("button", { name: "Approve once" }).click();
+    await expect
+      .poll(async () => (await house.approval(graces))["decision"])
+      .toMatchObject({ by: "linus", on_behalf_of: "grace" });
+    await dialog.getByRole("button", { name: "End it" }).click();
+    await dialog.getByText("Everybody decides for themselves.").waitFor();
+    const { delegations } = await house.operator("GET", "/v1/delegations");
+    expect(delegations).toMatchObject([{ status: "revoked", from: "grace", to: "linus", reason: "holidays" }]);
+    expect([...grace.problems, ...linus.problems]).toEqual([]);
+  });
+});
+
+describe("alarms", () => {
+  it("say what they mean and since when, are known and over with a reason, and stay readable", async () => {
+    for (let number = 0; number < 6; number += 1) await house.call("flaky_fetch", { number });
+    await using grace = await at("grace", "/overview");
+    await grace.page.getByRole("button", { name: "Alarms: 1 open" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Alarms" });
+    await dialog.getByText("failed 5 times in a row").waitFor();
+    await dialog.getByText("Look at its last error under Tools").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    await dialog.getByRole("button", { name: "I know…" }).click();
+    const known = grace.page.getByRole("dialog", { name: "You know of it" });
+    await known.getByLabel("What is done about it?").fill("the provider is told");
+    await known.getByRole("button", { name: "I know", exact: true }).click();
+    await dialog.getByText("known", { exact: true }).waitFor();
+    await dialog.getByRole("button", { name: "It is over…" }).click();
+    await grace.page
+      .getByRole("dialog", { name: "It is over" })
+      .getByRole("button", { name: "It is over", exact: true })
+      .click();
+    await dialog.getByText("All quiet").waitFor();
+    await dialog.getByRole("button", { name: "Show 1 that is over" }).click();
+    await dialog.getByText("tool_errors").click();
+    await dialog.getByText("“the provider is told”").waitFor();
+    const { alarms } = await house.operator("GET", "/v1/alarms");
+    expect(alarms).toMatchObject([{ state: "resolved", acked: { by: "grace" }, resolved: { by: "grace" } }]);
+    expect(grace.problems).toEqual([]);
+  });
+});
+
+describe("the switches for everything", () => {
+  it("stop all calls and let them pass again, each with a reason, and every screen says so meanwhile", async () => {
+    await using grace = await at("grace", "/overview");
+    await grace.page.getByRole("button", { name: "Stop all calls…" }).click();
+    await grace.page.getByLabel("Reason").fill("an incident");
+    await grace.page.getByRole("button", { name: "Stop all calls", exact: true }).click();
+    await grace.page.getByText("Paused", { exact: true }).waitFor();
+    expect(await house.call("clock_now", {})).toMatchObject({ refusal: { code: "paused" } });
+    await grace.page.getByRole("button", { name: "Let calls pass again…" }).click();
+    await grace.page.getByRole("button", { name: "Let them pass" }).click();
+    await grace.page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
+    expect(await house.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
+    const { changes } = await house.operator("GET", "/v1/controls/history");
+    expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "grace", reason: "an incident" }]);
+  });
+
+  it("are not offered to those who may not turn them", async () => {
+    await using linus = await at("linus", "/overview");
+    await linus.page.getByText("Waiting for people").waitFor();
+    expect(await linus.page.getByRole("button", { name: "Stop all calls…" }).count()).toBe(0);
+    expect(await linus.page.getByRole("button", { name: "Alarms" }).count()).toBeLessThanOrEqual(1);
+  });
+});

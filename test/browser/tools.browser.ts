@@ -1,0 +1,118 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { openBrowser, Person } from "./browser.ts";
+import { House } from "./house.ts";
+
+let house: House;
+let browser: Browser;
+let password: string;
+
+beforeAll(async () => {
+  [house, browser] = await Promise.all([House.open(), openBrowser()]);
+  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
+  await house.account("vera", ["viewer"]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.[Symbol.asyncDispose]();
+});
+
+async function at(path: string, name = "grace"): Promise<Person> {
+  const person = await Person.open(browser, house.url);
+  await person.signIn(name, password);
+  await person.page.goto(path);
+  await person.live();
+  return person;
+}
+
+describe("tools and health", () => {
+  it("shows each tool under its server, how it did, and why its risk is what it is", async () => {
+    await house.call("everything__echo", { message: "a" });
+    await house.call("flaky_fetch", {});
+    await using grace = await at("/tools");
+    await grace.page.getByRole("heading", { name: "everything", exact: true }).waitFor();
+    await grace.page.getByRole("link", { name: /^flaky_fetch.*1 failed/ }).waitFor();
+    await grace.page.getByRole("link", { name: /^echo/ }).click();
+    await grace.page.getByText("stated in your configuration").waitFor();
+    await grace.page.getByText("95 % within").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("switches a tool off for everybody with a reason, and on again", async () => {
+    await using grace = await at("/tools/clock_now");
+    await grace.page.getByRole("button", { name: "Switch off: clock_now" }).click();
+    const dialog = grace.page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("it is wrong");
+    await dialog.getByRole("button", { name: "Switch off", exact: true }).click();
+    await grace.page.getByText("It cannot be called: `clock_now` is switched off by an operator").waitFor();
+    expect(await house.call("clock_now", {})).toMatchObject({ refusal: { code: "tool_unavailable" } });
+    await grace.page.getByRole("button", { name: "Switch on: clock_now" }).click();
+    await grace.page.getByRole("dialog").getByRole("button", { name: "Switch on", exact: true }).click();
+    await grace.page.getByRole("button", { name: "Switch off: clock_now" }).waitFor();
+    expect(await house.call("clock_now", {})).toMatchObject({ status: "ok" });
+  });
+
+  it("calls it like anybody, by a form: what needs a person waits for another one", async () => {
+    await using grace = await at("/tools/send_email");
+    await grace.page.getByRole("tab", { name: "Try it" }).click();
+    await grace.page.getByLabel("to", { exact: true }).fill("ada@example.org");
+    await grace.page.getByLabel("subject").fill("form");
+    await grace.page.getByRole("tab", { name: "JSON" }).click();
+    const raw = grace.page.getByLabel("Arguments as JSON");
+    expect(JSON.parse(await raw.inputValue())).toEqual({ to: "ada@example.org", subject: "form" });
+    await raw.fill('{ "to": "ada@example.org", ');
+    expect(await grace.page.getByRole("button", { name: "Call it" }).isDisabled()).toBe(true);
+    await raw.fill('{ "to": "ada@example.org" }');
+    await grace.page.getByRole("button", { name: "Call it" }).click();
+    await grace.page.getByText("arguments_invalid").waitFor();
+    await raw.fill('{ "to": "ada@example.org", "subject": "form", "body": "x" }');
+    await grace.page.getByRole("button", { name: "Call it" }).click();
+    await grace.page.getByText("It waits for a person").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(house.runs.some((line) => line.endsWith(" form"))).toBe(false);
+  });
+
+  it("shows what a server changed of its tool, inert, and trusts exactly what was shown", async () => {
+    await using grace = await at("/tools");
+    const digest = "d".repeat(64);
+    let trusted: unknown;
+    await grace.page.route("**/v1/tools/everything__echo/changes", (route) =>
+      route.fulfill({
+        json: {
+          tool: "everything__echo",
+          server: "everything",
+          state: "changed",
+          pinned: { definition: "a".repeat(64), body: {}, at: "2026-11-20T00:00:00.000Z" },
+          offered: { definition: digest, body: {}, at: "2026-11-21T00:00:00.000Z" },
+          differences: [
+            { field: "description", rows: ["- Echoes", "+ Echoes <img src=x onerror=alert(1)> \u202Eevil"] },
+          ],
+        },
+      }),
+    );
+    await grace.page.route("**/v1/tools/everything__echo/approve", (route) => {
+      trusted = route.request().postDataJSON();
+      return route.fulfill({
+        status: 409,
+        json: { error: { code: "definition_differs", message: "It changed again." } },
+      });
+    });
+    await grace.page.getByRole("link", { name: /^echo/ }).click();
+    await grace.page.getByRole("tab", { name: "Definition" }).click();
+    await grace.page.getByText("RLO").waitFor();
+    expect(await grace.page.locator("img[src=x]").count()).toBe(0);
+    await grace.page.getByRole("button", { name: "Trust this definition" }).click();
+    await grace.page.getByText("It changed again.").waitFor();
+    expect(trusted).toEqual({ definition: digest });
+  });
+
+  it("lets a viewer look, and neither switch, trust nor call", async () => {
+    await using vera = await at("/tools/send_email", "vera");
+    await vera.page.getByText("stated by the tool's author").waitFor();
+    expect(await vera.page.getByRole("button", { name: /Switch/ }).count()).toBe(0);
+    expect(await vera.page.getByRole("tab").allTextContents()).toEqual(["About", "Schema"]);
+    expect(vera.problems).toEqual([]);
+  });
+});

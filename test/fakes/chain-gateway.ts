@@ -1,0 +1,30 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { Gateway } from "./gateway.ts";
+
+const memoryServer = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/server-memory/dist/index.js");
+
+/** The sample gateway with a third server, and one engine. */
+export async function chainGateway(): Promise<Gateway> {
+  const gateway = new Gateway();
+  const file = join(gateway.folder, "postern.yaml");
+  const config = parse(readFileSync(file, "utf8"));
+  config.servers.memory = {
+    command: "node",
+    args: [memoryServer],
+    env: { MEMORY_FILE_PATH: join(gateway.folder, "memory.json") },
+    tools: { create_entities: { risk: "safe", effects: "write" } },
+  };
+  config.chains = { engines: ["quickjs"] };
+  writeFileSync(file, stringify(config));
+  await gateway.start();
+  return gateway;
+}
+
+/** A script in the gateway's folder. */
+export function script(gateway: Gateway, source: string, name = "script.js"): string {
+  const path = join(gateway.folder, name);
+  writeFileSync(path, source);
+  return path;
+}

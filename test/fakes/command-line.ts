@@ -1,0 +1,51 @@
+import { Readable } from "node:stream";
+import { createHost, runCommand } from "../../src/command-host.ts";
+import { type Ended, PosternProcess } from "./postern-process.ts";
+
+/**
+ * Commands as they are typed, run in this process: what a test of many commands asks is what they say, and a process
+ * each costs ten times as much. `start` and what is killed are processes still.
+ */
+export class CommandLine extends PosternProcess {
+  readonly #home = process.cwd();
+
+  /** One command that reads `input` where it would read a pipe. */
+  async given(input: string | Uint8Array, ...words: readonly string[]): Promise<Ended> {
+    const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
+    Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
+    try {
+      return await this.run(...words);
+    } finally {
+      Object.defineProperty(process, "stdin", stdin);
+    }
+  }
+
+  /** The real thing, where that is what is asked. */
+  asProcess(...words: readonly string[]): Promise<Ended> {
+    return super.runIn(this.folder, ...words);
+  }
+
+  override async runIn(cwd: string, ...words: readonly string[]): Promise<Ended> {
+    if (words.includes("start")) return super.runIn(cwd, ...words);
+    let out = "";
+    let err = "";
+    const terminal = {
+      out: (text: string) => {
+        out += text;
+      },
+      aside: (text: string) => {
+        err += text;
+      },
+      ...{ colour: false, columns: 120, interactive: false, screen: false },
+    };
+    const host = createHost(terminal, () => Promise.reject(new Error("`start` is a process of its own.")));
+    process.chdir(cwd); // a command knows its folder by this alone
+    const code = await runCommand(host, words);
+    return { code, out, err };
+  }
+
+  override [Symbol.dispose](): void {
+    process.chdir(this.#home);
+    super[Symbol.dispose]();
+  }
+}

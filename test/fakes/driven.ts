@@ -1,0 +1,28 @@
+import type { JsonObject } from "../../src/calls/json.ts";
+import type { SandboxDriver, SandboxLimits, Step, ToolSketch } from "../../src/chains/sandbox.ts";
+
+const inputSchema: JsonObject = { type: "object", properties: { to: { type: "string" } } };
+export const echoTools: readonly ToolSketch[] = [
+  { name: "echo", server: undefined, short: "echo", description: "Says it back.", inputSchema },
+];
+
+/** The last step of a script; its calls are answered with what they were given as `to`. */
+export async function driven(
+  driver: Pick<SandboxDriver, "start" | "capabilities">,
+  source: string,
+  limits: SandboxLimits,
+): Promise<Step> {
+  const { language } = driver.capabilities;
+  await using session = await driver.start({ language, source, tools: echoTools, chainId: "chain_1" }, limits);
+  for (;;) {
+    const step = await session.next();
+    if (step.step !== "calls") return step;
+    await session.settle(
+      step.calls.map(({ place, arguments: given }) => ({
+        place,
+        status: "ok" as const,
+        value: { status: "ok", text: String(given["to"] ?? "") },
+      })),
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { Account, Accounts, Actor, SignedIn, SignIn } from "../../src/accounts/accounts.ts";
+import { type AccountsOptions, openAccounts } from "../../src/accounts/open-accounts.ts";
+import { type Role, roles } from "../../src/accounts/roles.ts";
+import { spellWith } from "../../src/audit/entry.ts";
+import { createRedactor } from "../../src/secrets/redactor.ts";
+import { MapStore } from "../../src/stores/map-store.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { FakeClock } from "./clock.ts";
+
+/** A try costs next to nothing: what it costs for real is tested once. */
+export const cheap = { cost: 2, blockSize: 8, parallel: 1 } as const;
+export const here = { address: "127.0.0.1" } as const;
+/** Whoever holds the data folder. */
+export const holder: Actor = { by: "operator", via: "token:operator" };
+export const goodPassword = "correct horse battery";
+
+/** Who got in; a test that expected that fails where somebody did not. */
+export function entered(signedIn: SignIn): SignedIn {
+  if ("refused" in signedIn) throw new Error(`Refused: ${signedIn.refused}.`);
+  return signedIn;
+}
+
+export interface People {
+  readonly accounts: Accounts;
+  readonly clock: FakeClock;
+  readonly store: Store;
+  /** Adds somebody with `goodPassword`. */
+  add(name: string, held: readonly Role[], tenant?: string): Promise<Account>;
+  /** The cookie of a new session. */
+  signIn(name: string): Promise<string>;
+  /** What the log says was done, in order. */
+  acts(): Promise<readonly string[]>;
+}
+
+export async function people(more: Partial<AccountsOptions> = {}): Promise<People> {
+  const clock = new FakeClock();
+  const redactor = createRedactor();
+  const store = more.store ?? new MapStore({ clock, spell: spellWith((text) => redactor.redact(text)) });
+  const accounts = await openAccounts({ store, clock, policyVersion: "p1", passwordCost: cheap, ...more });
+  return {
+    accounts,
+    clock,
+    store,
+    add: (name, held, tenant = "default") =>
+      accounts.add({ name, roles: held, tenant, password: goodPassword }, holder),
+    signIn: async (name) => entered(await accounts.signIn(name, goodPassword, here)).cookie,
+    acts: async () => {
+      const types: string[] = [];
+      for await (const { body } of store.events({ after: -1 })) types.push(String(JSON.parse(body).type));
+      return types.map((type) => type.replace("operator.action.", ""));
+    },
+  };
+}
+
+/** One of each role, and one of each in another tenant: `viewer`, `viewer@acme`, … */
+export async function everybody({ add }: People): Promise<void> {
+  for (const role of roles) {
+    await add(`${role}-here`, [role]);
+    await add(`${role}@acme`, [role], "acme");
+  }
+}

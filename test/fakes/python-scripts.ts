@@ -1,0 +1,68 @@
+import type { Program, SandboxDriver, SandboxLimits, Settled, Step, ToolSketch } from "../../src/chains/sandbox.ts";
+
+export const pythonLimits: SandboxLimits = {
+  cpuMs: 3_000,
+  memoryBytes: 64 * 1024 * 1024,
+  outputBytes: 20_000,
+  wallMs: 20_000,
+};
+
+const tools = [
+  sketch("fs_read", "fs", "read"),
+  sketch("echo", undefined, "echo"),
+  sketch("refuse", undefined, "refuse"),
+  sketch("broken", undefined, "broken"),
+];
+
+function sketch(name: string, server: string | undefined, short: string): ToolSketch {
+  const inputSchema = {
+    type: "object",
+    properties: { path: { type: "string" } },
+    required: ["path"],
+    additionalProperties: false,
+  };
+  return { name, server, short, description: `The tool ${name}.`, inputSchema };
+}
+
+export function pythonProgram(source: string): Program {
+  return { language: "python", source, tools, chainId: "chain_1" };
+}
+
+type Called = Extract<Step, { step: "calls" }>["calls"][number];
+
+function answer({ place, tool, arguments: given }: Called): Settled {
+  if (tool === "refuse")
+    return {
+      place,
+      status: "denied",
+      code: "approval_denied",
+      message: "A person refused.",
+      advice: "Ask them.",
+      value: null,
+    };
+  if (tool === "broken") return { place, status: "error", code: "tool_failed", message: "It broke.", value: null };
+  return {
+    place,
+    status: "ok",
+    value: { status: "ok", text: `text of ${String(given["path"])}`, structured: { place, given } },
+  };
+}
+
+export interface Ran {
+  readonly last: Step;
+  readonly batches: readonly (readonly Called[])[];
+  readonly printed: string;
+}
+
+export async function runPython(driver: SandboxDriver, source: string, own: Partial<SandboxLimits> = {}): Promise<Ran> {
+  await using session = await driver.start(pythonProgram(source), { ...pythonLimits, ...own });
+  const batches: (readonly Called[])[] = [];
+  let printed = "";
+  for (;;) {
+    const last = await session.next();
+    printed += (last.printed ?? []).map(({ text }) => text).join("");
+    if (last.step !== "calls") return { last, batches, printed };
+    batches.push(last.calls);
+    await session.settle(last.calls.map(answer));
+  }
+}

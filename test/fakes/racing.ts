@@ -1,0 +1,51 @@
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { JumpingClock } from "./jumping-clock.ts";
+
+export interface Racing extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly clock: JumpingClock;
+  /** How often each bill was paid. */
+  readonly ran: ReadonlyMap<string, number>;
+  /** Every word that each approval was decided with, in order. */
+  readonly words: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A runtime in which bills are paid, each after somebody said so. */
+export async function racing(approvals: NonNullable<RuntimeOptions["approvals"]>): Promise<Racing> {
+  const clock = new JumpingClock();
+  const ran = new Map<string, number>();
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
+    input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
+    execute: (given) => {
+      const { bill } = given as { readonly bill: string }; // the schema says so
+      ran.set(bill, (ran.get(bill) ?? 0) + 1);
+      return "paid";
+    },
+  });
+  const runtime = await createRuntime({ clock, tools: [pay], approvals, limits: { maxToolCalls: 10_000_000 } });
+  const words = new Map<string, readonly string[]>();
+  runtime.watch((event) => {
+    if (event.moment === "decided") words.set(event.approvalId, [...(words.get(event.approvalId) ?? []), event.as]);
+  });
+  return { runtime, clock, ran, words, [Symbol.asyncDispose]: () => runtime.close() };
+}
+
+/** In any order and on top of each other; done when all are, and whatever came due meanwhile is written. */
+export async function allAtOnce(acts: (() => unknown)[], random: (below: number) => number): Promise<void> {
+  for (let i = acts.length - 1; i > 0; i -= 1) {
+    const j = random(i + 1);
+    [acts[i], acts[j]] = [acts[j] ?? (() => {}), acts[i] ?? (() => {})];
+  }
+  const doing: unknown[] = [];
+  for (const act of acts) {
+    doing.push(act());
+    if (random(4) === 0) await Promise.resolve();
+  }
+  await Promise.all(doing);
+  await new Promise<void>((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,14 @@
+import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import type { Json, RuntimeOptions } from "../../src/index.ts";
+import { fakeDriver } from "./fake-sandbox.ts";
+import { type House, house } from "./house.ts";
+
+/** A house that runs scripts, with an engine that is none. */
+export function scriptHouse(options: RuntimeOptions = {}, driver: SandboxDriver = fakeDriver()): Promise<House> {
+  return house({ chains: { drivers: [driver], engines: [driver.name] }, ...options });
+}
+
+/** The structured answer of `tool_chain`. */
+export function resultOf(outcome: { readonly structured?: Json } | undefined): { readonly [name: string]: Json } {
+  return (outcome?.structured ?? {}) as { readonly [name: string]: Json }; // a ChainRunResult
+}

@@ -1,0 +1,63 @@
+import type { Principal } from "../../src/calls/call.ts";
+import type { ContentBlock, ToolOutcome } from "../../src/calls/outcome.ts";
+import { directLimits, Session } from "../../src/calls/session.ts";
+import type { ArtifactShelf, ArtifactStore, Needed } from "../../src/results/artifact-store.ts";
+import { memoryArtifacts as memoryArtifactsWith } from "../../src/results/memory-artifacts.ts";
+import type { RawResult } from "../../src/results/raw-result.ts";
+import { type ShapeParts, shape } from "../../src/results/shape.ts";
+import type { Redactor } from "../../src/secrets/secret-store.ts";
+import { FakeClock } from "./clock.ts";
+
+export const owner: Principal = { tenant: "acme", agent: "writer" };
+export const nothingSecret: Redactor = { learn() {}, redact: (text) => text, finds: () => false };
+export const png: ContentBlock = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" };
+
+export function hiding(secret: string): Redactor {
+  return {
+    learn() {},
+    redact: (text) => text.replaceAll(secret, "[redacted]"),
+    finds: (text) => text.includes(secret),
+  };
+}
+
+export const nobody: Needed = async () => new Set();
+
+export function memoryArtifacts(): ArtifactShelf {
+  return memoryArtifactsWith({ clock: new FakeClock(), retentionMs: 0 });
+}
+
+export function newSession(): Session {
+  return new Session(directLimits, new FakeClock());
+}
+
+export interface Setting extends Partial<ShapeParts> {
+  readonly limitBytes?: number;
+  readonly session?: Session;
+}
+
+export function shaped(raw: Partial<RawResult>, setting: Setting = {}): ToolOutcome | Promise<ToolOutcome> {
+  const { limitBytes = 4096, session = newSession(), redactor = nothingSecret, ...parts } = setting;
+  const order = { limitBytes, owner, session, tool: "draw" };
+  return shape("call_1", { content: [], isError: false, ...raw }, order, { redactor, ...parts });
+}
+
+export function text(...texts: readonly string[]): Pick<RawResult, "content"> {
+  return { content: texts.map((one) => ({ type: "text", text: one })) };
+}
+
+export async function kept(artifacts: ArtifactStore, digest: string | undefined): Promise<string> {
+  return Buffer.from((await artifacts.open(digest ?? "", owner)).bytes).toString();
+}
+
+export function failing(after = 0): ArtifactStore {
+  const store = memoryArtifacts();
+  let puts = 0;
+  return {
+    ...store,
+    put: (...given) => {
+      puts += 1;
+      if (puts > after) return Promise.reject(new Error("the disk is full"));
+      return store.put(...given);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import type { Channel, ChannelState, Delivered, Notice } from "../../src/channels/channel.ts";
+import { type House, house } from "./house.ts";
+
+export interface Told extends Channel {
+  readonly told: Notice[];
+  /** What it answers next; that it took the notice, when there is nothing here. */
+  readonly answers: (Delivered | Error)[];
+}
+
+/** A channel of one's own, as an adapter for e-mail would be. */
+export function told(more: Partial<Channel> = {}): Told {
+  const notices: Notice[] = [];
+  const answers: (Delivered | Error)[] = [];
+  return {
+    ...{ name: "mine", kind: "test", target: "here", wants: () => true },
+    deliver: async (notice) => {
+      notices.push(notice);
+      const answer = answers.shift() ?? { delivered: true };
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    ...more,
+    ...{ told: notices, answers },
+  };
+}
+
+export const notTaken: Extract<Delivered, { readonly delivered: false }> = {
+  delivered: false,
+  problem: "It answered 500.",
+};
+
+export function houseWith(channel: Channel, more: Parameters<typeof house>[0] = {}): Promise<House> {
+  return house({ channels: { also: [channel], consoleUrl: "https://postern.example" }, ...more });
+}
+
+/** How the house's first channel stands. */
+export function channelOf({ runtime }: House): ChannelState | undefined {
+  return runtime.channels?.list()[0];
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll } from "vitest";
+import type { WarmDriver } from "../../src/chains/drivers/javascript/driver.ts";
+import type { Program, SandboxSession } from "../../src/chains/sandbox.ts";
+import { type Order, type Ran, roomyLimits, runScript, someTools, warmDriver } from "./scripts.ts";
+
+export interface WarmScripts {
+  readonly driver: WarmDriver;
+  /** Runs a script to its end. */
+  run(source: string, order?: Omit<Order, "driver">): Promise<Ran>;
+  /** Starts one that the test itself answers. */
+  begin(source: string, more?: Partial<Program>): Promise<SandboxSession>;
+}
+
+/** One JavaScript engine, warm, for all tests of a file. */
+export function warmScripts(): WarmScripts {
+  let driver: WarmDriver;
+  beforeAll(async () => {
+    driver = await warmDriver();
+  });
+  afterAll(() => driver[Symbol.asyncDispose]());
+  return {
+    get driver() {
+      return driver;
+    },
+    run: (source, order = {}) => runScript(source, { driver, ...order }),
+    begin: (source, more = {}) =>
+      driver.start({ language: "javascript", source, tools: someTools, chainId: "c", ...more }, roomyLimits),
+  };
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { ann, ask, bob, mail, no, yes } from "../fakes/deciders.ts";
+import { asker, eventTypes, house } from "../fakes/house.ts";
+
+describe("taking back", () => {
+  it("revokes an approval before it is used: the call does not run, and is asked about anew", async () => {
+    await using h = await house();
+    const id = await ask(h);
+    await yes(h, id, ann);
+    expect(await h.runtime.approvals.revoke(id, bob, "wrong one")).toMatchObject({
+      decided: true,
+      approval: {
+        state: "withdrawn",
+        decision: { as: "revoked", by: "bob", reason: "wrong one" },
+        votes: [{ by: "ann" }],
+      },
+    });
+    expect(await h.runtime.resume(id)).toMatchObject({ status: "denied", refusal: { code: "approval_withdrawn" } });
+    const again = await h.runtime.invoke(mail(), asker);
+    expect(again.status).toBe("pending");
+    expect(again.approvalId).not.toBe(id);
+    expect(h.ran).toEqual([]);
+    expect(await eventTypes(h.runtime)).toContain("gate.revoked");
+  });
+
+  it("revokes neither what is pending nor what was used", async () => {
+    await using h = await house();
+    const id = await ask(h);
+    expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({
+      code: "approval_decided",
+      message: expect.stringContaining("is pending; only one that is approved"),
+    });
+    await yes(h, id, ann);
+    await h.runtime.resume(id);
+    expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({ code: "approval_decided" });
+    expect(await h.runtime.approvals.revoke("apr_none", bob)).toMatchObject({ code: "approval_unknown" });
+    expect(await h.runtime.approvals.revoke(id, { ...bob, tenant: "acme" })).toMatchObject({
+      code: "approval_unknown",
+    });
+    expect(h.ran).toHaveLength(1);
+  });
+});
+
+describe("a batch", () => {
+  it("decides alike requests of one run, each by itself, and answers for each", async () => {
+    await using h = await house();
+    const ids = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
+    await no(h, ids[1] ?? "", bob);
+    const made = await h.runtime.approvals.decideMany([...ids, ids[0] ?? ""], {
+      decision: "approved",
+      by: ann,
+      reason: "all fine",
+    });
+    expect(made).toMatchObject({
+      taken: true,
+      answers: [
+        { id: ids[0], decided: { decided: true } },
+        { decided: { code: "approval_decided" } },
+        { id: ids[2], decided: { decided: true } },
+      ],
+    });
+    const events = await h.runtime.audit.query({ type: "gate.approved" });
+    expect(events).toMatchObject([{ reason: "all fine", decided_by: "ann" }, { reason: "all fine" }]);
+  });
+
+  it("is refused as a whole when one is another tool's, another run's, or nobody's", async () => {
+    await using h = await house();
+    const id = await ask(h, mail("1"));
+    const other = await ask(h, { tool: "drop", arguments: { to: "1" } });
+    const { approvalId: far = "" } = await h.runtime.invoke(mail("2"), { ...asker, runId: "elsewhere" });
+    const all = (ids: readonly string[]) => h.runtime.approvals.decideMany(ids, { decision: "approved", by: ann });
+    expect(await all([id, other])).toMatchObject({
+      taken: false,
+      code: "batch_refused",
+      message: expect.stringContaining("`drop`"),
+    });
+    expect(await all([id, far])).toMatchObject({
+      code: "batch_refused",
+      message: expect.stringContaining("`elsewhere`"),
+    });
+    expect(await all([id, "apr_none"])).toMatchObject({ code: "approval_unknown" });
+    expect(await all([])).toMatchObject({ code: "batch_refused" });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+
+  it("holds each digest against its own request", async () => {
+    await using h = await house();
+    const [one, two] = [await ask(h, mail("1")), await ask(h, mail("2"))];
+    const made = await h.runtime.approvals.decideMany([one, two], {
+      decision: "approved",
+      by: ann,
+      expectedDigests: { [two]: "0".repeat(64) },
+    });
+    expect(made).toMatchObject({
+      answers: [{ decided: { decided: true } }, { decided: { code: "approval_changed" } }],
+    });
+  });
+});
+
+it("shows the agent's own reason, redacted and as its own word, and how much its session did before", async () => {
+  await using h = await house();
+  await using session = h.runtime.openSession({}, asker);
+  await session.invoke({ tool: "echo", arguments: { to: "x" } });
+  const { approvalId = "" } = await session.invoke(mail(), { reason: "the user asked me to" });
+  expect(await h.runtime.approvals.get(approvalId)).toMatchObject({ reason: "the user asked me to", runCalls: 2 });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { ann, ask, bob, mail, no, routed, yes } from "../fakes/deciders.ts";
+import { asker, eventTypes, house } from "../fakes/house.ts";
+
+describe("a quorum", () => {
+  const two = routed({ name: "two", quorum: 2 });
+
+  it("is reached by two persons, each with an event of their own, and then the call runs once", async () => {
+    await using h = await house(two);
+    const id = await ask(h);
+    expect(await yes(h, id, ann)).toMatchObject({
+      decided: true,
+      approval: { state: "pending", votes: [{ by: "ann" }] },
+    });
+    expect((await h.runtime.invoke(mail(), asker)).status).toBe("pending");
+    expect(h.ran).toEqual([]);
+    expect(await yes(h, id, ann)).toMatchObject({ decided: false, code: "approval_voted" });
+    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "approved", decision: { by: "bob" } } });
+    expect((await h.runtime.invoke(mail(), asker)).status).toBe("ok");
+    expect(h.ran).toHaveLength(1);
+    expect(await eventTypes(h.runtime)).toEqual([
+      "gate.required",
+      "approval.voted",
+      "tool_call.deduped",
+      "gate.approved",
+      "tool_call.attempted",
+      "tool_call.succeeded",
+    ]);
+    const [vote] = await h.runtime.audit.query({ type: "approval.voted" });
+    expect(vote).toMatchObject({ decided_by: "ann", data: { approval_id: id, quorum_left: 1, as: "approved" } });
+  });
+
+  it("does not wake a caller who waits before the last yes", async () => {
+    await using h = await house({ approvals: { patience: "wait", routes: [{ quorum: 2 }] } });
+    const waiting = h.runtime.invoke(mail(), asker);
+    await h.clock.advance(10);
+    const [open] = await h.runtime.approvals.list();
+    await yes(h, open?.id ?? "", ann);
+    await h.clock.advance(10);
+    expect(h.ran).toEqual([]);
+    await yes(h, open?.id ?? "", bob);
+    expect((await waiting).status).toBe("ok");
+  });
+
+  it("is voided by an edit: the editor's is the first yes, and another one must name what it saw", async () => {
+    await using h = await house(two);
+    const id = await ask(h);
+    await yes(h, id, ann);
+    const edited = await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
+    expect(edited).toMatchObject({
+      approval: {
+        state: "pending",
+        asked: { to: "x" },
+        arguments: { to: "y" },
+        votes: [{ by: "bob" }],
+        edited: { by: "bob" },
+      },
+    });
+    expect(await yes(h, id, ann)).toMatchObject({
+      code: "approval_changed",
+      message: expect.stringContaining("`bob`"),
+    });
+    const seen = await h.runtime.approvals.get(id);
+    expect(await yes(h, id, ann, { expectedDigest: "0".repeat(64) })).toMatchObject({ code: "approval_changed" });
+    expect(await yes(h, id, ann, { expectedDigest: seen?.binding })).toMatchObject({ approval: { state: "approved" } });
+    expect(await h.runtime.resume(id)).toMatchObject({ status: "ok" });
+    expect(h.ran).toEqual([{ to: "y" }]);
+  });
+
+  it("takes no yes to arguments that were edited while it was given", async () => {
+    await using h = await house(two);
+    const codes = new Set<string>();
+    for (let turns = 0; turns < 60; turns += 1) {
+      const id = await ask(h, mail(`round ${turns}`));
+      const to = `edited ${turns}`;
+      const editing = h.runtime.approvals.decide(id, { decision: "modified", arguments: { to }, by: bob });
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
+      const said = await yes(h, id, ann);
+      await editing;
+      codes.add(said.decided ? "counted" : said.code);
+      const record = await h.runtime.approvals.get(id);
+      expect(record).toMatchObject({ state: "pending", arguments: { to }, votes: [{ by: "bob" }] });
+    }
+    expect([...codes].sort()).toEqual(["approval_changed", "counted"]);
+  });
+
+  it("is not reached by the asker, nor by an agent's approval of its own call", async () => {
+    await using h = await house(routed({ quorum: 2, separateUser: true }));
+    const id = await ask(h);
+    expect(await yes(h, id, { user: "asker", via: "session:9" })).toMatchObject({ code: "decider_not_allowed" });
+    expect(await yes(h, id, { user: "zoe", via: "token:agent" })).toMatchObject({ code: "decider_not_allowed" });
+  });
+
+  it("denies with one no, or with as many as the route says", async () => {
+    await using h = await house(routed({ match: { tools: ["drop"] }, quorum: 2, deny: "quorum" }, { quorum: 2 }));
+    expect(await no(h, await ask(h), ann)).toMatchObject({ approval: { state: "denied" } });
+    const id = await ask(h, { tool: "drop", arguments: { to: "x" } });
+    expect(await no(h, id, ann)).toMatchObject({ approval: { state: "pending" } });
+    expect(await no(h, id, bob)).toMatchObject({ approval: { state: "denied" } });
+  });
+});

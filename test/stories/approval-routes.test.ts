@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalRoute, Decider, RuntimeOptions } from "../../src/index.ts";
+import { ann, ask, bob, cal, clerk, mail, no, routed, yes } from "../fakes/deciders.ts";
+import { asker, eventTypes, type House, house } from "../fakes/house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+
+describe("a request that is sent to some people", () => {
+  it("is decided by them and by nobody else, and tells the others whom it was sent to", async () => {
+    await using h = await house(routed({ name: "ops only", to: { groups: ["ops"] } }));
+    const id = await ask(h);
+    expect(await yes(h, id, bob)).toMatchObject({
+      decided: false,
+      code: "decider_not_allowed",
+      message: expect.stringContaining("`bob` is none of those whom the route `ops only` sends this to"),
+    });
+    expect(await no(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await yes(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
+  });
+
+  it("is listed as mine for whoever may decide it, and not for whoever asked, voted already, or may not", async () => {
+    await using h = await house(routed({ to: { roles: ["approver"] }, quorum: 2, separateUser: true }));
+    const id = await ask(h);
+    const mine = async (by: Decider) => (await h.runtime.approvals.page({ state: "pending" }, by)).approvals.length;
+    expect([await mine(ann), await mine(cal), await mine({ ...bob, user: "asker" })]).toEqual([1, 0, 0]);
+    await yes(h, id, ann);
+    expect([await mine(ann), await mine(bob)]).toEqual([0, 1]);
+  });
+
+  it("stays as strict as it was when the configuration is loosened, and becomes stricter with it", async () => {
+    const options = (...routes: readonly ApprovalRoute[]): RuntimeOptions => ({
+      ...routed(...routes),
+      store: `sqlite:${files.at("loosened.db")}`,
+    });
+    const strict = await house(options({ name: "two", to: { roles: ["approver"] }, quorum: 2 }));
+    const [first, second] = [await ask(strict, mail("1")), await ask(strict, mail("2"))];
+    await strict.runtime.close();
+    const loose = await house(options({ match: { tools: ["nothing"] }, quorum: 2, to: { users: ["x", "y"] } }));
+    expect(await yes(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await yes(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await yes(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
+    await loose.runtime.close();
+    await using stricter = await house(options({ name: "three", to: { users: ["ann"] }, typedConfirmation: true }));
+    expect(await yes(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await yes(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
+    const typed = await yes(stricter, second, ann, { confirmation: "mail" });
+    expect(typed).toMatchObject({ decided: true, approval: { state: "pending" } });
+  });
+
+  it("is asked for as long as its route says, but no longer than the tool allows", async () => {
+    await using h = await house(routed({ match: { tools: ["mail"] }, ttlMs: 60_000 }));
+    const record = await h.runtime.approvals.get(await ask(h));
+    expect(record?.expiresAt).toBe(h.clock.now() + 60_000);
+  });
+});
+
+describe("a critical request", () => {
+  const drop = { tool: "drop", arguments: { to: "x" } };
+
+  it("is approved by typing the tool's name, and denied without", async () => {
+    await using h = await house();
+    const id = await ask(h, drop);
+    expect(await yes(h, id, ann)).toMatchObject({
+      code: "confirmation_needed",
+      message: expect.stringContaining("type the tool's name, `drop`"),
+    });
+    expect(await yes(h, id, ann, { confirmation: "drip" })).toMatchObject({
+      code: "confirmation_needed",
+      message: expect.stringContaining("`drip` was typed"),
+    });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+    expect(await yes(h, id, ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await no(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
+  });
+
+  it("needs a person who signed in once there are accounts; without accounts the operator's token is one", async () => {
+    let accounts = true;
+    await using h = await house({ approvals: { patience: "suspend", accountsExist: () => accounts } });
+    const id = await ask(h, drop);
+    const typed = { confirmation: "drop" };
+    expect(await yes(h, id, clerk, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await yes(h, id, { ...ann, signedIn: false }, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await yes(h, id, { user: "robot", via: "token:robot" }, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect((await h.runtime.approvals.page({}, clerk)).approvals).toEqual([]);
+    accounts = false;
+    expect((await h.runtime.approvals.page({}, clerk)).approvals).toHaveLength(1);
+    expect(await yes(h, id, clerk, typed)).toMatchObject({ decided: true });
+  });
+
+  it("is approved by the approver of the process where no route speaks of it, and not where one does", async () => {
+    const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
+    await using free = await house({ approvals: { approver } });
+    expect((await free.runtime.invoke(drop, asker)).status).toBe("ok");
+    await using bound = await house({ approvals: { approver, patience: "suspend", routes: [{ name: "all" }] } });
+    const { approvalId = "" } = await bound.runtime.invoke(drop, asker);
+    await bound.clock.advance(10);
+    expect((await bound.runtime.approvals.get(approvalId))?.state).toBe("pending");
+  });
+});
+
+describe("a decision that was made looking at something", () => {
+  it("is not taken when that is not what is asked any more (digest)", async () => {
+    await using h = await house();
+    const id = await ask(h);
+    expect(await yes(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
+    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+    const record = await h.runtime.approvals.get(id);
+    expect(await yes(h, id, ann, { expectedDigest: record?.binding })).toMatchObject({ decided: true });
+  });
+});
+
+describe("delegation", () => {
+  const route: ApprovalRoute = { name: "ann decides", to: { users: ["ann"] } };
+  const until = (h: House, ms: number): number => h.clock.now() + ms;
+
+  it("lets another person decide until its end, and the record names both", async () => {
+    await using h = await house(routed(route));
+    const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
+    expect(await yes(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
+    const made = await h.runtime.approvals.delegations.make(
+      { to: "bob", until: until(h, 60_000), reason: "away" },
+      ann,
+    );
+    expect(made).toMatchObject({ delegated: true, delegation: { from: "ann", to: "bob" } });
+    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+    const [event] = await h.runtime.audit.query({ type: "gate.approved" });
+    expect(event).toMatchObject({ decided_by: "bob", data: { on_behalf_of: "ann" } });
+    await h.clock.advance(60_000);
+    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(h.runtime.approvals.delegations.list({ live: true })).toEqual([]);
+    expect(await eventTypes(h.runtime)).toContain("approval.delegated");
+  });
+
+  it("carries roles and groups of the giver, is ended at once, and outlives a restart", async () => {
+    const options = { ...routed({ to: { groups: ["ops"] } }), store: `sqlite:${files.at("given.db")}` };
+    const before = await house(options);
+    const [first, second] = [await ask(before, mail("1")), await ask(before, mail("2"))];
+    await before.runtime.approvals.delegations.make({ to: "bob", until: until(before, 60_000) }, ann);
+    await before.runtime.close();
+    await using h = await house(options);
+    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    const [given] = h.runtime.approvals.delegations.list();
+    await h.runtime.approvals.delegations.revoke(given?.id ?? "", ann);
+    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await eventTypes(h.runtime)).toContain("approval.delegation_revoked");
+    expect(await h.runtime.approvals.delegations.revoke("dlg_none", ann)).toMatchObject({ code: "delegation_unknown" });
+  });
+
+  it("ends with the giver's account, and with the role it came from", async () => {
+    await using h = await house(routed({ to: { roles: ["approver"] } }));
+    const holder = { by: "operator", via: "token:operator" };
+    const [first, second, third] = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
+    await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
+    await h.runtime.approvals.delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
+    expect(await yes(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
+    expect(await yes(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
+    await h.runtime.accounts.change("ann", { roles: ["approver"], disabled: true }, holder);
+    expect(await yes(h, third, cal)).toMatchObject({
+      code: "decider_not_allowed",
+      message: expect.stringContaining("`ann`, in whose place this is decided"),
+    });
+  });
+
+  it("never reaches whoever asked, is not handed on, and does not give one's own request away", async () => {
+    await using h = await house(routed({ to: { users: ["ann", "asker"] } }));
+    const { delegations } = h.runtime.approvals;
+    const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
+    await delegations.make({ to: "bob", until: until(h, 60_000) }, requester);
+    expect(await yes(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
+    await delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
+    await delegations.make({ to: "dan", until: until(h, 60_000) }, cal);
+    expect(await yes(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
+      code: "decider_not_allowed",
+    });
+    await using other = await house(routed(route));
+    await other.runtime.approvals.delegations.make({ to: "asker", until: until(other, 60_000) }, ann);
+    expect(await yes(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
+  });
+
+  it.each([
+    ["oneself", { to: "ann", until: 60_000 }, /is you/],
+    ["nobody", { to: "", until: 60_000 }, /names nobody/],
+    ["the past", { to: "bob", until: -1 }, /still to come/],
+    ["ever", { to: "bob", until: 1e12 }, /90 days/],
+    ["no time", { to: "bob", until: Number.NaN }, /still to come/],
+  ])("is refused to %s", async (_, { to, until: ms }, message) => {
+    await using h = await house();
+    const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
+    expect(made).toMatchObject({
+      delegated: false,
+      code: "delegation_invalid",
+      message: expect.stringMatching(message),
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
+
+const big = "line of text\n".repeat(20_000);
+const png = Buffer.from("89504e470d0a1a0a", "hex").toString("base64");
+
+interface Room extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly took: unknown[];
+}
+
+/** Tools with big answers and with pictures, one that takes text, and the engine itself. */
+async function room(): Promise<Room> {
+  const took: unknown[] = [];
+  const safe = { risk: "safe", effects: "read", idempotent: true } as const;
+  const input = { type: "object", properties: { body: { type: "string" } } } as const;
+  const tools = [
+    defineTool({ ...safe, name: "report", description: "Long.", execute: () => big }),
+    defineTool({ ...safe, name: "small", description: "Short.", execute: () => "héllo" }),
+    defineTool({
+      ...safe,
+      name: "chart",
+      description: "A picture.",
+      execute: () => ({ content: [{ type: "image", mediaType: "image/png", data: png }] }),
+    }),
+    defineTool({
+      ...safe,
+      name: "count",
+      description: "Counts.",
+      input,
+      execute: (given) => {
+        const { body } = given as { readonly body: string }; // the schema says so
+        took.push(body);
+        return { characters: body.length };
+      },
+    }),
+  ];
+  const runtime = await createRuntime({ tools, chains: { engines: ["quickjs"] } });
+  return { runtime, took, [Symbol.asyncDispose]: () => runtime.close() };
+}
+
+async function answerOf({ runtime }: Room, code: string): Promise<Json> {
+  const { structured, text } = await runtime.runChain({ code, language: "javascript" });
+  const { status, output_text } = structured as { readonly status: string; readonly output_text: string }; // a ChainRunResult
+  if (status !== "ok") throw new Error(text);
+  return JSON.parse(output_text);
+}
+
+describe("big values in a script", () => {
+  it("a handle with a reference is passed on, and the next tool gets the bytes (case 216)", async () => {
+    await using at = await room();
+    const answer = await answerOf(
+      at,
+      `const report = await tools.report();
+       const counted = await tools.count({ body: report });
+       const short = await tools.count({ body: await tools.small() });
+       return { seen: report.text.length, ref: report.ref !== undefined, counted: counted.structured, short: short.structured };`,
+    );
+    expect(answer).toMatchObject({ ref: true, counted: { characters: big.length }, short: { characters: 5 } });
+    expect((answer as { readonly seen: number }).seen).toBeLessThan(4097);
+    expect(at.took).toEqual([big, "héllo"]);
+  });
+
+  it("materialize gives a path with the whole content, of inline and of offloaded results (case 225)", async () => {
+    await using at = await room();
+    const answer = await answerOf(
+      at,
+      `const paths = [await (await tools.small()).materialize(), await (await tools.report()).materialize()];
+       return paths.map((path) => [path.startsWith("/workspace/"), files.read(path).length]);`,
+    );
+    expect(answer).toEqual([
+      [true, 5],
+      [true, big.length],
+    ]);
+  });
+
+  it("artifacts.put gives a reference that works as an argument and goes back as media (case 226)", async () => {
+    await using at = await room();
+    const code = `files.write("/workspace/a.txt", "made here");
+      const put = await artifacts.put("/workspace/a.txt", "image/png");
+      const counted = await tools.count({ body: put });
+      return counted.structured.characters;`;
+    const outcome = await at.runtime.runChain({ code });
+    const media = outcome.content.find(({ type }) => type === "image");
+    expect(media).toMatchObject({ mediaType: "image/png", artifact: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(at.took).toEqual(["made here"]);
+    expect(outcome.structured).toMatchObject({
+      output_blocks_refs: [media !== undefined && "artifact" in media ? media.artifact : ""],
+    });
+  });
+
+  it("a picture that the answer names goes back as a block", async () => {
+    await using at = await room();
+    const named = await at.runtime.runChain({ code: "const c = await tools.chart(); return c.files;" });
+    expect(named.content.filter(({ type }) => type === "image")).toHaveLength(1);
+    const unnamed = await at.runtime.runChain({ code: "await tools.chart(); return 1;" });
+    expect(unnamed.content.filter(({ type }) => type === "image")).toHaveLength(0);
+  });
+
+  it("somebody else's reference is refused inside the script", async () => {
+    await using at = await room();
+    const digest = "0".repeat(64);
+    const code = `const codes = [];
+      try { await tools.count({ body: { $artifact: "${digest}" } }); } catch (error) { codes.push(error.code); }
+      return codes;`;
+    expect(await answerOf(at, code)).toEqual(["artifact_unavailable"]);
+  });
+
+  it("help tells signatures and descriptions", async () => {
+    await using at = await room();
+    expect(await answerOf(at, "return [await help(tools.count), await help()];")).toEqual([
+      "tools.count(args: { body?: string })\ntools.count(body: str = …)\nCounts.",
+      expect.stringContaining("tools.report"),
+    ]);
+  });
+
+  it("progress of the script is progress of the call", async () => {
+    await using at = await room();
+    const heard: string[] = [];
+    await at.runtime.runChain(
+      { code: 'await progress("half way"); return 1;' },
+      { onProgress: (text) => heard.push(text) },
+    );
+    expect(heard).toContain("half way");
+  });
+});

@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+
+const child = join(import.meta.dirname, "../crash/chain-child.ts");
+/** How many of the moments are tried; every one with POSTERN_KILLS=100. */
+const kills = Number(process.env["POSTERN_KILLS"] ?? 3);
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly moments: number;
+  readonly status: string;
+  readonly result: { readonly output_text: string };
+}
+
+/** Undefined: it was killed. */
+async function lived(folder: string, at: number, durability: string): Promise<Ended | undefined> {
+  const living = spawn(process.execPath, [child, folder, String(at), durability], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  let wrong = "";
+  living.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  living.stderr.on("data", (chunk: Buffer) => {
+    wrong += chunk.toString();
+  });
+  await once(living, "close");
+  if (living.signalCode === "SIGKILL") return undefined;
+  if (said === "") throw new Error(wrong);
+  return JSON.parse(said);
+}
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "postern-killed-"));
+  folders.push(made);
+  return made;
+}
+
+function diaryOf(place: string): readonly string[] {
+  const path = join(place, "diary");
+  return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
+}
+
+it.each(["snapshot", "replay"])(
+  "a script whose process is killed at any moment is finished by the next one, each effect at most once (%s)",
+  async (durability) => {
+    const whole = folder();
+    const undisturbed = await lived(whole, 0, durability);
+    expect(undisturbed).toMatchObject({ status: "ok", result: { output_text: "did a,did b,did c,did d" } });
+    expect(diaryOf(whole)).toEqual(["a", "b", "c", "d"]);
+    const moments = undisturbed?.moments ?? 0;
+    const every = Math.max(1, Math.floor(moments / kills));
+    for (let at = 1; at <= moments; at += every) {
+      const place = folder();
+      expect(await lived(place, at, durability), `moment ${at}`).toBeUndefined();
+      const before = diaryOf(place);
+      const ended = await lived(place, 0, durability);
+      const diary = diaryOf(place);
+      expect(new Set(diary).size, `${at}: ${diary.join()}`).toBe(diary.length);
+      expect(diary.slice(0, before.length)).toEqual(before);
+      expect(ended?.status, `moment ${at}`).toBe("ok");
+      const told = ended?.result.output_text.split(",") ?? [];
+      expect(told).toHaveLength(4);
+      for (const [n, to] of ["a", "b", "c", "d"].entries())
+        expect(told[n] === `did ${to}` || told[n] === "outcome_unknown", `${at}: ${told.join()}`).toBe(true);
+    }
+  },
+  300_000,
+);

@@ -1,0 +1,62 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { chainGateway, script } from "../fakes/chain-gateway.ts";
+
+describe("a script over three real servers, whose Postern is killed", () => {
+  it("reads a big file by reference, asks a person in the middle, is killed, and finishes", async () => {
+    await using gateway = await chainGateway();
+    const big = `${"0123456789abcdef".repeat(64)}\n`.repeat(4096);
+    writeFileSync(gateway.file("big.txt"), big);
+    const path = script(
+      gateway,
+      `type Sum = { text: string };
+      const big = await tools.filesystem.read_text_file({ path: ${JSON.stringify(gateway.file("big.txt"))} });
+      const [sum, said]: Sum[] = await Promise.all([tools.everything.get_sum({ a: 20, b: 22 }), tools.everything.echo({ message: "hi" })]);
+      await tools.memory.create_entities({ entities: [{ name: "report", entityType: "file", observations: [sum.text] }] });
+      console.log("asking");
+      await tools.filesystem.write_file({ path: ${JSON.stringify(gateway.file("copy.txt"))}, content: big });
+      ({ isReference: big.ref !== undefined, inline: big.text.length, sum: sum.text, said: said.text });`,
+      "script.ts",
+    );
+    const pending = await gateway.command("chain", "run", path, "--json");
+    expect(pending.code, pending.out + pending.err).toBe(4);
+    const { approval_id: approval, call_id: id } = JSON.parse(pending.out);
+    const listed = JSON.parse((await gateway.command("chain", "list", "--json")).out);
+    expect(listed.chains).toMatchObject([
+      { call_id: id, state: "waiting", engine: "quickjs", waiting: [{ tool: "filesystem__write_file", line: 6 }] },
+    ]);
+    await gateway.killAndStart();
+    await (await gateway.operator()).decide(approval, "approve");
+    await gateway.killAndStart();
+    const done = await gateway.command("chain", "run", path, "--json");
+    expect(done.code, done.out + done.err).toBe(0);
+    const { structured, text } = JSON.parse(done.out);
+    expect(text).toContain("asking");
+    expect(structured).toMatchObject({ status: "ok", tool_calls: 5, engine: "quickjs" });
+    expect(JSON.parse(structured.output_text)).toMatchObject({ isReference: true, said: "Echo: hi" });
+    expect(JSON.parse(structured.output_text).inline).toBeLessThan(4097);
+    expect(readFileSync(gateway.file("copy.txt"), "utf8") === big).toBe(true);
+    expect(readFileSync(join(gateway.folder, "memory.json"), "utf8").match(/report/g)).toHaveLength(1);
+    const again = JSON.parse((await gateway.command("chain", "run", path, "--json")).out);
+    expect(again.replayed).toBe(true);
+  }, 120_000);
+
+  it("killed in the middle of a call, it is sent again and does nothing twice", async () => {
+    await using gateway = await chainGateway();
+    const path = script(
+      gateway,
+      `await tools.memory.create_entities({ entities: [{ name: "once", entityType: "x", observations: [] }] });
+      try { await tools.work({ job: "slow" }); } catch (error) { return error.code; }
+      return "it ended";`,
+    );
+    const running = gateway.command("chain", "run", path, "--json");
+    await expect.poll(() => gateway.diary, { timeout: 60_000 }).toContain("slow");
+    await gateway.killAndStart();
+    expect((await running).code).toBe(1);
+    const done = JSON.parse((await gateway.command("chain", "run", path, "--json")).out);
+    expect(done.structured).toMatchObject({ status: "ok", output_text: "outcome_unknown" });
+    expect(gateway.diary).toEqual(["slow"]);
+    expect(readFileSync(join(gateway.folder, "memory.json"), "utf8").match(/"once"/g)).toHaveLength(1);
+  }, 120_000);
+});

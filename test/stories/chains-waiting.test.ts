@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { settled } from "../fakes/clock.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+
+describe("a script that needs a person", () => {
+  const code = `const a = await call("echo", { to: "first" });
+    const b = await call("mail", { to: a.text });
+    const c = await call("echo", { to: "last" });
+    return [b.text, c.text];`;
+
+  it("freezes, frees the process, and goes on where it was when it is sent again", async () => {
+    const how: string[] = [];
+    await using h = await scriptHouse({}, fakeDriver({ started: (which) => void how.push(which) }));
+    const pending = await h.runtime.runChain({ code }, asker);
+    expect(pending).toMatchObject({ status: "pending", approvalId: expect.stringMatching(/^apr_/) });
+    expect(await h.runtime.chains?.list()).toMatchObject([
+      {
+        state: "waiting",
+        callId: pending.callId,
+        waiting: [{ tool: "mail", line: 2, approvalId: pending.approvalId }],
+      },
+    ]);
+    const still = await h.runtime.runChain({ code }, asker);
+    expect(still).toMatchObject({ status: "pending", approvalId: pending.approvalId });
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    expect(h.ran).toEqual([{ to: "first" }]);
+    const done = await h.runtime.runChain({ code }, asker);
+    expect(resultOf(done)).toMatchObject({ status: "ok", tool_calls: 3, output_text: '["to to first","to last"]' });
+    expect(h.ran.map(({ to }) => to)).toEqual(["first", "to first", "last"]);
+    expect(how).toEqual(["start", "restore", "restore"]);
+    const again = await h.runtime.runChain({ code }, asker);
+    expect(again).toMatchObject({ status: "ok", replayed: true });
+    expect(h.ran).toHaveLength(3);
+    expect(await h.runtime.chains?.list()).toEqual([]);
+  });
+
+  it("resuming by the approval, or by the script's id, lets the script go on", async () => {
+    await using h = await scriptHouse();
+    for (const by of ["approval", "id"] as const) {
+      const one = await h.runtime.runChain({ code }, { ...asker, idempotencyKey: by });
+      await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
+      const done =
+        by === "approval" ? await h.runtime.resume(one.approvalId ?? "") : await h.runtime.chains?.resume(one.callId);
+      expect(resultOf(done ?? {})).toMatchObject({ status: "ok", tool_calls: 3 });
+      expect(await h.runtime.resume(one.approvalId ?? "")).toMatchObject({ text: done?.text, replayed: true });
+    }
+    expect(h.ran).toHaveLength(6);
+    expect(await h.runtime.chains?.resume("call_none")).toBeUndefined();
+  });
+
+  it("a denial, a skip and an expiry are exceptions in the script, however late it goes on", async () => {
+    const catching = 'try { await call("mail", { to: "x" }); } catch (error) { return error.code; }';
+    for (const decision of ["denied", "skipped", "expired"] as const) {
+      await using h = await scriptHouse();
+      const pending = await h.runtime.runChain({ code: catching }, asker);
+      if (decision !== "expired") await h.runtime.approvals.decide(pending.approvalId ?? "", { decision, by: boss });
+      await h.clock.advance(5 * 24 * 3_600_000);
+      const done = await h.runtime.runChain({ code: catching }, asker);
+      expect(resultOf(done)["output_text"]).toBe(`approval_${decision}`);
+      expect(h.ran).toEqual([]);
+      expect(await h.runtime.approvals.list()).toHaveLength(1);
+    }
+  });
+
+  it("runs what the approver wrote instead", async () => {
+    await using h = await scriptHouse();
+    const pending = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", {
+      decision: "modified",
+      arguments: { to: "edited" },
+      by: boss,
+    });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))["output_text"]).toBe('["to edited","to last"]');
+  });
+
+  it("days of waiting do not count, its budget does", async () => {
+    await using h = await scriptHouse({ approvals: { patience: "suspend", ttlMs: 30 * 24 * 3_600_000 } });
+    const long = `for (let n = 0; n < 30; n += 1) await call("echo", { to: "a" + n });
+      await call("mail", { to: "x" });
+      let ran = 0;
+      try { for (let n = 0; n < 30; n += 1) { await call("echo", { to: "b" + n }); ran += 1; } } catch (error) { return error.code + ran; }`;
+    const pending = await h.runtime.runChain({ code: long }, asker);
+    await h.runtime.runChain({ code: long }, asker);
+    await h.clock.advance(9 * 24 * 3_600_000);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    const done = await h.runtime.runChain({ code: long }, asker);
+    expect(done.text).toMatch(/^budget_exhausted19\n\[chain: 51 tool calls/);
+    expect(h.ran).toHaveLength(50);
+  });
+
+  it("of a batch, what is done is not done again when the rest was waited for", async () => {
+    await using h = await scriptHouse();
+    const batch = `const all = await Promise.all([call("echo", { to: "1" }), call("mail", { to: "2" }), call("mail", { to: "3" })]);
+      return all.map((one) => one.text).join();`;
+    const first = await h.runtime.runChain({ code: batch }, asker);
+    await h.runtime.approvals.decide(first.approvalId ?? "", { decision: "approved", by: boss });
+    const second = await h.runtime.runChain({ code: batch }, asker);
+    expect(second.status).toBe("pending");
+    expect(second.approvalId).not.toBe(first.approvalId);
+    await h.runtime.approvals.decide(second.approvalId ?? "", { decision: "approved", by: boss });
+    const done = await h.runtime.runChain({ code: batch }, asker);
+    expect(resultOf(done)).toMatchObject({ output_text: "to 1,to 2,to 3", tool_calls: 3 });
+    expect(h.ran).toHaveLength(3);
+  });
+
+  it("an engine that cannot be frozen is replayed over what it did", async () => {
+    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    const pending = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", tool_calls: 3 });
+    expect(h.ran).toHaveLength(3);
+  });
+
+  it("a script that does not repeat itself ends, and nothing is done twice", async () => {
+    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    const chance = `globalThis.turn = (globalThis.turn ?? 0) + 1;
+      await call("echo", { to: "t" + globalThis.turn });
+      await call("mail", { to: "x" });`;
+    const pending = await h.runtime.runChain({ code: chance }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    const done = await h.runtime.runChain({ code: chance }, asker);
+    expect(resultOf(done)).toMatchObject({ status: "error", error_kind: "diverged" });
+    expect(h.ran).toEqual([{ to: "t1" }]);
+  });
+
+  it("another tool in the same place is a divergence too", async () => {
+    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    const chance = `globalThis.other = (globalThis.other ?? 0) + 1;
+      if (globalThis.other === 2) await call("echo", { to: "new" });
+      await call("mail", { to: "x" });`;
+    const pending = await h.runtime.runChain({ code: chance }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    const done = await h.runtime.runChain({ code: chance }, asker);
+    expect(resultOf(done)).toMatchObject({ error_kind: "diverged" });
+    expect(h.ran).toEqual([]);
+  });
+
+  it("with patience it waits inside, as long as a script may wait for a person", async () => {
+    await using h = await scriptHouse({ approvals: { patience: "wait" } });
+    const running = h.runtime.runChain({ code }, asker);
+    await settled(100);
+    const [asked] = await h.runtime.approvals.list({ state: "pending" });
+    await h.runtime.approvals.decide(asked?.id ?? "", { decision: "approved", by: boss });
+    expect(resultOf(await running)).toMatchObject({ status: "ok", tool_calls: 3 });
+    const unheard = h.runtime.runChain({ code: 'try { await call("mail", { to: "y" }) } catch (e) { return e.code }' });
+    await settled(100);
+    await h.clock.advance(56_000);
+    expect(resultOf(await unheard)["output_text"]).toBe("approval_timed_out");
+  });
+
+  it("who can come back holds the line for a while first, and then the script freezes", async () => {
+    await using h = await scriptHouse();
+    const running = h.runtime.runChain({ code }, { ...asker, approvalWaitMs: 20_000 });
+    await settled(100);
+    expect(await h.runtime.chains?.list()).toMatchObject([{ state: "running" }]);
+    await h.clock.advance(21_000);
+    const pending = await running;
+    expect(pending).toMatchObject({ status: "pending", approvalId: expect.stringMatching(/^apr_/) });
+    const held = h.runtime.runChain({ code }, { ...asker, approvalWaitMs: 20_000 });
+    await settled(100);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    expect(resultOf(await held)).toMatchObject({ status: "ok", tool_calls: 3 });
+    expect(h.ran).toHaveLength(3);
+  });
+
+  it("moves to the next engine when the first cannot run it, and finds there what was done", async () => {
+    const first = fakeDriver({
+      name: "half",
+      step: (step) =>
+        step.step === "done" ? { step: "failed", why: "unsupported", message: "no classes here" } : step,
+    });
+    const drivers = [first, fakeDriver({ name: "whole" })];
+    await using h = await house({ autonomy: "A4", chains: { drivers, engines: ["half", "whole"] } });
+    const done = await h.runtime.runChain({ code: 'await call("mail", { to: "x" }); return 7;' }, asker);
+    expect(resultOf(done)).toMatchObject({ status: "ok", engine: "whole", output_text: "7", tool_calls: 1 });
+    expect(h.ran).toHaveLength(1);
+    expect(await eventTypes(h.runtime)).toContain("tool_call.deduped");
+  });
+});

@@ -1,0 +1,129 @@
+import { randomBytes } from "node:crypto";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import { readServerFile } from "../../src/doors/cli/server-file.ts";
+import { readToken } from "../../src/doors/credentials.ts";
+import { createClient } from "../../src/doors/http/client.ts";
+import { CommandLine } from "../fakes/command-line.ts";
+import type { PosternProcess } from "../fakes/postern-process.ts";
+import { type Receiver, receiver } from "../fakes/receiver.ts";
+
+const key = `whsec_${randomBytes(32).toString("base64")}`;
+
+/** The real command, told where to tell people; its secret is set as an operator sets it. */
+async function told(at: Receiver): Promise<PosternProcess> {
+  const postern = new CommandLine();
+  const lines = [
+    "channels:",
+    "  console_url: https://postern.example",
+    "  webhooks:",
+    `    - { name: hook, url: "${at.url}/in", secret: secret://hooks/key, allow_private: true, users: { U1: ann } }`,
+  ];
+  appendFileSync(join(postern.folder, "postern.yaml"), `${lines.join("\n")}\n`);
+  const { child, end } = postern.open(["secrets", "set", "hooks", "key", "--data", "data"]);
+  child.stdin?.end(key);
+  expect((await end).code).toBe(0);
+  return postern;
+}
+
+const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; readonly data: unknown } =>
+  JSON.parse(requests[at]?.body ?? "{}"); // what was posted
+
+describe("channels of a Postern that runs", () => {
+  it("tell a receiver of what is asked; what was not taken when it was killed is told by the next one, under the same id", async () => {
+    await using at = await receiver();
+    using postern = await told(at);
+    at.answers.push({ status: 503 });
+    const first = await postern.start("data");
+    expect((await postern.run("call", "send", "text=hello", "--data", "data")).code).toBe(4);
+    await at.count(1);
+    first.child.kill("SIGKILL");
+    await first.end;
+    const second = await postern.start("data");
+    await at.count(2);
+    expect(at.requests[1]?.headers["webhook-id"]).toBe(at.requests[0]?.headers["webhook-id"]);
+    const headers = at.requests[1]?.headers as Record<string, string>; // ours are single
+    expect(new Webhook(key).verify(at.requests[1]?.body ?? "", headers)).toMatchObject({
+      type: "approval.requested",
+      data: {
+        approval: { tool: "send", status: "pending" },
+        link: expect.stringContaining("https://postern.example/approvals/apr_"),
+      },
+    });
+    const listed = await postern.run("channels", "list", "--json", "--data", "data");
+    expect(JSON.parse(listed.out)).toMatchObject({ channels: [{ name: "hook", kind: "webhook", dead: [] }] });
+    expect((await postern.run("channels", "test", "hook", "--data", "data")).code).toBe(0);
+    await at.count(3);
+    expect(bodyOf(at, 2).type).toBe("channel.test");
+    at.answers.push({ status: 500 });
+    const refused = await postern.run("channels", "test", "hook", "--data", "data");
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("500")]);
+    expect((await postern.run("channels", "retry", "none", "--data", "data")).code).toBe(1);
+    second.child.kill("SIGTERM");
+    await second.end;
+  }, 120_000);
+
+  it("leaves what it does in the audit log: secrets by name, tests of channels, alarms by who knows of them", async () => {
+    await using at = await receiver();
+    using postern = await told(at);
+    const { child, end } = await postern.start("data");
+    const data = join(postern.folder, "data");
+    const { url = "" } = readServerFile(data) ?? {};
+    const as = async (role: "agent" | "operator") => createClient({ url, token: (await readToken(data, role)) ?? "" });
+    const agent = await as("agent");
+    for (let call = 0; call < 5; call += 1)
+      await agent.call({ tool: "fail", arguments: {}, idempotency_key: `k${call}` });
+    const listed = await postern.run("alarms", "--json", "--data", "data");
+    const { alarms } = JSON.parse(listed.out) as { alarms: { alarm_id: string; kind: string }[] };
+    expect(alarms).toEqual([expect.objectContaining({ kind: "tool_errors", state: "open" })]);
+    const id = alarms[0]?.alarm_id ?? "";
+    expect((await postern.run("alarms", "ack", id, "--reason", "seen", "--data", "data")).code).toBe(0);
+    const operator = await as("operator");
+    expect(await operator.changeAlarm(id, "resolve")).toMatchObject({ state: "resolved", acked: { reason: "seen" } });
+    await expect(operator.changeAlarm(id, "resolve")).rejects.toMatchObject({ code: "alarm_resolved" });
+    expect((await postern.run("secrets", "remove", "hooks", "key", "--data", "data")).code).toBe(0);
+    const { events } = await operator.audit({ limit: 1_000 });
+    const types = events.map(({ type }) => type);
+    expect(types).toEqual(
+      expect.arrayContaining([
+        "alarm.tool_errors",
+        "alarm.acknowledged",
+        "alarm.resolved",
+        "operator.action.secret_removed",
+      ]),
+    );
+    const set = events.find(({ type }) => type === "operator.action.secret_set");
+    expect(set).toMatchObject({ data: { connector: "hooks", key: "key" }, decided_by: "operator" });
+    expect(JSON.stringify(events)).not.toContain(key.slice(10, 40));
+    child.kill("SIGTERM");
+    await end;
+  }, 120_000);
+});
+
+describe("progress of a long call", () => {
+  it("is told as it happens", async () => {
+    using postern = new CommandLine();
+    const path = join(postern.folder, "tools.ts");
+    appendFileSync(
+      path,
+      `export const count = defineTool({ name: "count", description: "Counts.", risk: "safe", idempotent: true, inputSchema: any,
+  execute: async (_, context) => { for (const at of [1, 2, 3]) { context.progress("step " + at + " of 3"); await new Promise((done) => setTimeout(done, 150)); } return "counted"; } });\n`,
+    );
+    const { child, end } = await postern.start("data");
+    const called = await postern.run("call", "count", "--progress", "--data", "data");
+    expect(called).toMatchObject({ code: 0, out: "counted\n" });
+    expect(called.err.split("\n").filter((line) => line.startsWith("…"))).toEqual([
+      "… step 1 of 3",
+      "… step 2 of 3",
+      "… step 3 of 3",
+    ]);
+    const inside = await postern.run("call", "count", "--progress", "--data", "other");
+    expect(inside.err).toContain("step 2 of 3");
+    const watched = await postern.run("approvals", "watch", "--data", "nobody");
+    expect([watched.code, watched.err]).toEqual([1, expect.stringContaining("postern start")]);
+    child.kill("SIGTERM");
+    await end;
+  }, 120_000);
+});
