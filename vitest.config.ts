@@ -1,18 +1,21 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** What kills processes and races with them, and the corpora in whole: `npm run test:whole`. */
-const heavy = process.env["CORPORA"] === "whole";
+/** What kills processes and races with them, starts engines by the dozen, and the corpora in whole: `npm run test:whole`. */
+const whole = process.env["CORPORA"] === "whole";
+const heavy = [
+  "test/race/**",
+  "test/**/*-killed.test.ts",
+  "test/attacks/sandbox/{bad-scripts,escapes-python}.test.ts",
+  "test/stories/chain-cases.test.ts",
+  "src/chains/drivers/{runsc,firecracker,kubernetes}/**",
+  "src/chains/drivers/{python/pyodide,javascript/hostile}.test.ts",
+];
 
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: [
-      "test/crash/**",
-      "test/load/**",
-      "node_modules/**",
-      ...(heavy ? [] : ["test/race/**", "test/**/*-killed.test.ts"]),
-    ],
+    exclude: ["test/crash/**", "test/load/**", "node_modules/**", ...(whole ? [] : heavy)],
     // Commands that tests start a hundred times compile the sources once.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node-compile") },
     testTimeout: 20_000,

@@ -102,13 +102,21 @@ describe("a result that may hold a secret", () => {
 });
 
 describe("a secret in what the log keeps", () => {
-  it("is masked before the first write and raises one critical alarm an hour", async () => {
+  it("is masked before the first write and raises one critical alarm, and another when that is over", async () => {
     await using made = await leaky();
     for (let i = 0; i < 3; i += 1) await made.runtime.invoke({ tool: token, arguments: { i } });
     const alarms = await noted(made.runtime, "alarm.secret_in_payload");
     expect(alarms).toMatchObject([
       { outcome: "failure", data: { severity: "critical", kinds: ["github token"], moment: "ended" } },
     ]);
+    await made.clock.advance(3_600_001);
+    await made.runtime.invoke({ tool: token, arguments: {} });
+    const [open] = await vi.waitFor(() => {
+      const list = made.runtime.alarms.list({ state: "open" });
+      expect(list).toMatchObject([{ kind: "secret_in_payload", count: 2 }]);
+      return list;
+    });
+    await made.runtime.alarms.resolve(open?.id ?? "", "ann", "rotated");
     await made.clock.advance(3_600_001);
     await made.runtime.invoke({ tool: token, arguments: {} });
     await noted(made.runtime, "alarm.secret_in_payload", 2);

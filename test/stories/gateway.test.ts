@@ -1,66 +1,20 @@
 /** The main job with real processes: the sample's servers, real clients, a person in another terminal, and `kill -9`. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
+import {
+  eras,
+  expectIntactLog,
+  expectReplay,
+  patient,
+  pending,
+  tellStory,
+  timeoutMs,
+  write,
+} from "../fakes/gateway-story.ts";
 import type { Ended } from "../fakes/postern-process.ts";
-
-const write = { name: "filesystem__write_file", arguments: { path: "hello.txt", content: "hi" } };
-const pending = {
-  isError: true,
-  structuredContent: {
-    status: "approval_pending",
-    approval_id: expect.stringMatching(/^apr_/),
-    expires_at: expect.stringMatching(/Z$/),
-    retry: "send the same call again",
-  },
-};
-const eras = ["2025-11-25", "2026-07-28"] as const;
-const timeoutMs = 30_000;
-const patient = { timeout: 10_000 };
-
-/** What an agent sees of the story from the list of tools to the kept outcome; a person approves in another process. */
-async function tellStory(gateway: Gateway, client: Client): Promise<void> {
-  const { tools } = await client.listTools();
-  const names = tools.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(["everything__get-sum", "filesystem__write_file", "work"]));
-  expect(names).not.toContain("everything__get-env");
-  expect(await client.callTool({ name: "everything__get-sum", arguments: { a: 2, b: 3 } })).toMatchObject({
-    isError: false,
-    content: [{ type: "text", text: expect.stringContaining("5") }],
-  });
-
-  const held = await client.callTool(write);
-  expect(held).toMatchObject(pending);
-  expect(await client.callTool(write)).toMatchObject({ structuredContent: { approval_id: approvalOf(held) } });
-  expect(existsSync(gateway.file("hello.txt"))).toBe(false);
-  expect(await gateway.command("approvals", "approve", approvalOf(held))).toMatchObject({
-    code: 0,
-    out: expect.stringContaining("filesystem__write_file"),
-  });
-  expect(existsSync(gateway.file("hello.txt"))).toBe(false);
-  const written = await client.callTool(write);
-  expect(written).toMatchObject({ isError: false });
-  expect(written._meta).not.toHaveProperty("postern/replayed");
-  expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("hi");
-  await expectReplay(gateway, client, written);
-}
-
-/** The same call gets the kept outcome, and a file that changed since stays as it is. */
-async function expectReplay(gateway: Gateway, client: Client, written: CallToolResult): Promise<void> {
-  writeFileSync(gateway.file("hello.txt"), "changed since");
-  expect(await client.callTool(write)).toMatchObject({
-    isError: false,
-    content: written.content,
-    _meta: { "postern/replayed": true },
-  });
-  expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("changed since");
-}
-
-async function expectIntactLog(gateway: Gateway): Promise<void> {
-  expect(await gateway.command("audit", "verify")).toMatchObject({ code: 0, out: expect.stringContaining("intact") });
-}
 
 describe.each(eras)("the story, told by the SDK's client (MCP %s)", (era) => {
   it("over HTTP: held, approved elsewhere, written once, told again, proven", { timeout: timeoutMs }, async () => {
@@ -107,86 +61,6 @@ it("when the approval's lifetime is over, the same call asks anew", { timeout: t
     .toMatchObject({ ...pending, structuredContent: { approval_id: expect.not.stringContaining(first) } });
   expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("changed since");
   expect(await operator.approvals({ state: "pending" })).toHaveLength(1);
-});
-
-describe("after `kill -9` and a new start", () => {
-  it("a call that was held on the line can be decided, and runs once", { timeout: timeoutMs }, async () => {
-    await using gateway = await Gateway.started({ holdMs: 20_000 });
-    const client = await gateway.connect("2026-07-28");
-    const lost = client.callTool(write).catch((error: unknown) => error);
-    const before = await gateway.operator();
-    await expect.poll(() => before.approvals({ state: "pending" }), patient).toHaveLength(1);
-    await gateway.killAndStart();
-    expect(await lost).toBeInstanceOf(Error);
-    const [asked] = await (await gateway.operator()).approvals({ state: "pending" });
-    expect(asked).toMatchObject({ what: { tool: write.name, arguments: write.arguments } });
-    expect(await gateway.command("approvals", "approve", asked?.approval_id ?? "")).toMatchObject({ code: 0 });
-    const again = await gateway.connect("2026-07-28");
-    await expectReplay(gateway, again, await again.callTool(write));
-    await expectIntactLog(gateway);
-  });
-
-  it("an approval is honoured, and a kept outcome is told again", { timeout: timeoutMs }, async () => {
-    await using gateway = await Gateway.started();
-    const client = await gateway.connect("2025-11-25");
-    await (await gateway.operator()).decide(approvalOf(await client.callTool(write)), "approve");
-    await gateway.killAndStart();
-    expect(existsSync(gateway.file("hello.txt"))).toBe(false);
-    const written = await (await gateway.connect("2025-11-25")).callTool(write);
-    expect(written).toMatchObject({ isError: false });
-    expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("hi");
-    await gateway.killAndStart();
-    await expectReplay(gateway, await gateway.connect("2025-11-25"), written);
-    await expectIntactLog(gateway);
-  });
-
-  it("a call that ran is unknown, and runs no more until it is settled", { timeout: timeoutMs }, async () => {
-    await using gateway = await Gateway.started();
-    const client = await gateway.connect("2026-07-28");
-    const work = { name: "work", arguments: { job: "work" } };
-    const send = { name: "send", arguments: { job: "send" } };
-    await (await gateway.operator()).decide(approvalOf(await client.callTool(send)), "approve");
-    const lost = [work, send].map((call) => client.callTool(call).catch((error: unknown) => error));
-    await expect.poll(() => [...gateway.diary].sort(), patient).toEqual(["send", "work"]);
-    await gateway.killAndStart();
-    for (const answer of lost) expect(await answer).toBeInstanceOf(Error);
-    for (const job of ["work", "send"]) gateway.letGo(job);
-
-    const again = await gateway.connect("2026-07-28");
-    for (const call of [work, send])
-      expect(await again.callTool(call)).toMatchObject({
-        isError: true,
-        structuredContent: { code: "outcome_unknown" },
-      });
-    expect(gateway.diary).toHaveLength(2);
-    const { calls } = await (await gateway.operator()).calls({ state: "unknown" });
-    const idOf = (tool: string): string => calls.find((call) => call.tool === tool)?.call_id ?? "";
-    const settle = (...words: readonly string[]) =>
-      gateway.command("calls", "settle", ...words, "--reason", "I looked");
-    expect(await settle(idOf("send"), "succeeded")).toMatchObject({ code: 0 });
-    expect(await settle(idOf("work"), "retry")).toMatchObject({ code: 0 });
-    expect(await again.callTool(send)).toMatchObject({ isError: false, _meta: { "postern/replayed": true } });
-    expect(gateway.diary).toHaveLength(2);
-    expect(await again.callTool(work)).toMatchObject({ isError: false, content: [{ text: "did work" }] });
-    expect(gateway.diary.slice(2)).toEqual(["work"]);
-    await expectIntactLog(gateway);
-  });
-});
-
-describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %s)", (era) => {
-  it("hears at once that its calls are lost, starts anew, and the story holds", { timeout: timeoutMs }, async () => {
-    await using gateway = await Gateway.started();
-    const client = await gateway.connectStdio(era);
-    await (await gateway.operator()).decide(approvalOf(await client.callTool(write)), "approve");
-    const lost = client.callTool({ name: "work", arguments: { job: "work" } }).catch((error: unknown) => error);
-    await expect.poll(() => gateway.diary, patient).toEqual(["work"]);
-    await gateway.signal("SIGKILL");
-    expect(await lost).toBeInstanceOf(Error); // the client's own patience is 60 s
-    await gateway.start();
-    const again = await gateway.connectStdio(era);
-    await expectReplay(gateway, again, await again.callTool(write));
-    expect(gateway.diary).toEqual(["work"]);
-  });
 });
 
 describe("stopping lets calls in flight end", () => {

@@ -161,7 +161,7 @@ describe("a tool whose definition changed", () => {
     await first.close();
     const second = await start();
     await second.pins.approve("files__read", { definition: offered(second), by: "ann", reason: "read it" });
-    const types = (await eventTypes(second)).filter((type) => /tool_(?!call|s_)/.test(type));
+    const types = (await eventTypes(second)).filter((type) => /^(mcp|operator\.action)\.tool_(?!s_)/.test(type));
     expect(types).toEqual(["mcp.tool_pinned", "mcp.tool_pinned", "mcp.tool_changed", "operator.action.tool_approved"]);
     const [approved] = await second.audit.query({ type: "operator.action.tool_approved" });
     expect(approved).toMatchObject({

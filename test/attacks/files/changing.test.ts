@@ -99,7 +99,11 @@ describe("changing", () => {
       expect(asked.status).toBe("pending");
       const approval = await h.runtime.approvals.list({ state: "pending" });
       expect(approval[0]?.preview?.summary).toContain(`workspace/${path.replace(/\/$/, "")}`);
-      await h.runtime.approvals.decide(asked.approvalId ?? "", { decision: "approved", by: boss });
+      await h.runtime.approvals.decide(asked.approvalId ?? "", {
+        decision: "approved",
+        by: boss,
+        confirmation: "delete_file",
+      });
       return (await h.runtime.resume(asked.approvalId ?? ""))?.structured;
     };
     expect(await remove("a")).toMatchObject({ rejected: "not_empty" });

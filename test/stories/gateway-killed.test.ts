@@ -1,0 +1,85 @@
+/** The main job with real processes, and `kill -9` in the middle of it. */
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { approvalOf, Gateway } from "../fakes/gateway.ts";
+import { eras, expectIntactLog, expectReplay, patient, timeoutMs, write } from "../fakes/gateway-story.ts";
+
+describe("after `kill -9` and a new start", () => {
+  it("a call that was held on the line can be decided, and runs once", { timeout: timeoutMs }, async () => {
+    await using gateway = await Gateway.started({ holdMs: 20_000 });
+    const client = await gateway.connect("2026-07-28");
+    const lost = client.callTool(write).catch((error: unknown) => error);
+    const before = await gateway.operator();
+    await expect.poll(() => before.approvals({ state: "pending" }), patient).toHaveLength(1);
+    await gateway.killAndStart();
+    expect(await lost).toBeInstanceOf(Error);
+    const [asked] = await (await gateway.operator()).approvals({ state: "pending" });
+    expect(asked).toMatchObject({ what: { tool: write.name, arguments: write.arguments } });
+    expect(await gateway.command("approvals", "approve", asked?.approval_id ?? "")).toMatchObject({ code: 0 });
+    const again = await gateway.connect("2026-07-28");
+    await expectReplay(gateway, again, await again.callTool(write));
+    await expectIntactLog(gateway);
+  });
+
+  it("an approval is honoured, and a kept outcome is told again", { timeout: timeoutMs }, async () => {
+    await using gateway = await Gateway.started();
+    const client = await gateway.connect("2025-11-25");
+    await (await gateway.operator()).decide(approvalOf(await client.callTool(write)), "approve");
+    await gateway.killAndStart();
+    expect(existsSync(gateway.file("hello.txt"))).toBe(false);
+    const written = await (await gateway.connect("2025-11-25")).callTool(write);
+    expect(written).toMatchObject({ isError: false });
+    expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("hi");
+    await gateway.killAndStart();
+    await expectReplay(gateway, await gateway.connect("2025-11-25"), written);
+    await expectIntactLog(gateway);
+  });
+
+  it("a call that ran is unknown, and runs no more until it is settled", { timeout: timeoutMs }, async () => {
+    await using gateway = await Gateway.started();
+    const client = await gateway.connect("2026-07-28");
+    const work = { name: "work", arguments: { job: "work" } };
+    const send = { name: "send", arguments: { job: "send" } };
+    await (await gateway.operator()).decide(approvalOf(await client.callTool(send)), "approve");
+    const lost = [work, send].map((call) => client.callTool(call).catch((error: unknown) => error));
+    await expect.poll(() => [...gateway.diary].sort(), patient).toEqual(["send", "work"]);
+    await gateway.killAndStart();
+    for (const answer of lost) expect(await answer).toBeInstanceOf(Error);
+    for (const job of ["work", "send"]) gateway.letGo(job);
+
+    const again = await gateway.connect("2026-07-28");
+    for (const call of [work, send])
+      expect(await again.callTool(call)).toMatchObject({
+        isError: true,
+        structuredContent: { code: "outcome_unknown" },
+      });
+    expect(gateway.diary).toHaveLength(2);
+    const { calls } = await (await gateway.operator()).calls({ state: "unknown" });
+    const idOf = (tool: string): string => calls.find((call) => call.tool === tool)?.call_id ?? "";
+    const settle = (...words: readonly string[]) =>
+      gateway.command("calls", "settle", ...words, "--reason", "I looked");
+    expect(await settle(idOf("send"), "succeeded")).toMatchObject({ code: 0 });
+    expect(await settle(idOf("work"), "retry")).toMatchObject({ code: 0 });
+    expect(await again.callTool(send)).toMatchObject({ isError: false, _meta: { "postern/replayed": true } });
+    expect(gateway.diary).toHaveLength(2);
+    expect(await again.callTool(work)).toMatchObject({ isError: false, content: [{ text: "did work" }] });
+    expect(gateway.diary.slice(2)).toEqual(["work"]);
+    await expectIntactLog(gateway);
+  });
+});
+
+describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %s)", (era) => {
+  it("hears at once that its calls are lost, starts anew, and the story holds", { timeout: timeoutMs }, async () => {
+    await using gateway = await Gateway.started();
+    const client = await gateway.connectStdio(era);
+    await (await gateway.operator()).decide(approvalOf(await client.callTool(write)), "approve");
+    const lost = client.callTool({ name: "work", arguments: { job: "work" } }).catch((error: unknown) => error);
+    await expect.poll(() => gateway.diary, patient).toEqual(["work"]);
+    await gateway.signal("SIGKILL");
+    expect(await lost).toBeInstanceOf(Error); // the client's own patience is 60 s
+    await gateway.start();
+    const again = await gateway.connectStdio(era);
+    await expectReplay(gateway, again, await again.callTool(write));
+    expect(gateway.diary).toEqual(["work"]);
+  });
+});
