@@ -6,10 +6,10 @@ const whole = process.env["CORPORA"] === "whole";
 const heavy = [
   "test/race/**",
   "test/**/*-killed.test.ts",
-  "test/attacks/sandbox/{bad-scripts,escapes-python}.test.ts",
-  "test/stories/chain-cases.test.ts",
+  "test/attacks/sandbox/**",
+  "test/stories/{chain-cases,runs-behind}.test.ts",
   "src/chains/drivers/{runsc,firecracker,kubernetes}/**",
-  "src/chains/drivers/{python/pyodide,javascript/hostile}.test.ts",
+  "src/chains/drivers/{python/{cpython,pyodide},javascript/{freeze,hostile}}.test.ts",
 ];
 
 export default defineConfig({

@@ -6,5 +6,9 @@ export const pyodideEndSource: string = `def serve(start, ask):
     return json.dumps(run(json.loads(start), exchange, False))
 
 
+import os
+
+os.makedirs("/workspace", exist_ok=True)
+os.chdir("/workspace")
 import bisect, collections, copy, csv, decimal, difflib, fractions, functools, hashlib, heapq, html, itertools, logging, operator, random, statistics, string, textwrap, typing, urllib.parse, uuid
 `;
