@@ -98,6 +98,17 @@ describe("a query of the log", () => {
     expect(await numbers({ callId: again.id, tool: "echo", outcome: "info", type: "tool_call." })).toEqual([3]);
   });
 
+  it("passes over what cannot be read, so that it keeps nobody from the rest", async () => {
+    const line = (refs: unknown): string => JSON.stringify({ type: "run.opened", refs, timestamp: "2026-11-20" });
+    const bodies = ["no JSON", "null", line(undefined), line(null), line("x"), line({})];
+    const changed = {
+      async *events() {
+        yield* bodies.map((body, seq) => ({ seq, body }));
+      },
+    };
+    expect((await queryEvents(changed, "key", {})).map(({ seq }) => seq)).toEqual([5]);
+  });
+
   it("is not misled by what an event's data says", async () => {
     const data = {
       type: "gate.required",
