@@ -33,8 +33,8 @@ export default defineConfig({
       reportsDirectory: "coverage",
       // Floors, to be raised and never lowered. What only child processes run (the command line, main.ts) is not counted.
       thresholds: {
-        lines: 88,
-        branches: 83,
+        lines: 90,
+        branches: 84,
         "src/gates/**": { branches: 100 },
         "src/audit/**": { branches: 100 },
         "src/invoke.ts": { branches: 100 },
