@@ -18,6 +18,8 @@ export default defineConfig({
     exclude: ["test/crash/**", "test/load/**", "node_modules/**", ...(whole ? [] : heavy)],
     // Commands that tests start a hundred times compile the sources once.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node-compile") },
+    globalSetup: ["test/setup/temporary.ts"],
+    setupFiles: ["test/setup/own-folders.ts"],
     testTimeout: 20_000,
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRuntime, defineTool, type Json, type Runtime } from "../src/index.ts";
-import { median } from "./harness.ts";
+import { median, timed } from "./harness.ts";
 
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
 const tools = [
@@ -16,6 +16,55 @@ const tools = [
     execute: () => "sent",
   }),
 ];
+
+export interface WholeFigures {
+  readonly engine: string;
+  /** Fifty calls of a script, with `tool_chain` itself through every gate, less fifty calls made directly. */
+  readonly aboveMs: number;
+  readonly scriptMs: number;
+  readonly callsMs: number;
+}
+
+/** A server that has been up for a while. */
+const warmUpScripts = 30;
+
+/** A script as a model sends it: through the whole path. Python that was not seen before is checked first. */
+export async function wholePath(engine: string, rounds: number, isNew: boolean): Promise<WholeFigures> {
+  const runtime = await createRuntime({ tools, chains: { engines: [engine] } });
+  try {
+    const scripts: number[] = [];
+    const direct: number[] = [];
+    for (let i = -warmUpScripts; i < rounds; i++) {
+      if (i >= 0) await quiet();
+      scripts.push(
+        await timed(async () => {
+          const { status, text } = await runtime.runChain(fifty(engine, isNew ? i : 0));
+          if (status !== "ok") throw new Error(`The script ended ${status}: ${text}`);
+        }),
+      );
+      await using session = runtime.openSession();
+      direct.push(
+        await timed(async () => {
+          for (let n = 0; n < 50; n++) await session.invoke({ tool: "echo", arguments: { text: `${n}` } });
+        }),
+      );
+    }
+    const [scriptMs, callsMs] = [median(scripts.slice(warmUpScripts)), median(direct.slice(warmUpScripts))];
+    const which = `${engine}, ${isNew ? "each time another script" : "a script it has seen"}`;
+    return { engine: which, scriptMs, callsMs, aboveMs: scriptMs - callsMs };
+  } finally {
+    await runtime.close();
+  }
+}
+
+function fifty(engine: string, n: number): ReturnType<typeof waiting> {
+  if (engine !== "quickjs")
+    return { language: "python", code: `for i in range(50):\n    tools.echo(text=str(i))\n# ${n}` };
+  return {
+    language: "javascript",
+    code: `for (let i = 0; i < 50; i++) await tools.echo({ text: String(i) }); // ${n}`,
+  };
+}
 
 export interface FrozenFigures {
   readonly engine: string;
@@ -61,12 +110,12 @@ async function frozenIn(
     await quiet();
     const before = { processes: children(), resident: process.memoryUsage.rss() };
     const begun = performance.now();
-    const workers = Array.from({ length: 4 }, async (_, worker) => {
-      for (let n = worker; n < count; n += 4) await freeze(from + n);
+    const workers = Array.from({ length: 8 }, async (_, worker) => {
+      for (let n = worker; n < count; n += 8) await freeze(from + n);
     });
     await Promise.all(workers);
     const secondsToFreezeThem = (performance.now() - begun) / 1_000;
-    await quiet();
+    await new Promise((resolve) => setTimeout(resolve, 3_000)); // more are kept while many come
     const [one] = (await runtime.chains?.list({ limit: 1 })) ?? [];
     return {
       secondsToFreezeThem,

@@ -1,22 +1,28 @@
 /**
- * `npm run bench:chains [-- --json] [--rounds N] [--scripts N] [--frozen N] [--pairs N] [--engine NAME]`: what a script costs
- * above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did not ask for it.
+ * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--pairs N] [--engine NAME]`: what a
+ * script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did not
+ * ask for it. Processes run what the package ships: one file each, made as `npm run build` makes it.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { basename, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { bundleChild } from "../scripts/bundle-children.ts";
 import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
 import { CpythonDriver } from "../src/chains/drivers/python/cpython.ts";
 import { MontyDriver } from "../src/chains/drivers/python/monty.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
-import { frozenScripts, neighbours } from "./chain-scenes.ts";
-import { median } from "./harness.ts";
+import { againstBars, type EngineFigures } from "./chain-figures.ts";
+import { others } from "./chain-peers.ts";
+import { frozenScripts, neighbours, wholePath } from "./chain-scenes.ts";
+import { median, timed } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
     json: { type: "boolean" },
+    quick: { type: "boolean" },
     rounds: { type: "string" },
     scripts: { type: "string" },
     frozen: { type: "string" },
@@ -24,8 +30,21 @@ const { values } = parseArgs({
     engine: { type: "string" },
   },
 });
-const rounds = Number(values.rounds ?? 10);
-const scriptCount = Number(values.scripts ?? 100);
+const isQuick = values.quick === true;
+const rounds = Number(values.rounds ?? (isQuick ? 4 : 10));
+const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
+const frozenCount = Number(values.frozen ?? (isQuick ? 200 : 10_000));
+const cache = join(import.meta.dirname, "..", "node_modules", ".cache"); // packages are found from there
+mkdirSync(cache, { recursive: true });
+const built = mkdtempSync(join(cache, "bench-children-"));
+process.once("exit", () => rmSync(built, { recursive: true, force: true }));
+const program = async (name: string): Promise<string> => {
+  const file = join(built, `${basename(name)}.mjs`);
+  await bundleChild(fileURLToPath(new URL(`../src/chains/drivers/${name}.ts`, import.meta.url)), file);
+  return file;
+};
+const [quickjs, monty] = [await program("javascript/inside-quickjs"), await program("python/inside-monty")];
+chmodSync(built, 0o755); // they run as nobody
 const limits: SandboxLimits = { cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 100_000, wallMs: 120_000 };
 const tool = { name: "echo", server: undefined, short: "echo", description: "Nothing.", inputSchema: {} };
 
@@ -41,13 +60,13 @@ interface Subject {
 const subjects: readonly Subject[] = [
   {
     name: "JavaScript (QuickJS)",
-    open: () => quickJsDriver({ warm: 2 }),
+    open: () => quickJsDriver({ warm: 2, program: quickjs }),
     language: "javascript",
     script: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i })`,
   },
   {
     name: "Python (Monty)",
-    open: async () => new MontyDriver({ warm: 2 }),
+    open: async () => new MontyDriver({ warm: 2, program: monty }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
@@ -59,31 +78,15 @@ const subjects: readonly Subject[] = [
   },
 ];
 
-interface Figures {
-  readonly engine: string;
-  readonly coldMs: number;
-  readonly fiftyCallsMs: number;
-  readonly callMicroseconds: number;
-  readonly privateMegabytes: number | undefined;
-  readonly imageBytes: number | undefined;
-  readonly freezeMs: number | undefined;
-  readonly thawMs: number | undefined;
-  readonly manyMs: number;
-  readonly manyLoopP99Ms: number;
-}
-
-const figures: Figures[] = [];
+const figures: EngineFigures[] = [];
 const wanted = subjects.filter(({ name }) => values.engine === undefined || name.includes(values.engine));
 for (const subject of wanted) figures.push(await figuresOf(subject));
-const beside = [
-  await scriptProcess("deno, a process a script", denoPath(), ["run", "--no-prompt", "-"]),
-  await scriptProcess("node --permission, a process a script", process.execPath, ["--permission", "-"]),
-  await scriptProcess("CPython, a process a script", "python3", ["-"]),
-  await cloudflare(),
-];
-const frozen = [];
-for (const engine of ["quickjs", "monty"]) frozen.push(await frozenScripts(engine, Number(values.frozen ?? 100)));
-const beneath = await neighbours(Number(values.pairs ?? 5), 500);
+const beside = await others(rounds);
+const whole = [];
+for (const engine of ["quickjs", "monty"])
+  for (const isNew of [true, false]) whole.push(await wholePath(engine, rounds, isNew));
+const frozen = [await frozenScripts("quickjs", frozenCount), await frozenScripts("monty", isQuick ? 20 : 100)];
+const beneath = await neighbours(Number(values.pairs ?? (isQuick ? 2 : 5)), 500);
 const machine = {
   node: process.version,
   cores: cpus().length,
@@ -91,16 +94,16 @@ const machine = {
   load: loadavg()[0] ?? 0,
 };
 if (values.json === true)
-  console.log(JSON.stringify({ machine, figures, beside, frozen, neighbours: beneath }, null, 2));
+  console.log(JSON.stringify({ machine, figures, whole, beside, frozen, neighbours: beneath }, null, 2));
 else {
   console.table(figures);
-  console.table(beside);
   console.table(frozen);
   console.table(beneath);
+  console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside }));
   console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores.`);
 }
 
-async function figuresOf(subject: Subject): Promise<Figures> {
+async function figuresOf(subject: Subject): Promise<EngineFigures> {
   const coldMs = await cold(subject);
   await using driver = await subject.open();
   const program = (calls: number): Program => ({
@@ -108,6 +111,7 @@ async function figuresOf(subject: Subject): Promise<Figures> {
     source: subject.script(calls),
     tools: [tool],
     chainId: "bench",
+    owner: "bench",
   });
   await runOnce(driver, program(1));
   const fifty: number[] = [];
@@ -218,81 +222,7 @@ async function together(driver: SandboxDriver, program: Program) {
   return { manyMs: ms, manyLoopP99Ms: delay.percentile(99) / 1e6 };
 }
 
-/** What others do: a new process for every script, fifty lines over its pipe and back. */
-async function scriptProcess(who: string, command: string | undefined, args: readonly string[]) {
-  if (command === undefined) return { who, problem: "not here" };
-  const program = command.includes("python")
-    ? "import sys\nfor i in range(50):\n  print(i, flush=True)\n  sys.stdin.readline()\n"
-    : `const lines = (async function* () { let text = ""; for await (const chunk of globalThis.Deno ? Deno.stdin.readable : process.stdin) { text += new TextDecoder().decode(chunk); for (let at; (at = text.indexOf("\\n")) >= 0; text = text.slice(at + 1)) yield text.slice(0, at) } })();
-const write = globalThis.Deno ? (t) => Deno.stdout.writeSync(new TextEncoder().encode(t)) : (t) => process.stdout.write(t);
-for (let i = 0; i < 50; i++) { write(i + "\\n"); await lines.next() } (globalThis.Deno ?? process).exit(0)`;
-  const times: number[] = [];
-  try {
-    for (let i = 0; i < Math.min(rounds, 5); i++)
-      times.push(await timed(() => conversation(command, withProgram(command, args, program))));
-  } catch (error) {
-    return { who, problem: String(error).slice(0, 100) };
-  }
-  return { who, fiftyCallsMs: median(times) };
-}
-
-/** Cloudflare's executor where it is installed: its own server is warm, and each script gets a fresh isolate in it. */
-async function cloudflare() {
-  const who = "@cloudflare/codemode in workerd, an isolate a script";
-  try {
-    const { codemode } = await import("./peers/codemode-row.mjs");
-    const { startMs, none, one, fifty, many } = await codemode(rounds);
-    const request = median(none);
-    return {
-      who,
-      coldMs: startMs,
-      oneCallMs: median(one) - request,
-      fiftyCallsMs: median(fifty) - request,
-      callMicroseconds: ((median(many) - median(fifty)) / 1_950) * 1_000,
-    };
-  } catch (error) {
-    return { who, problem: String(error).slice(0, 100) };
-  }
-}
-
-/** Standard input is the bridge, so the program comes as an argument. */
-function withProgram(command: string, args: readonly string[], program: string): readonly string[] {
-  const flags = args.filter((arg) => arg !== "-");
-  if (command.includes("python")) return [...flags, "-c", program];
-  if (command.includes("deno")) return ["eval", program];
-  return [...flags, "--no-warnings", "--input-type=module", "-e", program];
-}
-
-function conversation(command: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, [...args], {
-      stdio: ["pipe", "pipe", "ignore"],
-      env: { HOME: "/tmp", NO_COLOR: "1" },
-    });
-    let seen = 0;
-    child.stdin.on("error", () => undefined); // it leaves without reading the last answer
-    child.stdout.on("data", (chunk: Buffer) => {
-      for (const byte of chunk) if (byte === 10) child.stdin.write(`${seen++}\n`);
-    });
-    child.once("error", reject);
-    child.once("close", () => (seen >= 50 ? resolve() : reject(new Error(`It stopped after ${seen} calls.`))));
-  });
-}
-
-function denoPath(): string | undefined {
-  const path = "node_modules/deno/deno";
-  if (!existsSync(path)) return undefined;
-  execFileSync(path, ["--version"], { stdio: "ignore" });
-  return path;
-}
-
 /** Warm processes start in the background; a row that measures a warm one waits until they are there. */
 function warmedUp(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 400));
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const begun = performance.now();
-  await work();
-  return performance.now() - begun;
 }

@@ -4,6 +4,7 @@ import { SystemClock } from "./calls/clock.ts";
 import { messageOf, RuntimeFault } from "./calls/fault.ts";
 import { ConfigProblems } from "./config/problem.ts";
 import type { Settings } from "./config/settings.ts";
+import { asTypedHere } from "./doors/cli/command-name.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { GlobalFlags, Host, Inspected, StartFlags } from "./doors/cli/host.ts";
 import { silentLog } from "./doors/cli/log.ts";
@@ -26,12 +27,15 @@ export function createHost(terminal: Terminal, start: Host["start"]): Host {
 /** One command to its end. What goes wrong is told in a sentence, and in the exit code. */
 export async function runCommand(host: Host, words: readonly string[]): Promise<ExitCode> {
   const { terminal } = host;
+  const program = createProgram(host, version);
   try {
-    return await createProgram(host, version).run(words);
+    return await program.run(words);
   } catch (error) {
     const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some((kind) => error instanceof kind);
     const isVerbose = words.includes("--verbose");
-    terminal.aside(`${isVerbose && error instanceof Error ? error.stack : `postern: ${messageOf(error)}`}\n`);
+    terminal.aside(
+      `${isVerbose && error instanceof Error ? error.stack : `postern: ${asTypedHere(messageOf(error), program.command)}`}\n`,
+    );
     if (!expected && !isVerbose) terminal.aside("This should not happen; `--verbose` shows where it did.\n");
     const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
     return isTyping ? exitCodes.usage : exitCodes.failed;

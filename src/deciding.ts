@@ -1,7 +1,5 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import type { Accounts } from "./accounts/accounts.ts";
-import { permissionsOf } from "./accounts/roles.ts";
 import { mayDecide } from "./approvals/admission.ts";
 import type { Answer, Approver } from "./approvals/approver.ts";
 import { batchProblem } from "./approvals/batch.ts";
@@ -19,23 +17,18 @@ import { messageOf } from "./calls/fault.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import type { ApprovalPage, Approvals } from "./face.ts";
 import type { Parts } from "./parts.ts";
-import { type Arrive, benchOf, type Deciders, decide } from "./resume.ts";
+import { type Arrive, benchOf, decide } from "./resume.ts";
+import type { Audience } from "./stores/audience.ts";
 import type { ApprovalFilter, Store } from "./stores/store.ts";
 
 export interface DecidingOptions {
   readonly parts: Parts;
   readonly store: Store;
   readonly approver: Approver | undefined;
-  /** Whether people sign in here: the operator's token is nobody's sign-in then. */
-  readonly accountsExist: () => boolean;
-  readonly accounts: Pick<Accounts, "exist" | "get">;
   readonly arrive: Arrive;
   /** Runs the approved call of a tool that runs at its decision (D24). */
   readonly runDetached: (approval: ApprovalRecord) => void;
 }
-
-/** Rows looked through at a time for those that somebody may decide. */
-const mineATurn = 1000;
 
 export class Deciding implements Approvals {
   readonly #options: DecidingOptions;
@@ -61,26 +54,32 @@ export class Deciding implements Approvals {
   }
 
   async page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage> {
-    const { limit = 100 } = where;
-    const rowsATurn = Math.max(limit, mine === undefined ? 1 : mineATurn);
+    const { limit = 100, state = mine && "pending" } = where;
+    if (limit < 1 || (mine !== undefined && state !== "pending")) return { approvals: [] }; // nobody decides what is decided
+    const asked: ApprovalFilter = {
+      ...where,
+      ...(state !== undefined && { state }),
+      ...(mine !== undefined && { isFor: this.#weigher(mine) }),
+    };
     const found: ApprovalRecord[] = [];
     for (let after = where.after; ; ) {
-      const rows = await this.#options.store.approvals({
-        ...where,
-        ...(after !== undefined && { after }),
-        limit: rowsATurn + 1,
-      });
-      for (const row of rows.slice(0, rowsATurn)) {
+      const from = after === undefined ? {} : { after };
+      const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
+      for (const [i, row] of rows.slice(0, limit).entries()) {
         after = row.id;
-        if (this.#isShown(row, where, mine)) found.push(row);
-        if (found.length === limit) return { approvals: found, nextAfter: row.id };
+        if (!this.#isOver(row, state)) found.push(row);
+        if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: row.id }) };
       }
-      if (rows.length <= rowsATurn) return { approvals: found };
+      if (rows.length <= limit) return { approvals: found };
     }
   }
 
   mayDecide(approval: ApprovalRecord, by: Decider): boolean {
-    return mayDecide(approval, by, benchOf(approval, this.#deciders(false), this.#options.parts));
+    return approval.state === "pending" && this.#weigher(by)(approval);
+  }
+
+  #weigher(by: Decider): (audience: Audience) => boolean {
+    return (audience) => mayDecide(audience, by, benchOf(audience, false, this.#options.parts));
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {
@@ -95,7 +94,7 @@ export class Deciding implements Approvals {
   async decideMany(ids: readonly string[], { expectedDigests = {}, ...request }: BatchRequest): Promise<BatchDecided> {
     const { book } = this.#options.parts;
     const found = await Promise.all([...new Set(ids)].map(async (id) => ({ id, approval: await book.get(id) })));
-    const problem = batchProblem(found, request.by);
+    const problem = batchProblem(found, request, book.routing);
     if (problem !== undefined) return problem;
     const answers = await Promise.all(
       found.map(async ({ id }) => {
@@ -112,7 +111,7 @@ export class Deciding implements Approvals {
 
   async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<Decided> {
     const { parts, arrive, runDetached } = this.#options;
-    const decided = await decide(id, request, arrive(), this.#deciders(inProcess), parts);
+    const decided = await decide(id, request, arrive(), inProcess, parts);
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
@@ -130,27 +129,8 @@ export class Deciding implements Approvals {
     return this.#takeBack(id, "revoked", by, reason);
   }
 
-  #deciders(inProcess: boolean): Deciders {
-    return {
-      accountsExist: this.#options.accountsExist(),
-      inProcess,
-      person: (tenant, user) => this.#person(tenant, user),
-    };
-  }
-
-  /** Nobody knows the operator's token or a library's own people: they are taken at their word. */
-  async #person(tenant: string, user: string): ReturnType<NonNullable<Deciders["person"]>> {
-    const { accounts } = this.#options;
-    if (!accounts.exist) return undefined;
-    const account = await accounts.get(user, { by: "postern", via: "postern", tenant }).catch(() => undefined);
-    if (account === undefined) return undefined;
-    const may = permissionsOf(account.roles, account.tenant).has("approvals:decide");
-    return { ...account, disabled: account.disabled || !may };
-  }
-
-  #isShown(approval: ApprovalRecord, { state }: ApprovalFilter, mine: Decider | undefined): boolean {
-    const isOver = state === "pending" && approval.expiresAt <= this.#options.parts.clock.now();
-    return !isOver && (mine === undefined || this.mayDecide(approval, mine));
+  #isOver({ expiresAt }: ApprovalRecord, state: ApprovalFilter["state"]): boolean {
+    return state === "pending" && expiresAt <= this.#options.parts.clock.now();
   }
 
   /** Of what nobody has used yet; a claim that was first wins. */

@@ -118,7 +118,7 @@ export interface Approvals {
   /** Of an approval that nobody has used yet: the call does not run. */
   revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Remembered yeses. */
-  readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf">;
+  readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "silence">;
   /** Who decides in whose place. */
   readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }
@@ -221,6 +221,8 @@ export interface PolicyFace {
  * @public
  */
 export interface Chains {
+  /** Starts engines ahead, when everything else has: for a server that expects scripts. */
+  warm(): void;
   /** In the order they are tried. Asking may start a process of each, to see whether it can run. */
   engines(): Promise<readonly ChainEngine[]>;
   /** New to old; 100 when no limit is given. */

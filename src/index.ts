@@ -14,6 +14,7 @@ export type {
   Found,
   FoundSession,
   FoundToken,
+  ListedToken,
   LiveSession,
   NewAccount,
   NewToken,

@@ -29,13 +29,22 @@ async function start(flags: StartFlags): Promise<ExitCode> {
       `Postern runs already on ${settings.dataFolder}: ${running.url} (process ${running.pid}). Stop that one, or name another folder with \`--data\`.`,
     );
   }
-  const { openLog } = await import("./doors/cli/log.ts");
+  const isStdio = flags.stdio === true;
+  const [{ checkFree }, { isThere }, { openLog }] = await Promise.all([
+    import("./doors/http/port.ts"),
+    import("./doors/cli/data-folder.ts"),
+    import("./doors/cli/log.ts"),
+  ]);
+  const { host: address, port } = settings.listen;
+  if (!isStdio) await checkFree(address, port);
+  const isNew = !isThere(settings.dataFolder);
   const log = await openLog(settings.logLevel, terminal);
   const wired = await wire(settings, { tools: true, channels: true }, log, version);
   try {
-    const listening = await listenFor(wired, settings, flags.stdio === true);
-    await announce(wired, listening, settings, flags);
-    return await serve(wired, listening, settings, flags.stdio === true);
+    const listening = await listenFor(wired, settings, isStdio);
+    await announce(wired, listening, settings, { ...flags, isNew });
+    wired.runtime.chains?.warm();
+    return await serve(wired, listening, settings, isStdio);
   } catch (error) {
     await wired.close();
     throw error;
@@ -62,18 +71,21 @@ async function announce(
   { runtime }: Wired,
   { url, port }: Listening,
   { file, dataFolder: folder, listen: { publicUrl } }: Settings,
-  flags: StartFlags,
+  flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
-  const [{ writeServerFile }, { banner, commandName }, { readToken }, { createClient }] = await Promise.all([
+  const [{ writeServerFile }, { banner }, { commandName }, { readToken }, { createClient }] = await Promise.all([
     import("./doors/cli/server-file.ts"),
     import("./doors/cli/banner.ts"),
+    import("./doors/cli/command-name.ts"),
     import("./doors/credentials.ts"),
     import("./doors/http/client.ts"),
   ]);
   writeServerFile(folder, { port, pid: process.pid, url });
   const health = runtime.health();
   if (flags.json === true && flags.stdio !== true)
-    return terminal.out(`${JSON.stringify({ url, port, pid: process.pid, data: folder, ...health })}\n`);
+    return terminal.out(
+      `${JSON.stringify({ url, port, pid: process.pid, data: folder, data_made: flags.isNew, ...health })}\n`,
+    );
   const agent = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
   const text = await banner(
     {
@@ -81,12 +93,13 @@ async function announce(
       url,
       file,
       dataFolder: folder,
+      isNew: flags.isNew,
       autonomy: runtime.controls.state.autonomy,
       health,
       agent,
       // Over pipes this goes to the client's log, which its agent may read.
       signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, publicUrl ?? url),
-      command: commandName(flags),
+      command: commandName({ ...flags, port: undefined }), // it says in its folder where it listens
     },
     terminal,
   );

@@ -61,6 +61,7 @@ export class Reception {
 
   /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
   #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: CallContext): void {
+    if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey) === undefined) return;
     const said = [runId, traceId, taskId, stepId, idempotencyKey];
     if (principal !== undefined)
       said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);

@@ -1,11 +1,12 @@
 /** The other verbs, by way of the same gates: resume, decide (an edit is gated), explain. */
-import { type Admitted, admit, type Bench, isAskedOf, late } from "./approvals/admission.ts";
+import { type Admitted, admit, type Bench, late } from "./approvals/admission.ts";
 import { bind } from "./approvals/binding.ts";
 import type { Ruled } from "./approvals/book.ts";
 import type { Decided, DecisionRequest } from "./approvals/decision.ts";
 import { rememberProblem } from "./approvals/grant.ts";
-import { grantReason } from "./approvals/grants.ts";
+import { grantReason, silentReason } from "./approvals/grants.ts";
 import type { Ruling } from "./approvals/ruling.ts";
+import { votedAlready } from "./approvals/voting.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { isEnding } from "./calls/ending.ts";
@@ -19,6 +20,7 @@ import { mayAsk } from "./gates/run.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 import type { Decision, ToolFacts } from "./policy/policy.ts";
+import type { Audience } from "./stores/audience.ts";
 
 /** What would be decided, and every rule that shaped it; or why it does not get that far. */
 export type Explanation =
@@ -46,28 +48,14 @@ async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, par
   return parent === undefined ? call : new Arrival({ ...parent.call, ...arrival, resumes: parent.key });
 }
 
-/** What the runtime knows of deciders beside what they say. */
-export interface Deciders {
-  readonly accountsExist: boolean;
-  /** The approver of this process decides, configured in code. */
-  readonly inProcess: boolean;
-  /** What somebody is now, who has an account here. */
-  readonly person?: (tenant: string, user: string) => Promise<Giver | undefined>;
-}
-
-interface Giver {
-  readonly roles?: readonly string[];
-  readonly groups?: readonly string[];
-  readonly disabled: boolean;
-}
-
-/** What a decision is held against: the routes as they are now, delegations, accounts. */
+/** What a decision is held against: the routes as they are now, delegations, accounts. `inProcess`: by the approver in code. */
 export function benchOf(
-  approval: ApprovalRecord,
-  deciders: Deciders,
-  { book, delegations }: Pick<Parts, "book" | "delegations">,
+  approval: Audience,
+  inProcess: boolean,
+  { book, delegations, givers: { accountsExist } }: Pick<Parts, "book" | "delegations" | "givers">,
 ): Bench {
-  return { ...deciders, present: book.routing.demand(approval), delegators: (by) => delegations.to(by) };
+  const present = book.routing.demand(approval);
+  return { inProcess, accountsExist, present, delegators: (by) => delegations.to(by) };
 }
 
 /** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
@@ -75,20 +63,20 @@ export async function decide(
   id: string,
   request: DecisionRequest,
   arrival: ReturnType<Arrive>,
-  deciders: Deciders,
+  inProcess: boolean,
   parts: Parts,
 ): Promise<Decided> {
   const approval = await parts.book.get(id);
   if (approval === undefined)
     return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
-  const first = await admitNow(approval, request, deciders, parts);
+  const first = await admitNow(approval, request, inProcess, parts);
   if ("code" in first) return refused(first, approval);
   const edit = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edit !== undefined && "refusal" in edit)
     return { decided: false, code: "edit_refused", message: edit.refusal.message, refusal: edit.refusal, approval };
   // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
   const isOther = edit !== undefined && edit.risk !== approval.risk;
-  const admitted = isOther ? await admitNow({ ...approval, risk: edit.risk }, request, deciders, parts) : first;
+  const admitted = isOther ? await admitNow({ ...approval, risk: edit.risk }, request, inProcess, parts) : first;
   if ("code" in admitted) return refused(admitted, approval);
   const remember = rememberRefusal(approval, request, edit?.arguments ?? approval.arguments, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
@@ -97,32 +85,20 @@ export async function decide(
   if (request.remember === undefined || ruled.approval.state !== "approved")
     return { decided: true, approval: ruled.approval };
   const words = { ...request.remember, reason: parts.redactor.redact(request.remember.reason) };
-  return { decided: true, approval: ruled.approval, grant: await parts.grants.make(words, ruled.approval, request.by) };
+  return { decided: true, approval: ruled.approval, grant: await parts.grants.make(words, ruled.approval, request) };
 }
 
 async function admitNow(
   approval: ApprovalRecord,
   request: DecisionRequest,
-  deciders: Deciders,
+  inProcess: boolean,
   parts: Parts,
 ): Promise<Admitted | DecisionProblem> {
-  const admitted = admit(approval, request, benchOf(approval, deciders, parts));
-  return "code" in admitted ? admitted : ((await silencedGiver(approval, admitted, deciders, parts)) ?? admitted);
-}
-
-/** Whoever lost the account or the role since gives nobody a word any more. */
-async function silencedGiver(
-  approval: ApprovalRecord,
-  { onBehalfOf: user }: Admitted,
-  { person }: Deciders,
-  { book }: Parts,
-): Promise<DecisionProblem | undefined> {
-  if (user === undefined) return undefined;
-  const giver = await person?.(approval.principal.tenant, user);
-  if (giver === undefined) return undefined;
-  if (!giver.disabled && isAskedOf(approval, book.routing.demand(approval), { ...giver, user })) return undefined;
-  const message = `\`${user}\`, in whose place this is decided, may not decide it any more.`;
-  return { code: "decider_not_allowed", message };
+  const admitted = admit(approval, request, benchOf(approval, inProcess, parts));
+  if ("code" in admitted || admitted.onBehalfOf === undefined) return admitted;
+  // Whoever lost the account or the role since gives nobody a word any more.
+  const message = await parts.givers.silenced(approval, admitted.onBehalfOf);
+  return message === undefined ? admitted : { code: "decider_not_allowed", message };
 }
 
 function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
@@ -164,10 +140,8 @@ function refused(problem: DecisionProblem, approval: ApprovalRecord): Decided {
 }
 
 function lost({ approval, because }: Extract<Ruled, { won: false }>, { by }: DecisionRequest): Decided {
-  if (because === "voted") {
-    const message = `\`${by.user}\` has said a word on \`${approval.id}\` already; another person must.`;
-    return { decided: false, code: "approval_voted", message, approval };
-  }
+  if (because === "voted")
+    return { decided: false, code: "approval_voted", message: votedAlready(approval, by), approval };
   if (because === "changed") {
     const message = `\`${approval.id}\` was edited meanwhile; look at it again.`;
     return { decided: false, code: "approval_changed", message, approval };
@@ -203,13 +177,15 @@ export async function explain(call: ToolCall, parts: Parts): Promise<Explanation
   const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
   if (!isEnding(weighed)) {
     const { weighing, found, suggestion, verdict } = weighed;
-    const grant = verdict === "CONFIRM" ? await grantFor(weighed, undefined, parts) : undefined;
+    const { grant, silent } = verdict === "CONFIRM" ? await grantFor(weighed, undefined, parts) : { silent: [] };
+    const said = grant === undefined ? silent.map(silentReason) : [grantReason(grant)];
     return {
       reached: "verdict",
-      decision:
-        grant === undefined
-          ? weighing
-          : { ...weighing, reasons: [...weighing.reasons, grantReason(grant)], grant: grant.id },
+      decision: {
+        ...weighing,
+        reasons: [...weighing.reasons, ...said],
+        ...(grant !== undefined && { grant: grant.id }),
+      },
       facts: found.facts,
       ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     };

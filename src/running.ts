@@ -58,7 +58,6 @@ export interface RunningOptions {
   readonly limits: Limits;
   readonly patience: Patience;
   readonly approver: Approver | undefined;
-  readonly accountsExist: () => boolean;
   /** Everything that must be closed, in the order of its opening. */
   readonly closing: AsyncDisposableStack;
 }
@@ -89,7 +88,7 @@ export class RunningRuntime implements Runtime {
   chains: OpenChains | undefined;
 
   constructor(options: RunningOptions) {
-    const { parts, store, audit, tools, approver, accountsExist } = options;
+    const { parts, store, audit, tools, approver } = options;
     this.#options = options;
     this.#parts = parts;
     this.#inFlight = new InFlight(parts.clock, parts.log);
@@ -117,8 +116,6 @@ export class RunningRuntime implements Runtime {
       parts,
       store,
       approver,
-      accountsExist,
-      accounts: options.accounts,
       arrive: () => this.#reception.arrive(),
       runDetached,
     });

@@ -9,7 +9,6 @@ import { createSigner, loadSigner } from "./audit/signer.ts";
 import { SystemClock } from "./calls/clock.ts";
 import type { JsonObject } from "./calls/json.ts";
 import { checkedLimits, directLimits } from "./calls/session.ts";
-import type { ChannelsHouse, OpenChannels } from "./channels/open-channels.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
@@ -17,6 +16,7 @@ import { HistoryBook, type KnownTool } from "./ledger/history.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { recover } from "./ledger/recovery.ts";
 import { RunOwners } from "./ledger/run-owners.ts";
+import { connect, openArchive, openChannelsIn } from "./on-demand.ts";
 import { folderBeside, openStore } from "./open-store.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
@@ -31,7 +31,6 @@ import { environmentSecrets } from "./secrets/env-secrets.ts";
 import { redactJson } from "./secrets/redact-json.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { openSecondLayer } from "./secrets/second-layer.ts";
-import type { Store } from "./stores/store.ts";
 import { tellIndexed } from "./tools/builtin/skills/indexed.ts";
 import type { SkillsHouse } from "./tools/builtin/skills/library.ts";
 import { openSkills } from "./tools/builtin/skills/open-skills.ts";
@@ -39,14 +38,10 @@ import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { AnyTool } from "./tools/kinds.ts";
 import { Registry } from "./tools/registry.ts";
 import type { Toolbox } from "./tools/toolbox.ts";
-import { openPins, type Pins } from "./tools/upstream/pins.ts";
-import type { ServerConfig } from "./tools/upstream/server-config.ts";
-import type { Servers } from "./tools/upstream/servers.ts";
-import type { ArchiveOptions } from "./watchers/archive/archive.ts";
-import type { Runs } from "./watchers/archive/runs.ts";
+import { openPins } from "./tools/upstream/pins.ts";
 import { hooksWatcher } from "./watchers/hooks.ts";
 import { LiveFeed } from "./watchers/live-feed.ts";
-import { createStream, type Stream } from "./watchers/stream.ts";
+import { createStream } from "./watchers/stream.ts";
 
 /** What `createRuntime` (create.ts) loads and calls: options that were checked become a runtime, or nothing is half started. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -116,7 +111,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
     closing.use(sweeper);
     const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
-    const approvals = await openApprovals({ ...options.approvals, ...keep, definitionOf, log, closing });
+    const approvals = await openApprovals({
+      ...options.approvals,
+      ...keep,
+      people: accounts,
+      definitionOf,
+      log,
+      closing,
+    });
     const parts: Parts & { readonly tools: Registry } = {
       tools,
       controls,
@@ -135,6 +137,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       }),
       secrets: options.secrets ?? environmentSecrets({ redactor }),
       announce: (event) => running.announce(event),
+      visible: ({ authority: { principal, runId } }) => running.visible(principal, runId),
       preview: (call, caller) => preview(call, caller, parts),
       consult: options.approvals?.approver && ((approval) => running.approvals.consult(approval)),
       executor: { carryOut: (call, caller) => carryOut(call, caller, parts) },
@@ -144,11 +147,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ...{ store, clock, log, closing, policyVersion: policy.version, auditProblems },
       redact: (text) => secondLayer.written.redact(text),
       watch: (watcher) => stream.watch(watcher),
-      urgent: (summary) => void running.channels?.urgent(summary),
+      urgent: (type, summary) => void running.channels?.urgent(type, summary),
       tokens: () => accounts.listTokens({ by: "postern", via: "postern" }),
     });
     const limits = checkedLimits({ ...directLimits, ...options.limits });
-    const { approver, accountsExist = () => accounts.exist } = options.approvals ?? {};
+    const { approver } = options.approvals ?? {};
     const patience = options.approvals?.patience ?? (approver === undefined ? "deny" : "wait");
     const running = new RunningRuntime({
       parts,
@@ -180,7 +183,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       limits,
       patience,
       approver,
-      accountsExist,
       closing,
     });
     secondLayer.tellBy(secretAlarms(alarms, (type, summary, more) => running.note(type, summary, more)));
@@ -231,69 +233,6 @@ function register(given: readonly AnyTool[] | Toolbox, registry: Registry): void
   const tools = "all" in given ? given.all() : given;
   for (const tool of tools) registry.register(tool);
   if ("all" in given) given.follow((tool) => void registry.register(tool));
-}
-
-/** Closed before the store is, which their places are kept in. */
-async function openChannelsIn(
-  given: RuntimeOptions["channels"],
-  closing: AsyncDisposableStack,
-  house: ChannelsHouse,
-): Promise<OpenChannels | undefined> {
-  if (given === undefined) return undefined;
-  const { openChannels } = await import("./channels/open-channels.ts");
-  return closing.use(await openChannels(given, house));
-}
-
-/** The SDK is loaded only where a server is configured. */
-async function connect(
-  servers: Readonly<Record<string, ServerConfig>>,
-  running: RunningRuntime,
-  parts: Parts & { readonly tools: Registry; readonly pins: Pins; readonly store: Store },
-): Promise<Servers> {
-  const [{ connectServers }, { Revisions }] = await Promise.all([
-    import("./tools/upstream/servers.ts"),
-    import("./tools/upstream/revisions.ts"),
-  ]);
-  return connectServers(servers, {
-    registry: parts.tools,
-    pins: parts.pins,
-    revisions: new Revisions(parts.store, parts.clock),
-    clock: parts.clock,
-    note: (type, summary, data) => running.note(type, summary, { data }),
-    redact: (text) => parts.redactor.redact(text),
-    resolveSecret: revealer(parts),
-  });
-}
-
-/** Closed before the log is, which every run is sealed in. */
-async function openArchive(
-  {
-    stream,
-    closing,
-    ...options
-  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log"> & {
-    readonly stream: Stream;
-    readonly closing: AsyncDisposableStack;
-  },
-  running: RunningRuntime,
-  { redactor, runs }: Parts,
-): Promise<Runs> {
-  const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
-    import("./watchers/archive/archive.ts"),
-    import("./watchers/archive/face.ts"),
-    import("./results/describe-outcome.ts"),
-  ]);
-  const redact = (text: string): string => redactor.redact(text);
-  const archive = closing.use(
-    await Archive.open({
-      ...options,
-      follow: (watcher) => stream.watch(watcher),
-      redact,
-      summarize: describeOutcome,
-      note: (type, summary, more) => running.note(type, summary, more),
-    }),
-  );
-  return new RunsFace({ archive, audit: options.audit, redact, owners: runs });
 }
 
 function logNothing(): void {}

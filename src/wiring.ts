@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { OpenIdSignIn } from "./accounts/accounts.ts";
 import type { Approver } from "./approvals/approver.ts";
 import { SystemClock } from "./calls/clock.ts";
+import { messageOf } from "./calls/fault.ts";
 import type { PolicyFileOptions } from "./config/policy-file.ts";
 import type { Settings } from "./config/settings.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
@@ -116,6 +117,7 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     accounts: runtime.accounts,
     openId: await openIdOf(settings, secrets, redactor),
     publicUrl: settings.listen.publicUrl,
+    learnSecret: learner(secrets, log),
     policies: policyReader(settings, redactor),
     mcp: (request, by, path) => mcp.handle(request, by, path),
     page: consoleFiles({ prepare: buildConsole }),
@@ -128,6 +130,15 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   };
   const wired: Wired = { runtime, door, mcp, hosts: [], close };
   return wired;
+}
+
+/** A store tells the redactor what it gives: to ask is to have it masked. */
+function learner(secrets: SecretStore, log: Log): (connector: string, key: string) => Promise<void> {
+  return async (connector, key) => {
+    await secrets.get(connector, key).catch((error: unknown) => {
+      log.problem(`A secret was set, and is masked from its first loan only: ${messageOf(error)}`);
+    });
+  };
 }
 
 /** The provider's package is loaded when somebody signs in there. */

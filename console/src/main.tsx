@@ -2,13 +2,16 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { whenSignedOut } from "./api/client.ts";
+import { proveWith, whenSignedOut } from "./api/client.ts";
 import { Problem } from "./api/problem.ts";
-import { sessionEnded } from "./api/session.ts";
+import { proof, proofRefused, takeProof, whenProofChanges } from "./api/proof.ts";
+import { enter, sessionEnded } from "./api/session.ts";
 import { createConsoleRouter } from "./shell/router.tsx";
 import { applyTheme } from "./shell/theme.ts";
 import "./styles.css";
 
+takeProof();
+proveWith({ proof, refused: proofRefused });
 applyTheme();
 
 const queries = new QueryClient({
@@ -23,6 +26,7 @@ const queries = new QueryClient({
   },
 });
 whenSignedOut(() => sessionEnded(queries));
+whenProofChanges(() => void enter(queries).catch(() => undefined)); // a server that is away is asked again later
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root.");

@@ -90,8 +90,21 @@ export class AccountBook {
     return accountOf(record);
   }
 
-  /** @throws RuntimeFault `account_unknown`, `account_invalid` */
-  change(name: string, { displayName, roles: held, groups, disabled }: AccountChange, actor: Actor): Promise<Account> {
+  /**
+   * @param ending tokens that end with it, for the log
+   * @throws RuntimeFault `account_unknown`, `account_invalid`
+   */
+  change(
+    name: string,
+    {
+      displayName,
+      roles: held,
+      groups,
+      disabled,
+      ending = [],
+    }: AccountChange & { readonly ending?: readonly string[] },
+    actor: Actor,
+  ): Promise<Account> {
     return this.#change(name, actor, (before) => {
       const after: AccountRecord = {
         ...before,
@@ -101,7 +114,8 @@ export class AccountBook {
         ...(disabled !== undefined && { disabled }),
         ...(disabled === true && { epoch: before.epoch + 1 }),
       };
-      return { after, note: noteOf(...wordsFor(before, after), after, actor, before) };
+      const note = noteOf(...wordsFor(before, after), after, actor, before);
+      return { after, note: ending.length === 0 ? note : { ...note, data: { ...note.data, tokens_ended: ending } } };
     });
   }
 

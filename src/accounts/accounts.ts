@@ -20,14 +20,12 @@ export interface Account {
 }
 
 /**
- * What a session in a browser is, after its cookie was found to be good.
+ * What a session in a browser is, after its cookie and its proof were found to be good.
  *
  * @public
  */
 export interface LiveSession {
   readonly id: string;
-  /** What requests that change something send in `x-postern-csrf`. */
-  readonly csrf: string;
   readonly expiresAt: number;
 }
 
@@ -52,7 +50,7 @@ export interface Attempt {
 }
 
 /**
- * Signed in: the cookie's value is told here and nowhere else.
+ * Signed in: the cookie's value and its proof are told here and nowhere else.
  *
  * @public
  */
@@ -60,6 +58,8 @@ export interface SignedIn {
   readonly account: Account;
   readonly session: LiveSession;
   readonly cookie: string;
+  /** What the page keeps and sends with every request, in `x-postern-csrf`: a cookie alone is nobody's. */
+  readonly csrf: string;
 }
 
 /**
@@ -93,7 +93,7 @@ export interface FoundSession extends Found {
 }
 
 /**
- * A token for programs. What it may do is never more than its owner may do now.
+ * A token for programs. What it may do is never more than its owner, who made it, may do now.
  *
  * @public
  */
@@ -102,11 +102,13 @@ export interface ApiToken {
   readonly name: string;
   readonly kind: "agent" | "person";
   readonly owner: string;
+  /** By which credential of the owner it was made. */
+  readonly via: string;
   readonly tenant: string;
   /** Of tools: what a call made with it may claim. */
   readonly scopes: readonly string[];
   readonly permissions: readonly Permission[];
-  /** Who calls with it: kind `agent` only. */
+  /** Who calls with it: kind `agent` only. `OWNER/NAME`, unless an admin named it. */
   readonly agent?: string;
   readonly user?: string;
   readonly createdAt: number;
@@ -114,6 +116,20 @@ export interface ApiToken {
   readonly revokedAt?: number;
   /** To the minute. */
   readonly lastUsedAt?: number;
+}
+
+/**
+ * A token as it stands now.
+ *
+ * @public
+ */
+export interface ListedToken extends ApiToken {
+  /** `dead`: neither revoked nor over, and nobody's all the same, because of what became of its owner. */
+  readonly state: "live" | "over" | "revoked" | "dead";
+  /** Of a dead one. */
+  readonly why?: string;
+  /** Of its permissions, those its owner has no more. */
+  readonly lost: readonly Permission[];
 }
 
 /**
@@ -204,14 +220,18 @@ export interface OpenIdFrom {
   readonly redirectUri: string;
   /** The page it came from: a path of the console. */
   readonly to: string;
+  /** Who is at the other end of the line: so many beginnings a second each. */
+  readonly address: string;
 }
 
-export interface OpenIdBegun {
-  /** At the provider. */
-  readonly url: string;
-  /** Kept by the browser that began, in a cookie. */
-  readonly binder: string;
-}
+export type OpenIdBegun =
+  | {
+      /** At the provider. */
+      readonly url: string;
+      /** What was begun, sealed: kept by the browser that began, in a cookie. */
+      readonly binder: string;
+    }
+  | { readonly refused: "too_many" };
 
 export type OpenIdFinished =
   | { readonly person: OpenIdPerson; readonly to: string }
@@ -249,10 +269,11 @@ export interface Accounts {
     next: string,
     from: Attempt,
   ): Promise<"changed" | "wrong" | "too_many">;
-  session(cookie: string): Promise<FoundSession | undefined>;
+  /** Both are needed: a browser sends the cookie to every port of its host, and the proof to none. */
+  session(cookie: string, csrf: string): Promise<FoundSession | undefined>;
   signOut(cookie: string): Promise<void>;
 
-  listTokens(actor: Actor, owner?: string): Promise<readonly ApiToken[]>;
+  listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]>;
   /** The text is told here and nowhere else. */
   makeToken(
     token: NewToken,

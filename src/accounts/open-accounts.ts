@@ -9,6 +9,7 @@ import type {
   Attempt,
   FoundSession,
   FoundToken,
+  ListedToken,
   NewAccount,
   NewToken,
   OpenIdPerson,
@@ -17,10 +18,11 @@ import type {
 import { Endings } from "./endings.ts";
 import { LinkBook } from "./link-book.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
-import { type Permission, permissionsOf } from "./roles.ts";
+import { permissionsOf } from "./roles.ts";
 import { SessionBook, type SessionLimits } from "./session-book.ts";
 import { SigningIn } from "./sign-in.ts";
 import { TokenBook } from "./token-book.ts";
+import { TokenDesk } from "./token-desk.ts";
 import { Tries } from "./tries.ts";
 
 export interface AccountsOptions extends AccountsHouse {
@@ -53,6 +55,7 @@ class KeptAccounts implements Accounts {
   readonly #sessions: SessionBook;
   readonly #links: LinkBook;
   readonly #tokens: TokenBook;
+  readonly #desk: TokenDesk;
   readonly #passwords: Passwords;
   readonly #signingIn: SigningIn;
   readonly #endings: Endings;
@@ -63,6 +66,7 @@ class KeptAccounts implements Accounts {
     this.#sessions = new SessionBook(notes, sessions);
     this.#links = new LinkBook(notes);
     this.#tokens = new TokenBook(notes);
+    this.#desk = new TokenDesk({ notes, book: this.#tokens, maker: (token) => this.#maker(token) });
     this.#passwords = new Passwords(passwordCost);
     this.#endings = new Endings(clock);
     this.#signingIn = new SigningIn({
@@ -102,7 +106,9 @@ class KeptAccounts implements Accounts {
   }
 
   async change(name: string, change: AccountChange, actor: Actor): Promise<Account> {
-    return this.#ended(await this.#book.change(name, change, actor));
+    const ending =
+      change.disabled === true ? await this.#desk.endingWith(await this.#book.get(name, actor), actor) : [];
+    return this.#ended(await this.#book.change(name, { ...change, ending }, actor));
   }
 
   async setPassword(name: string, password: string, actor: Actor): Promise<Account> {
@@ -149,8 +155,8 @@ class KeptAccounts implements Accounts {
     return "changed";
   }
 
-  async session(cookie: string): Promise<FoundSession | undefined> {
-    const known = await this.#sessions.find(cookie);
+  async session(cookie: string, csrf: string): Promise<FoundSession | undefined> {
+    const known = await this.#sessions.find(cookie, csrf);
     const record = known && (await this.#record(known.name));
     if (known === undefined || record === undefined || record.disabled || record.epoch !== known.epoch)
       return undefined;
@@ -166,21 +172,18 @@ class KeptAccounts implements Accounts {
   }
 
   async signOut(cookie: string): Promise<void> {
-    const known = await this.#sessions.find(cookie);
-    if (known === undefined) return;
-    const tenant = (await this.#record(known.name))?.tenant ?? "default";
-    await this.#sessions.end(cookie, (name) => ({
+    const ended = await this.#sessions.end(cookie, async (name) => ({
       act: "sign_out",
       summary: `${name} signed out`,
       by: name,
       via: `session:${name}`,
-      tenant,
+      tenant: (await this.#record(name))?.tenant ?? "default",
     }));
-    this.#endings.end(`session:${known.session.id}`);
+    if (ended !== undefined) this.#endings.end(`session:${ended}`);
   }
 
-  listTokens(actor: Actor, owner?: string): Promise<readonly ApiToken[]> {
-    return this.#tokens.list(actor, owner);
+  listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]> {
+    return this.#desk.list(actor, owner);
   }
 
   makeToken(
@@ -198,21 +201,24 @@ class KeptAccounts implements Accounts {
   }
 
   async token(text: string): Promise<FoundToken | undefined> {
-    const token = await this.#tokens.find(text);
-    if (token === undefined) return undefined;
-    const owner = token.owner === builtInName ? builtIn : await this.#book.record(token.owner);
-    if (owner === undefined || owner.disabled) return undefined;
-    await this.#tokens.used(token);
-    const may = permissionsOf(owner.roles, owner.tenant);
-    const permissions: ReadonlySet<Permission> = new Set(token.permissions.filter((one) => may.has(one)));
-    const names = [`account:${owner.name}`, `token:${token.id}`];
+    const found = await this.#desk.find(text);
+    if (found === undefined) return undefined;
+    const { token, maker, permissions } = found;
+    const names = [`account:${maker.name}`, `token:${token.id}`];
     const whenEnded: FoundToken["whenEnded"] = (then) => this.#endings.watch(names, token.expiresAt, then);
-    return { account: accountOf(owner), permissions, token, whenEnded };
+    return { account: maker, permissions, token, whenEnded };
   }
 
   async #record(name: string): Promise<AccountRecord | undefined> {
     if (name !== builtInName) return this.#book.record(name);
     return this.exist ? undefined : builtIn;
+  }
+
+  /** The data folder's token stays when there are accounts; a session by its link does not. */
+  async #maker({ owner, via }: ApiToken): Promise<Account | undefined> {
+    const isByFolder = owner === builtInName && !via.startsWith("session:");
+    const record = isByFolder ? builtIn : await this.#record(owner);
+    return record && accountOf(record);
   }
 
   /** Streams that are open under what it was look again. */

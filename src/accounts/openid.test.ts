@@ -50,7 +50,9 @@ async function scene(more: Partial<OpenIdSettings> = {}) {
     const answered = await house.ask(`${back.pathname}${back.search}`, { headers });
     const cookies = answered.headers.getSetCookie();
     const session = cookies.find((one) => one.startsWith("postern_session="))?.split(";")[0];
-    return { status: answered.status, location: answered.headers.get("location"), session, cookies };
+    const [location = "", csrf = ""] = (answered.headers.get("location") ?? "").split("#csrf=");
+    const shown = { cookie: session ?? "", "x-postern-csrf": csrf };
+    return { status: answered.status, location, session, cookies, shown };
   };
   const signIn = async (login: string) => {
     const { url, cookie } = await begin();
@@ -75,11 +77,11 @@ describe("signing in at an OpenID provider", () => {
     const asked = new URL(url).searchParams;
     expect(asked.get("code_challenge_method")).toBe("S256");
     for (const name of ["code_challenge", "state", "nonce"]) expect(asked.get(name)?.length, name).toBeGreaterThan(40);
-    expect(setCookie).toMatch(/Path=\/v1\/session\/openid; Max-Age=600; HttpOnly; SameSite=Lax$/);
-    const { status, location, session, cookies } = await comeBack(await provider.signIn(url, "ada"), cookie);
+    expect(setCookie).toMatch(/Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
+    const { status, location, shown, cookies } = await comeBack(await provider.signIn(url, "ada"), cookie);
     expect([status, location]).toEqual([303, "/approvals/apr_1"]);
     expect(cookies.find((one) => one.startsWith("postern_session="))).toMatch(/HttpOnly; SameSite=Strict$/);
-    const who = await house.ask("/v1/session", { headers: { cookie: session ?? "" } });
+    const who = await house.ask("/v1/session", { headers: shown });
     expect(await who.json()).toMatchObject({
       user: { name: "ada@example.com", display_name: "Ada L." },
       roles: ["viewer", "approver"],
@@ -145,7 +147,7 @@ describe("what comes back from a provider is refused", () => {
       else back.searchParams.set("state", state);
       expect(await comeBack(back, cookie)).toMatchObject(refused);
     }
-    expect(await whyNot()).toBe("state unknown, used or too old");
+    expect(await whyNot()).toBe("begun in another browser, used or too old");
   });
 
   it("a second time", async () => {
@@ -179,7 +181,7 @@ describe("what comes back from a provider is refused", () => {
     const [one, other] = [await begin(), await begin()];
     const back = await provider.signIn(one.url, "ada");
     expect(await comeBack(back, other.cookie)).toMatchObject(refused);
-    expect(await whyNot()).toBe("begun in another browser");
+    expect(await whyNot()).toBe("begun in another browser, used or too old");
     expect(await comeBack(await provider.signIn((await begin()).url, "ada"), "")).toMatchObject(refused);
   });
 
@@ -195,14 +197,75 @@ describe("what comes back from a provider is refused", () => {
     expect(await comeBack(denied, cookie)).toMatchObject(refused);
   });
 
-  it.each(["//evil.example", "/\\evil.example", "https://evil.example", "/v1/session", "/a b", "/\r\nset-cookie: x=y"])(
-    "to %j: it comes back to a page of this site",
-    async (to) => {
-      const { begin, comeBack } = await scene();
-      const { url, cookie } = await begin(to);
-      expect((await comeBack(await provider.signIn(url, "ada"), cookie)).location).toBe("/");
-    },
-  );
+  it.each([
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example",
+    "/v1/session",
+    "/a b",
+    "/\r\nset-cookie: x=y",
+    "/a#csrf=x",
+  ])("to %j: it comes back to a page of this site", async (to) => {
+    const { begin, comeBack } = await scene();
+    const { url, cookie } = await begin(to);
+    expect((await comeBack(await provider.signIn(url, "ada"), cookie)).location).toBe("/");
+  });
+});
+
+describe("a crowd of beginnings", () => {
+  it("pushes out nobody who began before or begins after", async () => {
+    const { crowd, house, begin, comeBack } = await scene();
+    const first = await begin();
+    for (let second = 0; second < 150; second += 1) {
+      for (let tries = 0; tries < 10; tries += 1) await house.ask("/v1/session/openid");
+      await crowd.clock.advance(1_000);
+    }
+    for (const { url, cookie } of [first, await begin()])
+      expect((await comeBack(await provider.signIn(url, "ada"), cookie)).session).toBeDefined();
+  });
+
+  it("is slowed down after ten in a second from one address, and no other address with it", async () => {
+    const { crowd, house } = await scene();
+    const start = async (address: string) => {
+      const answered = await house.door.fetch(new Request(`http://${host}/v1/session/openid`), { address });
+      return [answered.status, answered.headers.get("retry-after")];
+    };
+    for (let tries = 0; tries < 10; tries += 1) expect(await start("10.0.0.1")).toEqual([303, null]);
+    expect(await start("10.0.0.1")).toEqual([429, "1"]);
+    expect(await start("10.0.0.2")).toEqual([303, null]);
+    await crowd.clock.advance(1_000);
+    expect(await start("10.0.0.1")).toEqual([303, null]);
+  });
+
+  it("that come back with nothing leaves ten entries a second in the log, and lets the right one in", async () => {
+    const { crowd, begin, comeBack } = await scene();
+    const back = new URL(`http://${host}${callback}?code=x&state=y`);
+    for (let tries = 0; tries < 30; tries += 1) expect(await comeBack(back, "")).toMatchObject(refused);
+    expect((await crowd.acts()).filter((act) => act === "sign_in_failed")).toHaveLength(10);
+    const { url, cookie } = await begin();
+    expect((await comeBack(await provider.signIn(url, "ada"), cookie)).session).toBeDefined();
+  });
+
+  it("cannot be forged, opened or altered by the browser that keeps it", async () => {
+    const { begin, comeBack } = await scene();
+    const { url, cookie } = await begin();
+    const back = await provider.signIn(url, "ada");
+    const state = back.searchParams.get("state") ?? "";
+    const [name = "", sealed = ""] = cookie.split("=");
+    expect(Buffer.from(sealed, "base64url").toString("latin1")).not.toContain(state);
+    const plain = JSON.stringify({ state, to: "/", redirectUri: `http://${host}${callback}`, until: 9e15 });
+    const flipped = Buffer.from(sealed, "base64url");
+    flipped[40] = (flipped[40] ?? 0) ^ 1;
+    for (const forged of [
+      "",
+      "x",
+      sealed.slice(2),
+      Buffer.from(plain).toString("base64url"),
+      flipped.toString("base64url"),
+    ])
+      expect(await comeBack(back, `${name}=${forged}`), forged).toMatchObject(refused);
+    expect((await comeBack(back, cookie)).session).toBeDefined();
+  });
 });
 
 it("says that a provider cannot be asked, and asks again at the next try", async () => {

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import type { Configuration, IDToken } from "openid-client";
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { sha256 } from "../calls/json.ts";
 import type { OpenIdBegun, OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdSignIn } from "./accounts.ts";
+import { type Begun, BegunSeal } from "./begun.ts";
 import type { Role } from "./roles.ts";
+import { Tries } from "./tries.ts";
 
 /**
  * A provider, and who gets in by it.
@@ -37,48 +37,42 @@ export interface OpenIdHouse {
   readonly resolve: (text: string) => Promise<string>;
 }
 
-/** What was begun and has not come back. */
-interface Pending extends OpenIdFrom {
-  readonly binder: string;
-  readonly verifier: string;
-  readonly nonce: string;
-  readonly until: number;
-}
-
 type Library = typeof import("openid-client");
 type Claims = Readonly<Record<string, unknown>> & Pick<IDToken, "sub">;
 
-const mostPending = 1_000;
 const patienceMs = 10 * 60_000;
 
 /**
- * The authorization code flow with PKCE, `state` and `nonce`. What was begun is kept here and not in the browser, which
- * holds only the word that binds it; it is finished once, whatever comes of it.
+ * The authorization code flow with PKCE, `state` and `nonce`. What was begun is kept by the browser that began, sealed,
+ * so that no crowd of beginnings pushes out another's; it is finished once, whatever comes of it.
  *
  * Contract: `finish` does not throw for anything that a browser or a provider may say.
  */
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
   readonly #house: OpenIdHouse;
-  readonly #pending = new Map<string, Pending>();
+  readonly #seal = new BegunSeal();
+  readonly #tries: Tries;
   #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
 
   constructor(settings: OpenIdSettings, house: OpenIdHouse) {
     this.#settings = settings;
     this.#house = house;
+    this.#tries = new Tries(house.clock);
   }
 
   get label(): string {
     return this.#settings.label;
   }
 
-  async begin(from: OpenIdFrom): Promise<OpenIdBegun> {
+  async begin({ redirectUri, to, address }: OpenIdFrom): Promise<OpenIdBegun> {
+    if (this.#tries.isOver(address)) return { refused: "too_many" };
+    this.#tries.count(address);
     const { library, configuration } = await this.#asked();
     const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()];
-    const binder = randomBytes(32).toString("base64url");
-    this.#keep(state, { ...from, binder: sha256(binder), verifier, nonce, until: this.#now + patienceMs });
+    const until = this.#now + patienceMs;
     const url = library.buildAuthorizationUrl(configuration, {
-      redirect_uri: from.redirectUri,
+      redirect_uri: redirectUri,
       response_type: "code",
       scope: this.#settings.scopes.join(" "),
       code_challenge: await library.calculatePKCECodeChallenge(verifier),
@@ -86,25 +80,24 @@ export class OpenId implements OpenIdSignIn {
       state,
       nonce,
     });
-    return { url: url.href, binder };
+    return { url: url.href, binder: this.#seal.seal({ redirectUri, to, state, verifier, nonce, until }) };
   }
 
   async finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished> {
     const state = back.get("state") ?? "";
-    const pending = this.#pending.get(state);
-    this.#pending.delete(state); // once, also when what follows fails: a code that is sent again finds nothing
-    if (pending === undefined || pending.until <= this.#now) return { refused: "state unknown, used or too old" };
-    if (binder === undefined || sha256(binder) !== pending.binder) return { refused: "begun in another browser" };
+    // Once, also when what follows fails: a code that is sent again finds nothing.
+    const begun = this.#seal.open(binder ?? "", state, this.#now);
+    if (begun === undefined) return { refused: "begun in another browser, used or too old" };
     try {
-      const claims = await this.#claims(back, state, pending);
+      const claims = await this.#claims(back, begun);
       const person = personFrom(claims, this.#settings);
-      return "refused" in person ? person : { person, to: pending.to };
+      return "refused" in person ? person : { person, to: begun.to };
     } catch (error) {
       return { refused: messageOf(error) };
     }
   }
 
-  async #claims(back: URLSearchParams, state: string, { redirectUri, verifier, nonce }: Pending): Promise<Claims> {
+  async #claims(back: URLSearchParams, { redirectUri, state, verifier, nonce }: Begun): Promise<Claims> {
     const { library, configuration } = await this.#asked();
     const url = new URL(redirectUri);
     url.search = back.toString();
@@ -153,13 +146,6 @@ export class OpenId implements OpenIdSignIn {
 
   get #now(): number {
     return this.#house.clock.now();
-  }
-
-  #keep(state: string, pending: Pending): void {
-    for (const [old, { until }] of this.#pending) if (until <= this.#now) this.#pending.delete(old);
-    const [oldest] = this.#pending.keys();
-    if (this.#pending.size >= mostPending && oldest !== undefined) this.#pending.delete(oldest);
-    this.#pending.set(state, pending);
   }
 }
 

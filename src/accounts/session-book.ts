@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { newId } from "../calls/ids.ts";
 import { type Json, sha256 } from "../calls/json.ts";
 import type { AccountNotes, Note } from "./account-notes.ts";
-import type { Account, LiveSession } from "./accounts.ts";
+import type { Account, LiveSession, SignedIn } from "./accounts.ts";
 
 /**
  * When a session ends.
@@ -23,7 +23,8 @@ interface SessionRecord {
   readonly id: string;
   readonly name: string;
   readonly epoch: number;
-  readonly csrf: string;
+  /** Of the word that the page keeps: without it the cookie is nobody's. None: begun before there were any, and over. */
+  readonly proof?: string;
   readonly secret: string;
   /** Sent to the browser, and not come back yet: until it does, the present one stays good. */
   readonly next?: string;
@@ -35,6 +36,20 @@ interface SessionRecord {
   readonly rotatedAt: number;
   readonly seenAt: number;
   readonly ended?: true;
+}
+
+interface Kept {
+  readonly record: SessionRecord;
+  readonly version: number;
+}
+
+/** Which of its secrets a cookie has. */
+type Which = "secret" | "next" | "last";
+
+interface ByCookie {
+  readonly place: string;
+  readonly kept: Kept;
+  readonly which: Which;
 }
 
 export interface KnownSession {
@@ -52,8 +67,10 @@ const overlapMs = 60_000;
 const seenEveryMs = 60_000;
 
 /**
- * Sessions of browsers. The cookie is `PLACE.SECRET`; the secret is replaced now and then, and the one before it ends
- * as soon as the new one was seen and a minute has passed: a stolen cookie does not stay good beside its owner's.
+ * Sessions of browsers. A browser sends the cookie to every port of the host, so it proves nothing by itself: a second
+ * secret, the proof, is told once when the session begins, kept by the page and sent with each request. The cookie is
+ * `PLACE.SECRET`; the secret is replaced now and then, and the one before it ends as soon as the new one was seen and a
+ * minute has passed: a stolen cookie does not stay good beside its owner's.
  */
 export class SessionBook {
   readonly #notes: AccountNotes;
@@ -64,20 +81,16 @@ export class SessionBook {
     this.#limits = limits;
   }
 
-  async begin(
-    account: Account,
-    epoch: number,
-    note: Note,
-  ): Promise<{ readonly session: LiveSession; readonly cookie: string }> {
+  async begin(account: Account, epoch: number, note: Note): Promise<Pick<SignedIn, "session" | "cookie" | "csrf">> {
     return this.#notes.untilWon(async () => {
       const now = this.#notes.now;
       const { place, version } = await this.#freePlace(account, epoch);
-      const secret = fresh();
+      const [secret, csrf] = [fresh(), fresh()];
       const record: SessionRecord = {
         id: newId("ses"),
         name: account.name,
         epoch,
-        csrf: fresh(),
+        proof: sha256(csrf),
         secret: sha256(secret),
         createdAt: now,
         rotatedAt: now,
@@ -85,18 +98,18 @@ export class SessionBook {
       };
       const said: Note = { ...note, data: { ...note.data, session: record.id } };
       const won = await this.#put(place, record, version, said);
-      return won ? { session: this.#live(record), cookie: `${place}.${secret}` } : undefined;
+      return won ? { session: this.#live(record), cookie: `${place}.${secret}`, csrf } : undefined;
     });
   }
 
-  /** Undefined: wrong, ended, or over. Whether its account still lets it be is the caller's question. */
-  async find(cookie: string): Promise<KnownSession | undefined> {
-    const [place = "", secret = "", ...more] = cookie.split(".");
-    if (more.length > 0 || !/^usr_[\w-]{1,64}-\d$/.test(place) || secret.length !== 43) return undefined;
-    const kept = await this.#kept(place);
-    if (kept === undefined || !this.#isAlive(kept.record)) return undefined;
-    const which = this.#which(kept.record, sha256(secret));
-    if (which === undefined) return undefined;
+  /**
+   * Undefined: wrong, ended, or over. Whether its account still lets it be is the caller's question. A cookie without its
+   * proof moves nothing: it neither keeps the session alive nor gets the next cookie.
+   */
+  async find(cookie: string, csrf: string): Promise<KnownSession | undefined> {
+    const found = await this.#byCookie(cookie);
+    if (found === undefined || !isSame(sha256(csrf), found.kept.record.proof ?? "")) return undefined;
+    const { place, kept, which } = found;
     const { record } = kept;
     const moved = this.#moved(record, which);
     const known = { name: record.name, epoch: record.epoch, session: this.#live(record) };
@@ -105,24 +118,33 @@ export class SessionBook {
     return won && moved.secret !== undefined ? { ...known, cookie: `${place}.${moved.secret}` } : known;
   }
 
-  async end(cookie: string, note: (name: string) => Note): Promise<void> {
-    const known = await this.find(cookie);
-    if (known === undefined) return;
-    const [place = ""] = cookie.split(".");
-    await this.#notes.untilWon(async () => {
-      const kept = await this.#kept(place);
-      if (kept === undefined || kept.record.id !== known.session.id || kept.record.ended === true) return true;
-      const said = note(known.name);
-      const record: SessionRecord = { ...kept.record, ended: true };
-      const won = await this.#put(place, record, kept.version, { ...said, data: { session: record.id } });
-      return won ? true : undefined;
-    });
+  /** The session of this cookie, if it was one. Ending it takes no proof. */
+  async end(cookie: string, note: (name: string) => Promise<Note>): Promise<string | undefined> {
+    return this.#notes
+      .untilWon(async () => {
+        const found = await this.#byCookie(cookie);
+        if (found === undefined) return { ended: undefined };
+        const { place, kept } = found;
+        const record: SessionRecord = { ...kept.record, ended: true };
+        const said = { ...(await note(record.name)), data: { session: record.id } };
+        return (await this.#put(place, record, kept.version, said)) ? { ended: record.id } : undefined;
+      })
+      .then(({ ended }) => ended);
+  }
+
+  async #byCookie(cookie: string): Promise<ByCookie | undefined> {
+    const [place = "", secret = "", ...more] = cookie.split(".");
+    if (more.length > 0 || !/^usr_[\w-]{1,64}-\d$/.test(place) || secret.length !== 43) return undefined;
+    const kept = await this.#kept(place);
+    if (kept === undefined || !this.#isAlive(kept.record)) return undefined;
+    const which = this.#which(kept.record, sha256(secret));
+    return which && { place, kept, which };
   }
 
   /** What is due: the new secret was seen, a new one is wanted, or it was not written down for a while that it is in use. */
   #moved(
     record: SessionRecord,
-    which: "secret" | "next" | "last",
+    which: Which,
   ): { readonly record: SessionRecord; readonly secret?: string } | undefined {
     const now = this.#notes.now;
     if (which === "next" && record.next !== undefined) {
@@ -138,7 +160,7 @@ export class SessionBook {
     return now - record.seenAt >= seenEveryMs ? { record: { ...record, seenAt: now } } : undefined;
   }
 
-  #which(record: SessionRecord, hash: string): "secret" | "next" | "last" | undefined {
+  #which(record: SessionRecord, hash: string): Which | undefined {
     if (isSame(hash, record.secret)) return "secret";
     if (record.next !== undefined && isSame(hash, record.next)) return "next";
     const isRecent = (record.lastUntil ?? 0) > this.#notes.now;
@@ -151,8 +173,8 @@ export class SessionBook {
     return ended !== true && now - seenAt < idleMs && now - createdAt < absoluteMs;
   }
 
-  #live({ id, csrf, createdAt }: SessionRecord): LiveSession {
-    return { id, csrf, expiresAt: createdAt + this.#limits.absoluteMs };
+  #live({ id, createdAt }: SessionRecord): LiveSession {
+    return { id, expiresAt: createdAt + this.#limits.absoluteMs };
   }
 
   async #freePlace({ id }: Account, epoch: number): Promise<{ readonly place: string; readonly version: number }> {
@@ -167,7 +189,7 @@ export class SessionBook {
     return all.reduce((best, one) => (one.seenAt < best.seenAt ? one : best));
   }
 
-  async #kept(place: string): Promise<{ readonly record: SessionRecord; readonly version: number } | undefined> {
+  async #kept(place: string): Promise<Kept | undefined> {
     const found = await this.#notes.get(kind, place);
     // Only this book writes documents of this kind.
     return found === undefined ? undefined : { record: found.body as unknown as SessionRecord, version: found.version };
@@ -183,7 +205,7 @@ function fresh(): string {
 }
 
 function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other)); // both are 64 hex digits
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }
 
 function asJson(record: SessionRecord): Json {

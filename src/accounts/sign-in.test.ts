@@ -9,9 +9,9 @@ describe("signing in", () => {
   it("takes name and password, and is written down; a wrong one too", async () => {
     const { accounts, add, acts } = await people();
     await add("ada", ["approver"]);
-    const { account, cookie } = entered(await accounts.signIn("Ada", goodPassword, here));
+    const { account, cookie, csrf } = entered(await accounts.signIn("Ada", goodPassword, here));
     expect(account.name).toBe("ada");
-    const found = await accounts.session(cookie);
+    const found = await accounts.session(cookie, csrf);
     expect([...(found?.permissions ?? [])]).toContain("approvals:decide");
     expect(await accounts.signIn("ada", "wrong horse battery", here)).toEqual({ refused: "wrong" });
     expect(await accounts.signIn("bob", goodPassword, here)).toEqual({ refused: "wrong" });
@@ -106,15 +106,15 @@ describe("a sign-in link", () => {
   it("signs the built-in operator in while there is no account; with the first account that session ends", async () => {
     const { accounts, add } = await people();
     const { token } = await accounts.makeLink("operator", holder);
-    const { account, cookie } = entered(await accounts.signInByLink(token, here));
+    const { account, cookie, csrf } = entered(await accounts.signInByLink(token, here));
     expect(account).toMatchObject({ name: "operator", roles: ["approver", "operator", "auditor", "admin"] });
     let told = 0;
-    (await accounts.session(cookie))?.whenEnded(() => {
+    (await accounts.session(cookie, csrf))?.whenEnded(() => {
       told += 1;
     });
     const { token: second } = await accounts.makeLink("operator", holder);
     await add("ada", ["admin"]);
-    expect(await accounts.session(cookie)).toBeUndefined();
+    expect(await accounts.session(cookie, csrf)).toBeUndefined();
     expect(told).toBe(1);
     expect(await accounts.signInByLink(second, here)).toEqual({ refused: "wrong" });
     await expect(accounts.makeLink("operator", holder)).rejects.toMatchObject({ code: "account_unknown" });

@@ -67,7 +67,11 @@ export class SigningIn {
   async byOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
     const refuse = (name: string, why: string, record?: Account): Promise<SignIn> =>
       this.#refusedSignIn({ name, how: "openid", why, from, tenant: record?.tenant });
-    if ("refused" in said) return refuse("nobody", said.refused);
+    if ("refused" in said) {
+      if (this.#house.tries.isOver(from.address)) return { refused: "too_many" }; // each is an entry in the log
+      this.#house.tries.count(from.address);
+      return refuse("nobody", said.refused);
+    }
     const found = await this.#house.book.bySubject(said.issuer, said.subject);
     if (found?.disabled === true) return refuse(found.name, "disabled", found);
     if (found === undefined && said.unknown === "refuse") return refuse(said.name, "no account");

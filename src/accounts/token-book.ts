@@ -4,6 +4,7 @@ import { spelled } from "./account-book.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
 import type { Account, Actor, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions } from "./roles.ts";
+import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
 
 const kind = "api-token";
 const useKind = "api-token-use";
@@ -35,27 +36,33 @@ export class TokenBook {
     const hash = sha256(text);
     const now = this.#notes.now;
     const { name, kind: what, agent, user } = given;
+    const isOwn = user !== undefined && spelled(user) === owner.name;
     const token: ApiToken = {
       id: `tok_${hash.slice(0, idDigits)}`,
       name: word("name", name),
       kind: what,
       owner: owner.name,
+      via: actor.via,
       tenant: owner.tenant,
       scopes: [...new Set((given.scopes ?? []).map((scope) => word("scopes", scope, /^[!-~]{1,256}$/)))].sort(),
       permissions: checkedPermissions(given, may),
-      ...(what === "agent" && { agent: word("agent", agent ?? name) }),
-      ...(user !== undefined && { user: word("user", user) }),
+      ...(what === "agent" && { agent: checkedAgent(agentNameFor(agent ?? name, owner, may)) }),
+      ...(user !== undefined && { user: isOwn ? owner.name : word("user", user) }),
       createdAt: now,
       expiresAt: now + checkedLife(given.ttlMs),
     };
     if (what === "person" && (agent !== undefined || user !== undefined))
       throw refused("`agent` and `user` name who calls with an agent's token; a person's speaks for its owner.");
-    if (user !== undefined && spelled(user) !== owner.name && !may.has("accounts:admin"))
+    if (user !== undefined && !isOwn && !namesFreely(may))
       throw refused("`user` is for whom an agent calls; only an admin lets one call for somebody else.");
     const note = noteOf("token_created", `token ${token.id} created`, token, actor);
     const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: 0 }, note);
     if (!won) throw new Error("Two tokens of 256 random bits are the same."); // the machine's randomness is broken
     return { token, text };
+  }
+
+  isOver({ expiresAt }: ApiToken): boolean {
+    return expiresAt <= this.#notes.now;
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ApiToken[]> {
@@ -87,9 +94,7 @@ export class TokenBook {
   /** Undefined: wrong, expired or revoked. Read anew each time, so that a revoked one is so at once, whoever revoked it. */
   async find(text: string): Promise<ApiToken | undefined> {
     const token = (await this.#kept(sha256(text)))?.token;
-    return token !== undefined && token.revokedAt === undefined && token.expiresAt > this.#notes.now
-      ? token
-      : undefined;
+    return token !== undefined && token.revokedAt === undefined && !this.isOver(token) ? token : undefined;
   }
 
   /** When it was last of use, to the minute; a lost write loses nothing else. */
@@ -109,8 +114,10 @@ export class TokenBook {
 
   async #kept(hash: string): Promise<{ readonly token: ApiToken; readonly version: number } | undefined> {
     const found = await this.#notes.get(kind, hash);
-    // Only this book writes documents of this kind.
-    return found === undefined ? undefined : { token: found.body as unknown as ApiToken, version: found.version };
+    if (found === undefined) return undefined;
+    // Only this book writes documents of this kind; the first of them did not say by which credential.
+    const token = found.body as unknown as Omit<ApiToken, "via"> & { readonly via?: string };
+    return { token: { ...token, via: token.via ?? "token:unknown" }, version: found.version };
   }
 }
 
@@ -128,6 +135,12 @@ function checkedPermissions(
   throw refused(`\`${String(odd).slice(0, 100)}\` ${why}; it may have ${most.join(", ") || "none"}.`);
 }
 
+function checkedAgent(agent: string): string {
+  if (isTaken(agent))
+    throw refused(`\`${agent}\` is Postern's own name for who calls without a token; choose another.`);
+  return word("agent", agent);
+}
+
 function checkedLife(ttlMs = defaultMs): number {
   if (Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= longestMs) return ttlMs;
   throw refused("A token lives from 1 second to 366 days; 90 days when nothing is said.");
@@ -143,12 +156,13 @@ function refused(message: string): Error {
 }
 
 function noteOf(act: string, summary: string, token: ApiToken, actor: Actor): Note {
-  const { id, name, kind: what, owner, tenant, permissions: may, expiresAt } = token;
+  const { id, name, kind: what, owner, agent, tenant, permissions: may, expiresAt } = token;
   const data = {
     token: id,
     name,
     kind: what,
     owner,
+    ...(agent !== undefined && { agent }),
     permissions: [...may],
     expires_at: new Date(expiresAt).toISOString(),
   };

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { holder, people } from "../../test/fakes/people.ts";
+import { entered, here, holder, type People, people } from "../../test/fakes/people.ts";
+import type { Account, NewToken } from "./accounts.ts";
 import { permissions, permissionsOf, roles } from "./roles.ts";
 
-const _minuteMs = 60_000;
 const dayMs = 86_400_000;
 
 describe("an API token", () => {
@@ -99,6 +99,105 @@ describe("an API token", () => {
     await clock.advance(30_000);
     await accounts.token(text);
     expect(await accounts.listTokens(holder)).toMatchObject([{ id: token.id, lastUsedAt: first }]);
+  });
+});
+
+describe("whose agent a token calls as", () => {
+  const agentOf = async (p: People, maker: Account, wanted: Partial<NewToken> & { readonly name: string }) =>
+    (await p.accounts.makeToken({ kind: "agent", ...wanted }, maker, { by: maker.name, via: `session:${maker.name}` }))
+      .token.agent;
+
+  it("is its maker's own, whatever name they ask for", async () => {
+    const p = await people();
+    const eve = await p.add("eve", ["operator"]);
+    expect(await agentOf(p, eve, { name: "bot" })).toBe("eve/bot");
+    expect(await agentOf(p, eve, { name: "bot", agent: "eve/bot" })).toBe("eve/bot");
+    for (const theirs of ["mailer", "ada/mailer", "operator/x", "EVE/bot", "eve", "local-agent"])
+      expect(await agentOf(p, eve, { name: "bot", agent: theirs })).toBe(`eve/${theirs}`);
+  });
+
+  it("is any of the tenant's for an admin, and one of Postern's own for nobody", async () => {
+    const p = await people();
+    const ada = await p.add("ada", ["admin", "operator"]);
+    expect(await agentOf(p, ada, { name: "mailer" })).toBe("mailer");
+    for (const own of ["local-agent", "operator-cli", "console", "api"])
+      await expect(agentOf(p, ada, { name: "bot", agent: own })).rejects.toMatchObject({ code: "token_refused" });
+    const long = await p.add("e".repeat(64), ["operator"]);
+    await expect(agentOf(p, long, { name: "b".repeat(64) })).rejects.toMatchObject({ code: "token_refused" });
+  });
+
+  it.each([
+    ["an agent", { agent: "mailer" }, "it calls as the agent `mailer`"],
+    ["a user", { agent: "ada/bot", user: "bob" }, "it calls for `bob`"],
+  ])("and its name for %s ends with its maker's being an admin", async (_, wanted, why) => {
+    const p = await people();
+    const ada = await p.add("ada", ["admin", "operator"]);
+    const { text } = await p.accounts.makeToken({ name: "bot", kind: "agent", ...wanted }, ada, holder);
+    expect(await p.accounts.token(text)).toBeDefined();
+    await p.accounts.change("ada", { roles: ["operator"] }, holder);
+    expect(await p.accounts.token(text)).toBeUndefined();
+    expect(await p.accounts.listTokens(holder)).toMatchObject([{ state: "dead", why: expect.stringContaining(why) }]);
+    await p.accounts.change("ada", { roles: ["admin", "operator"] }, holder);
+    expect(await p.accounts.token(text)).toBeDefined();
+  });
+});
+
+describe("a token whose maker is not what they were", () => {
+  it("is dead while they are disabled: told where tokens are listed, when they are disabled, and when it is used", async () => {
+    const { accounts, add, clock, store } = await people();
+    const ada = await add("ada", ["operator"]);
+    const [one, gone] = [
+      await accounts.makeToken({ name: "ci", kind: "person" }, ada, holder),
+      await accounts.makeToken({ name: "old", kind: "person" }, ada, holder),
+    ];
+    await accounts.revokeToken(gone.token.id, holder);
+    await accounts.change("ada", { disabled: true }, holder);
+    expect(await accounts.listTokens(holder)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: one.token.id, state: "dead", why: "`ada`, who made it, is disabled" }),
+        expect.objectContaining({ id: gone.token.id, state: "revoked" }),
+      ]),
+    );
+    for (let tries = 0; tries < 5; tries += 1) expect(await accounts.token(one.text)).toBeUndefined();
+    await clock.advance(60_000);
+    expect(await accounts.token(one.text)).toBeUndefined();
+    const told: unknown[] = [];
+    for await (const { body } of store.events({ after: -1 })) {
+      const { type, data } = JSON.parse(body);
+      if (/disabled|token_refused/.test(type)) told.push([type, data.tokens_ended ?? data.token, data.why]);
+    }
+    const refused = ["operator.action.token_refused", one.token.id, "`ada`, who made it, is disabled"];
+    expect(told).toEqual([["operator.action.account_disabled", [one.token.id], undefined], refused, refused]);
+    await accounts.change("ada", { disabled: false }, holder);
+    expect(await accounts.token(one.text)).toBeDefined();
+  });
+
+  it("shows which permissions it lost", async () => {
+    const { accounts, add } = await people();
+    const ada = await add("ada", ["approver"]);
+    await accounts.makeToken(
+      { name: "ci", kind: "person", permissions: ["approvals:decide", "calls:read"] },
+      ada,
+      holder,
+    );
+    expect(await accounts.listTokens(holder)).toMatchObject([{ state: "live", lost: [] }]);
+    await accounts.change("ada", { roles: ["viewer"] }, holder);
+    expect(await accounts.listTokens(holder)).toMatchObject([{ state: "live", lost: ["approvals:decide"] }]);
+  });
+
+  it("ends with the built-in operator's session that made it; what the folder's own token made stays", async () => {
+    const { accounts, add, acts } = await people();
+    const { account } = entered(await accounts.signInByLink((await accounts.makeLink("operator", holder)).token, here));
+    const wanted = { name: "ci", kind: "person" } as const;
+    const bySession = await accounts.makeToken(wanted, account, { by: "operator", via: "session:operator" });
+    const byFolder = await accounts.makeToken(wanted, account, holder);
+    expect(await accounts.token(bySession.text)).toBeDefined();
+    await add("ada", ["viewer"]);
+    expect(await accounts.token(bySession.text)).toBeUndefined();
+    expect((await accounts.token(byFolder.text))?.permissions.has("approvals:decide")).toBe(true);
+    expect(await acts()).toContain("token_refused");
+    const [dead] = (await accounts.listTokens(holder)).filter(({ id }) => id === bySession.token.id);
+    expect(dead).toMatchObject({ state: "dead", why: expect.stringContaining("ended with the first account") });
   });
 });
 

@@ -6,7 +6,7 @@ import { isJsonObject, type Json } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { alarmFromJson, alarmId, alarmKind, alarmToJson } from "./alarm-record.ts";
 import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, Alarms, AlarmWord, Cause } from "./alarms.ts";
-import { brokenSummary } from "./broken.ts";
+import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./broken.ts";
 
 export interface AlarmBookOptions {
   readonly store: Store;
@@ -14,6 +14,8 @@ export interface AlarmBookOptions {
   readonly policyVersion: string;
   readonly redact: (text: string) => string;
   readonly log: (problem: string) => void;
+  /** Reaches people without the store, when it is the store that is broken. */
+  readonly urgent?: StoreAlarmOptions["urgent"];
 }
 
 interface Kept {
@@ -52,10 +54,13 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   readonly #raising = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
   #cancelCount: (() => void) | undefined;
-  #brokenAt: number | undefined;
+
+  /** Beside the others, because it cannot be kept. */
+  readonly ofStore: StoreAlarm;
 
   constructor(options: AlarmBookOptions) {
     this.#options = options;
+    this.ofStore = new StoreAlarm({ urgent: () => undefined, ...options });
   }
 
   async read(): Promise<void> {
@@ -63,7 +68,11 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   list({ tenant, state, limit = 1_000 }: AlarmFilter = {}): readonly Alarm[] {
-    return [...this.#broken(), ...[...this.#kept.values()].map(({ alarm }) => this.#counted(alarm))]
+    const { alarm: ofStore } = this.ofStore;
+    return [
+      ...(ofStore === undefined ? [] : [ofStore]),
+      ...[...this.#kept.values()].map(({ alarm }) => this.#counted(alarm)),
+    ]
       .filter(
         (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
       )
@@ -71,17 +80,8 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
       .slice(0, limit);
   }
 
-  /** The one alarm that cannot be kept: it is there as long as it is so. */
-  #broken(): readonly Alarm[] {
-    const { broken } = this.#options.store;
-    if (broken === undefined) return [];
-    this.#brokenAt ??= this.#options.clock.now();
-    const seen = { firstSeen: this.#brokenAt, lastSeen: this.#brokenAt, count: 1 };
-    const names = { id: "alm_store_broken", kind: "store_broken", key: "store_broken", tenant: "default" };
-    return [{ ...names, ...seen, severity: "critical", state: "open", summary: brokenSummary(broken), data: {} }];
-  }
-
   get(id: string): Alarm | undefined {
+    if (id === storeAlarmId) return this.ofStore.alarm;
     const alarm = this.#kept.get(id)?.alarm;
     return alarm && this.#counted(alarm);
   }
@@ -126,6 +126,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   acknowledge(id: string, by: string, reason?: string): Promise<AlarmChange> {
+    if (id === storeAlarmId) return this.#ofStore("acknowledge", by, reason);
     return this.#byPerson(id, by, (before) => {
       if (before.state === "acked") return { alarm: before };
       const acked: AlarmWord = { by, at: this.#options.clock.now(), ...this.#reasonOf(reason) };
@@ -140,6 +141,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   resolve(id: string, by: string, reason?: string): Promise<AlarmChange> {
+    if (id === storeAlarmId) return this.#ofStore("resolve", by, reason);
     return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { by, ...this.#reasonOf(reason) }));
   }
 
@@ -172,9 +174,16 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     return reason === undefined ? {} : { reason: this.#options.redact(reason) };
   }
 
+  async #ofStore(verb: "acknowledge" | "resolve", by: string, reason: string | undefined): Promise<AlarmChange> {
+    checkPerson(by);
+    const { alarm } = this.ofStore;
+    if (alarm === undefined || alarm.state === "resolved") return refusalOf(storeAlarmId, alarm);
+    this.ofStore[verb]({ by, ...this.#reasonOf(reason) });
+    return { changed: true, alarm: this.ofStore.alarm ?? alarm };
+  }
+
   async #byPerson(id: string, by: string, next: (before: Alarm) => Step): Promise<AlarmChange> {
-    if (typeof by !== "string" || by === "")
-      throw new RuntimeFault("alarm_invalid", "A word on an alarm needs the person who says it.");
+    checkPerson(by);
     let refused: AlarmChange | undefined;
     const made = this.#turn.then(() =>
       this.#change(id, (before) => {
@@ -267,6 +276,11 @@ const ranks: Readonly<Record<Alarm["state"], number>> = { open: 0, acked: 1, res
 
 function raisedName(tenant: string, key: string): string {
   return `${tenant}\u0000${key}`;
+}
+
+function checkPerson(by: unknown): void {
+  if (typeof by === "string" && by !== "") return;
+  throw new RuntimeFault("alarm_invalid", "A word on an alarm needs the person who says it.");
 }
 
 function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {

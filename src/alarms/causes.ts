@@ -3,7 +3,7 @@ import type { CallEvent, NotedEvent } from "../calls/event.ts";
 import { isJsonObject } from "../calls/json.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import type { Alarm, AlarmBell } from "./alarms.ts";
-import { brokenSummary } from "./broken.ts";
+import type { StoreAlarm } from "./broken.ts";
 
 type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
 
@@ -46,10 +46,7 @@ export interface CauseOptions {
   readonly clock: Clock;
   /** From before: those that end by being quiet must still end. */
   readonly raised: readonly Alarm[];
-  /** Why nothing can be written any more: then no alarm can be either. */
-  readonly broken: () => Error | undefined;
-  /** Told once of what cannot be kept. */
-  readonly urgent: (summary: string) => void;
+  readonly ofStore: StoreAlarm;
 }
 
 /** Sees causes of alarms in what happens (SPEC 14.9), and when they are over. */
@@ -64,15 +61,12 @@ export class Causes implements Disposable {
   /** Raised ones that end by being quiet. */
   readonly #noisy = new Map<string, { readonly kind: string; readonly tenant: string; at: number }>();
   #cancel: (() => void) | undefined;
-  readonly #broken: CauseOptions["broken"];
-  readonly #urgent: CauseOptions["urgent"];
-  #isBrokenTold = false;
+  readonly #ofStore: StoreAlarm;
 
-  constructor({ bell, clock, raised, broken, urgent }: CauseOptions) {
+  constructor({ bell, clock, raised, ofStore }: CauseOptions) {
     this.#bell = bell;
     this.#clock = clock;
-    this.#broken = broken;
-    this.#urgent = urgent;
+    this.#ofStore = ofStore;
     for (const { kind, tenant, state } of raised)
       if (state !== "resolved" && quietMs.has(kind)) this.#noise(kind, tenant);
     this.watcher = (event) => this.#see(event);
@@ -83,20 +77,18 @@ export class Causes implements Disposable {
   }
 
   #see(event: CallEvent): void {
+    if (this.#ofStore.isRaised && isWritten(event)) this.#ofStore.works();
     if (event.moment === "ended") {
       if (event.as === "succeeded") this.#succeeded(event);
       else if (event.as === "failed") this.#failed(event);
       else if (event.as === "storm_blocked") this.#stormed(event);
     } else if (event.moment === "held") this.#held(event.call.authority.principal.tenant);
     else if (event.moment === "noted") this.#noted(event);
-    else if (event.moment === "left" && event.outcome.refusal?.code === "audit_unavailable") this.#unwritten();
+    else if (event.moment === "left") this.#left(event);
   }
 
-  #unwritten(): void {
-    const broken = this.#broken();
-    if (broken === undefined || this.#isBrokenTold) return;
-    this.#isBrokenTold = true;
-    this.#urgent(brokenSummary(broken));
+  #left({ outcome: { refusal } }: Extract<CallEvent, { readonly moment: "left" }>): void {
+    if (refusal?.code === "audit_unavailable") this.#ofStore.refused(refusal.message);
   }
 
   /** The way of nearly every call: nothing fails, and nothing is looked up. */
@@ -199,4 +191,9 @@ export class Causes implements Disposable {
     }
     if (this.#noisy.size > 0) this.#cancel = this.#clock.in(sweepEveryMs, () => this.#sweep(), false);
   }
+}
+
+/** Told by the store, after it was written there. */
+function isWritten({ moment }: CallEvent): boolean {
+  return moment !== "arrived" && moment !== "progressed" && moment !== "left";
 }

@@ -12,16 +12,13 @@ export interface AlarmHouse extends AlarmBookOptions {
   readonly closing: AsyncDisposableStack;
   /** What the audit log had to complain of while it was opened. */
   readonly auditProblems: readonly string[];
-  /** Reaches people without the store, when it is the store that is broken. */
-  readonly urgent: (summary: string) => void;
   readonly tokens: () => Promise<readonly PassingToken[]>;
 }
 
 /** The alarms as they were kept, and everything that raises one. Closed before the store is. */
 export async function openAlarmHouse(house: AlarmHouse): Promise<AlarmBook> {
   const book = house.closing.use(await openAlarms(house));
-  const { clock, store, urgent } = house;
-  const causes = new Causes({ bell: book, clock, raised: book.list(), broken: () => store.broken, urgent });
+  const causes = new Causes({ bell: book, clock: house.clock, raised: book.list(), ofStore: book.ofStore });
   house.closing.use(causes);
   house.closing.use(house.watch(causes.watcher));
   void house.closing.use(new ExpiringTokens({ ...house, bell: book })).look();

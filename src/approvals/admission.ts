@@ -1,5 +1,7 @@
 import { digestOf } from "../calls/json.ts";
+import { isByHand } from "../calls/own-agents.ts";
 import type { ApprovalRecord, Routed } from "../calls/records.ts";
+import type { Audience } from "../stores/audience.ts";
 import { type Decided, type Decider, type DecisionRequest, isWellFormed } from "./decision.ts";
 import type { Delegation } from "./delegation.ts";
 import { isAmong, isOpen, stricter, unrouted } from "./routed.ts";
@@ -23,6 +25,8 @@ export interface Admitted {
   readonly onBehalfOf?: string;
 }
 
+const operatorToken = "token:operator";
+
 type Problem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
 
 /** Who may decide what, and what a yes must bring. The problem says what is missing; to another tenant there is nothing. */
@@ -44,23 +48,36 @@ export function admit(approval: ApprovalRecord, request: DecisionRequest, bench:
   const place = placeOf(approval, by, bench);
   if ("code" in place) return place;
   const isYes = request.decision === "approved" || request.decision === "modified";
+  const counts = isYes || (demand.quorum > 1 && demand.deny === "quorum");
   const missing =
-    changedSince(approval, request, isYes) ?? (isYes ? missingFor(approval, request, demand, bench) : undefined);
+    changedSince(approval, request, isYes) ??
+    (counts ? noPerson(approval, by, demand, bench) : undefined) ??
+    (isYes ? missingFor(approval, request, demand, bench) : undefined);
   return missing ?? { admitted: true, demand, ...place };
 }
 
-/** Whether this person may decide it as things stand: what `mine` lists. */
-export function mayDecide(approval: ApprovalRecord, by: Decider, bench: Bench): boolean {
+/** Whether this person may decide it as things stand, while it is pending: what `mine` lists. */
+export function mayDecide(approval: Audience, by: Decider, bench: Bench): boolean {
   if (by.tenant !== undefined && by.tenant !== approval.principal.tenant) return false;
-  const { separateUser, signedIn } = stricter(approval.routed ?? unrouted, bench.present);
-  if (approval.state !== "pending" || askedItself(approval, by, separateUser) !== undefined) return false;
-  if (signedIn && !isSignedIn(by, bench.accountsExist)) return false;
   const voted = approval.votes?.some((vote) => vote.by === by.user || vote.onBehalfOf === by.user) === true;
-  return !voted && !("code" in placeOf(approval, by, bench));
+  return !voted && !("code" in hindrance(approval, by, bench));
 }
 
-/** By credential always, by person where that is asked for. */
-function askedItself({ principal }: ApprovalRecord, by: Decider, separateUser: boolean): Problem | undefined {
+/** Why this person may say no yes to such a request as things stand; else in whose place they may. */
+export function hindrance(
+  approval: Audience,
+  by: Decider,
+  bench: Omit<Bench, "inProcess">,
+): { readonly onBehalfOf?: string } | Problem {
+  const demand = stricter(approval.routed ?? unrouted, bench.present);
+  const problem = askedItself(approval, by, demand.separateUser) ?? noPerson(approval, by, demand, bench);
+  if (problem !== undefined) return problem;
+  if (demand.signedIn && !isSignedIn(by, bench.accountsExist)) return signInNeeded(approval, "a token");
+  return placeOf(approval, by, bench);
+}
+
+/** By credential always; by person where they called themself, and where that is asked for. */
+function askedItself({ principal }: Audience, by: Decider, separateUser: boolean): Problem | undefined {
   const credential = by.via ?? `user:${by.user}`;
   const asker = principal.via ?? (principal.user === undefined ? `agent:${principal.agent}` : `user:${principal.user}`);
   if (credential === asker)
@@ -68,7 +85,7 @@ function askedItself({ principal }: ApprovalRecord, by: Decider, separateUser: b
       code: "decider_not_allowed",
       message: `\`${credential}\` asked for this call and cannot decide it; another credential must.`,
     };
-  if (separateUser && isAsker({ principal }, by.user))
+  if ((separateUser || isByHand(principal)) && isAsker({ principal }, by.user))
     return {
       code: "decider_not_allowed",
       message: `\`${by.user}\` asked for this call and cannot decide it; another person must.`,
@@ -76,12 +93,35 @@ function askedItself({ principal }: ApprovalRecord, by: Decider, separateUser: b
   return undefined;
 }
 
-function isAsker({ principal }: Pick<ApprovalRecord, "principal">, user: string): boolean {
+/**
+ * Where people have accounts, the operator's token is nobody of them: whose hand holds it is not known. So it is not one
+ * more person, and not another one than who asked.
+ */
+function noPerson(
+  { tool, principal }: Audience,
+  by: Decider,
+  { quorum, separateUser }: Routed,
+  { accountsExist }: Pick<Bench, "accountsExist">,
+): Problem | undefined {
+  if (by.via !== operatorToken || !accountsExist) return undefined;
+  if (quorum === 1 && !separateUser && !isByHand(principal)) return undefined;
+  const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
+  return {
+    code: "sign_in_needed",
+    message: `\`${tool}\` is decided by ${whom}, and the operator's token is nobody in particular where people have accounts; sign in and decide there.`,
+  };
+}
+
+function isAsker({ principal }: Pick<Audience, "principal">, user: string): boolean {
   return user === principal.user || user === principal.owner;
 }
 
 /** In whose place this person decides: their own, or that of somebody who gave them their word until a time. */
-function placeOf(approval: ApprovalRecord, by: Decider, bench: Bench): { readonly onBehalfOf?: string } | Problem {
+function placeOf(
+  approval: Audience,
+  by: Decider,
+  bench: Pick<Bench, "present" | "delegators">,
+): { readonly onBehalfOf?: string } | Problem {
   const isAsked = (person: Parameters<typeof isAmong>[1]): boolean => isAskedOf(approval, bench.present, person);
   if (isAsked(by)) return {};
   const giver = bench.delegators(by).find(
@@ -100,7 +140,7 @@ function placeOf(approval: ApprovalRecord, by: Decider, bench: Bench): { readonl
 }
 
 /** Whether the request is sent to this person, as it was and as it would be now. */
-export function isAskedOf(approval: ApprovalRecord, present: Demand, person: Parameters<typeof isAmong>[1]): boolean {
+export function isAskedOf(approval: Audience, present: Demand, person: Parameters<typeof isAmong>[1]): boolean {
   const recorded = approval.routed ?? unrouted;
   const isEscalated = approval.escalatedAt !== undefined && recorded.escalateTo !== undefined;
   if (isEscalated && recorded.escalateTo !== undefined && isIn(recorded.escalateTo, person)) return true;
@@ -133,10 +173,7 @@ function missingFor(
   const isUnrouted = demand.rule === "default" && present.rule === "default";
   if (inProcess && isUnrouted) return undefined;
   if (demand.signedIn && (inProcess || !isSignedIn(by, accountsExist)))
-    return {
-      code: "sign_in_needed",
-      message: `\`${approval.tool}\` at risk ${approval.risk} is approved by a person who signed in, not by ${inProcess ? "an approver in code" : "a token"}; sign in and decide there.`,
-    };
+    return signInNeeded(approval, inProcess ? "an approver in code" : "a token");
   if (!demand.typedConfirmation || confirmation === approval.tool) return undefined;
   const given = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
   return {
@@ -145,9 +182,16 @@ function missingFor(
   };
 }
 
+function signInNeeded({ tool, risk }: Audience, instead: string): Problem {
+  return {
+    code: "sign_in_needed",
+    message: `\`${tool}\` at risk ${risk} is approved by a person who signed in, not by ${instead}; sign in and decide there.`,
+  };
+}
+
 /** Without accounts there is no other way to sign in than the operator's own token. */
-function isSignedIn({ via, signedIn }: Decider, accountsExist: boolean): boolean {
-  if (via === "token:operator" && !accountsExist) return true;
+export function isSignedIn({ via, signedIn }: Decider, accountsExist: boolean): boolean {
+  if (via === operatorToken && !accountsExist) return true;
   return signedIn ?? (via === undefined || !via.startsWith("token:"));
 }
 

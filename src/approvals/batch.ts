@@ -1,5 +1,7 @@
 import type { ApprovalRecord } from "../calls/records.ts";
-import type { BatchDecided, Decider } from "./decision.ts";
+import type { BatchDecided, BatchRequest } from "./decision.ts";
+import { stricter, unrouted } from "./routed.ts";
+import type { Routing } from "./routing.ts";
 
 export const largestBatch = 200;
 
@@ -8,10 +10,14 @@ interface Found {
   readonly approval: ApprovalRecord | undefined;
 }
 
-/** Why these are not decided together: then none of them is. */
+/**
+ * Why these are not decided together: then none of them is. A yes to what is critical, or asks for a typed name, is a
+ * yes to that one alone, typed for it; a no may be to many.
+ */
 export function batchProblem(
   found: readonly Found[],
-  { tenant }: Decider,
+  { by: { tenant }, decision }: Pick<BatchRequest, "by" | "decision">,
+  routing: Pick<Routing, "demand">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
   const [first] = found;
   if (first === undefined || found.length > largestBatch)
@@ -24,13 +30,33 @@ export function batchProblem(
   if (missing !== undefined)
     return { taken: false, code: "approval_unknown", message: `There is no approval \`${missing.id}\`.` };
   const other = found.find(({ approval }) => !isAlike(approval, first.approval));
-  if (other === undefined) return undefined;
+  if (other === undefined) return decision === "approved" ? singlesProblem(found, routing) : undefined;
   const what = `\`${first.id}\` is ${described(first.approval)} and \`${other.id}\` is ${described(other.approval)}`;
   return {
     taken: false,
     code: "batch_refused",
     message: `A batch is of one run and one tool; ${what}. Decide them apart.`,
   };
+}
+
+function singlesProblem(
+  found: readonly Found[],
+  routing: Pick<Routing, "demand">,
+): Extract<BatchDecided, { taken: false }> | undefined {
+  const singles = found.filter(({ approval }) => approval !== undefined && needsItsOwn(approval, routing));
+  const [first] = singles;
+  if (first?.approval === undefined) return undefined;
+  const more = singles.length === 1 ? "" : ` and ${singles.length - 1} more of these`;
+  return {
+    taken: false,
+    code: "batch_refused",
+    message: `\`${first.id}\`${more} would run \`${first.approval.tool}\` at risk ${first.approval.risk}, which is approved one by one, each with the tool's name typed; none of the batch was decided.`,
+  };
+}
+
+function needsItsOwn(approval: ApprovalRecord, routing: Pick<Routing, "demand">): boolean {
+  const demand = stricter(approval.routed ?? unrouted, routing.demand(approval));
+  return approval.risk === "critical" || demand.typedConfirmation;
 }
 
 function isForeign(approval: ApprovalRecord | undefined, tenant: string | undefined): boolean {

@@ -170,7 +170,12 @@ export class Book implements Disposable {
     }
   }
 
-  #decided(call: ToolCall, next: ApprovalRecord, { as, by, onBehalfOf, reason }: Ruling, at: number): DurableEvent {
+  #decided(
+    call: ToolCall,
+    next: ApprovalRecord,
+    { as, by, via, onBehalfOf, reason }: Ruling,
+    at: number,
+  ): DurableEvent {
     return {
       moment: "decided",
       at,
@@ -178,6 +183,7 @@ export class Book implements Disposable {
       approvalId: next.id,
       as,
       by,
+      via,
       ...(onBehalfOf !== undefined && { onBehalfOf }),
       risk: next.risk,
       policyVersion: this.#policyVersion,
@@ -185,12 +191,13 @@ export class Book implements Disposable {
     };
   }
 
-  #voted(next: ApprovalRecord, { as, by, onBehalfOf, reason, quorum }: Ruling, at: number): DurableEvent {
+  #voted(next: ApprovalRecord, { as, by, via, onBehalfOf, reason, quorum }: Ruling, at: number): DurableEvent {
     const left = votesLeft(next, quorum);
     const said = as === "modified" ? "edited" : `voted on (${as})`;
     return tell("approval.voted", `${next.tool} ${said} by ${by}, ${left} more must say yes`, next, {
       at,
       by,
+      via,
       policyVersion: this.#policyVersion,
       data: {
         as,

@@ -76,8 +76,8 @@ export type Decided =
       readonly refusal?: Refusal;
     };
 
-/** One decision on many alike requests of one run; each is recorded by itself. */
-export interface BatchRequest extends Omit<DecisionRequest, "decision" | "arguments" | "expectedDigest" | "remember"> {
+/** One decision on many alike requests of one run; each is recorded by itself. What a name must be typed for is no part of a yes to many. */
+export interface BatchRequest extends Pick<DecisionRequest, "by" | "reason"> {
   readonly decision: "approved" | "denied" | "skipped";
   /** Digests of what was shown, by approval. */
   readonly expectedDigests?: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ export interface Delegation {
   readonly reason?: string;
   readonly at: number;
   readonly via: string;
-  readonly revoked?: { readonly by: string; readonly at: number };
+  readonly revoked?: { readonly by: string; readonly via?: string; readonly at: number };
 }
 
 export interface DelegationRequest {

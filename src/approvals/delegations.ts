@@ -3,7 +3,12 @@ import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { Decider } from "./decision.ts";
 import type { Delegation, DelegationRequest } from "./delegation.ts";
+import { type People, personOf } from "./person.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
+
+export interface DelegationsOptions extends ShelfOptions {
+  readonly people: People;
+}
 
 export type Delegated =
   | { readonly delegated: true; readonly delegation: Delegation }
@@ -15,29 +20,33 @@ const controlCharacter = /\p{Cc}/u;
 /** Who decides in whose place until when. Only a person gives their own word away, and only their own. */
 export class Delegations {
   readonly #shelf: Shelf<Delegation>;
-  readonly #options: ShelfOptions;
+  readonly #options: DelegationsOptions;
 
-  private constructor(shelf: Shelf<Delegation>, options: ShelfOptions) {
+  private constructor(shelf: Shelf<Delegation>, options: DelegationsOptions) {
     this.#shelf = shelf;
     this.#options = options;
   }
 
   /** @throws RuntimeFault `delegation_unreadable` */
-  static async open(options: ShelfOptions): Promise<Delegations> {
+  static async open(options: DelegationsOptions): Promise<Delegations> {
     return new Delegations(await Shelf.open("delegation", delegationFrom, options), options);
   }
 
   /** @param by who gives: authenticated by the door */
-  async make({ to, until, reason }: DelegationRequest, by: Decider): Promise<Delegated> {
+  async make({ to: asked, until, reason }: DelegationRequest, by: Decider): Promise<Delegated> {
     const now = this.#options.clock.now();
-    if (typeof to !== "string" || to === "" || to.length > 256 || controlCharacter.test(to))
+    if (typeof asked !== "string" || asked === "" || asked.length > 256 || controlCharacter.test(asked))
       return invalid("`to` names nobody; write the user who shall decide.");
+    const tenant = by.tenant ?? "default";
+    const receiver = await this.#receiver(asked, tenant);
+    if ("problem" in receiver) return invalid(receiver.problem);
+    const { name: to } = receiver;
     if (to === by.user) return invalid(`\`${to}\` is you; delegate to somebody else.`);
     if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)
       return invalid("`until` must be a time that is still to come, at most 90 days away.");
     const delegation: Delegation = {
       id: newId("dlg"),
-      tenant: by.tenant ?? "default",
+      tenant,
       from: by.user,
       to,
       ...(by.roles !== undefined && { roles: by.roles }),
@@ -50,8 +59,9 @@ export class Delegations {
     await this.#shelf.add(delegation, bodyOf(delegation), {
       type: "approval.delegated",
       summary: `${by.user} delegated decisions to ${to} until ${new Date(until).toISOString()}`,
-      tenant: delegation.tenant,
+      tenant,
       by: by.user,
+      via: delegation.via,
       data: { delegation_id: delegation.id, to, ...(reason !== undefined && { reason }) },
     });
     return { delegated: true, delegation };
@@ -86,14 +96,27 @@ export class Delegations {
     );
   }
 
+  /** Where people have accounts: somebody who has one, and may decide. By the account's own spelling. */
+  async #receiver(asked: string, tenant: string): Promise<{ readonly name: string } | { readonly problem: string }> {
+    const { people } = this.#options;
+    if (!people.exist) return { name: asked };
+    const person = await personOf(people, tenant, asked);
+    if (person === undefined)
+      return { problem: `There is no account \`${asked}\`; \`to\` is somebody who has one, with a role that decides.` };
+    if (person.barred === undefined) return person;
+    return { problem: `${person.barred}; delegate to somebody who may decide.` };
+  }
+
   #revoked(delegation: Delegation, by: Decider) {
     if (delegation.revoked !== undefined) return undefined;
-    const item = { ...delegation, revoked: { by: by.user, at: this.#options.clock.now() } };
+    const via = by.via ?? `user:${by.user}`;
+    const item = { ...delegation, revoked: { by: by.user, via, at: this.#options.clock.now() } };
     const noted = {
       type: "approval.delegation_revoked",
       summary: `${by.user} ended the delegation of ${delegation.from} to ${delegation.to}`,
       tenant: delegation.tenant,
       by: by.user,
+      via,
       data: { delegation_id: delegation.id, from: delegation.from, to: delegation.to },
     };
     return { item, body: bodyOf(item), noted };

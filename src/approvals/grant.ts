@@ -1,8 +1,11 @@
 import type { Principal, Risk } from "../calls/call.ts";
+import type { Reason } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
+import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
+import type { Decider } from "./decision.ts";
 
 /**
  * What is to be remembered of a yes: the next calls like it need nobody.
@@ -32,6 +35,8 @@ export interface Grant {
   readonly id: string;
   readonly tool: string;
   readonly action: string;
+  /** Of the tool; none: this process. */
+  readonly server?: string;
   readonly principal: Pick<Principal, "tenant" | "agent" | "user">;
   readonly arguments?: Conditions;
   readonly for: "run" | "session" | "time";
@@ -44,6 +49,15 @@ export interface Grant {
   readonly via: string;
   /** The person who delegated the decision to `by`. */
   readonly onBehalfOf?: string;
+  /** What `by` was and did then: held, at each use, against what such a call demands now. None: nothing is known of it. */
+  readonly given?: {
+    readonly roles?: readonly string[];
+    readonly groups?: readonly string[];
+    /** As a person, not by a token. */
+    readonly signedIn: boolean;
+    /** The tool's name. */
+    readonly typed: boolean;
+  };
   readonly at: number;
   readonly approvalId: string;
   /** Digest of the tool's definition: another one voids the grant. */
@@ -118,6 +132,55 @@ function isRemember(given: unknown): given is Remember {
 
 function isScopeValue(name: string, value: unknown): boolean {
   return value === undefined || (name === "arguments" ? isJsonObject(value) : typeof value === "string");
+}
+
+/** The rules that ask, of those that weighed a call. */
+export function asking(reasons: readonly Reason[]): readonly string[] {
+  return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
+}
+
+interface Giving {
+  readonly by: Decider;
+  readonly given: Pick<NonNullable<Grant["given"]>, "signedIn" | "typed">;
+  readonly now: number;
+  readonly until: number;
+}
+
+export function grantOf(remember: Remember, approval: ApprovalRecord, { by, given, now, until }: Giving): Grant {
+  const { tenant, agent, user } = approval.principal;
+  const { for: span, reason, scope } = remember;
+  const giver = approval.decision?.onBehalfOf;
+  return {
+    id: newId("grt"),
+    tool: approval.tool,
+    action: approval.action,
+    ...(approval.server !== undefined && { server: approval.server }),
+    principal: { tenant, agent, ...(user !== undefined && { user }) },
+    ...(scope?.arguments !== undefined && { arguments: scope.arguments }),
+    for: typeof span === "string" ? span : "time",
+    ...(span === "run" && { runId: approval.runId }),
+    ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
+    until,
+    reason,
+    by: by.user,
+    via: by.via ?? `user:${by.user}`,
+    ...(giver !== undefined && { onBehalfOf: giver }),
+    given: {
+      ...given,
+      ...(by.roles !== undefined && { roles: by.roles }),
+      ...(by.groups !== undefined && { groups: by.groups }),
+    },
+    at: now,
+    approvalId: approval.id,
+    definition: approval.definition,
+    risk: approval.risk,
+    asks: asking(approval.why),
+    uses: 0,
+  };
+}
+
+export function spanText({ for: span, until }: Grant): string {
+  return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
 }
 
 /** @throws RuntimeFault `grant_unreadable` for what Postern did not write: a grant is not guessed */

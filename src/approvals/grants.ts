@@ -1,13 +1,15 @@
 import type { Authority, Risk } from "../calls/call.ts";
 import type { Reason, Weighing } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { newId } from "../calls/ids.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import { compileConditions, type Holds } from "../policy/condition.ts";
-import type { Decider } from "./decision.ts";
-import { bodyOf, fits, type Grant, grantFrom, type Remember, untilOf } from "./grant.ts";
+import type { Audience } from "../stores/audience.ts";
+import { isSignedIn } from "./admission.ts";
+import type { Decider, DecisionRequest } from "./decision.ts";
+import type { Givers } from "./givers.ts";
+import { asking, bodyOf, fits, type Grant, grantFrom, grantOf, type Remember, spanText, untilOf } from "./grant.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
 
 /** What a grant is held against; every FreshCall is one. (A stage type would point upwards.) */
@@ -17,7 +19,7 @@ export interface Grantable {
   readonly arguments: JsonObject;
   readonly authority: Pick<Authority, "principal" | "runId">;
   readonly risk: Risk;
-  readonly weighing: Pick<Weighing, "reasons">;
+  readonly weighing: Pick<Weighing, "reasons" | "connector">;
   readonly found: { readonly definition: string };
 }
 
@@ -25,6 +27,19 @@ export interface GrantsOptions extends ShelfOptions {
   readonly log: (problem: string) => void;
   /** The definition a tool has now. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
+  /** What became of who gave them. */
+  readonly givers: Givers;
+}
+
+/** The grant that answers for a person, or those that would, and why they do not. */
+export interface Answering {
+  readonly grant?: Grant;
+  readonly silent: readonly Silent[];
+}
+
+interface Silent {
+  readonly grant: Grant;
+  readonly why: string;
 }
 
 /** What became of a grant: `void` when its tool is not what it was. */
@@ -43,7 +58,7 @@ const keepUsesMs = 2000;
  * Remembered yeses. They are not policy: they answer CONFIRM inside the approval gate, and nothing else.
  *
  * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher risk,
- * no rule that did not ask then. A call that needs nobody never looks here.
+ * no rule that did not ask then; and only while its giver could still say yes. A call that needs nobody never looks here.
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
@@ -77,28 +92,44 @@ export class Grants implements AsyncDisposable {
   }
 
   /** The grant that answers for a person; asked of the store again, so that one which was revoked elsewhere answers nothing. */
-  async answering(call: Grantable, sessionId: string | undefined): Promise<Grant | undefined> {
+  async answering(call: Grantable, sessionId: string | undefined): Promise<Answering> {
+    const silent: Silent[] = [];
     const ids = this.#byTool.get(keyOf(call.authority.principal.tenant, call.tool, call.action));
     for (const id of ids ?? []) {
       const held = this.#shelf.get(id);
       if (held === undefined || !this.#answers(held, call, sessionId)) continue;
       const grant = await this.#shelf.fresh(id);
-      if (grant !== undefined && this.#answers(grant, call, sessionId)) return grant;
+      if (grant === undefined || !this.#answers(grant, call, sessionId)) continue;
+      const why = await this.#options.givers.silence(grant, audienceOf(call));
+      if (why === undefined) return { grant, silent: [] };
+      silent.push({ grant, why });
     }
-    return undefined;
+    return { silent };
+  }
+
+  /** Why a live grant answers nothing at present, at the risk that was shown; undefined: it does. */
+  silence(grant: Grant): Promise<string | undefined> {
+    return this.#options.givers.silence(grant, grant);
   }
 
   /** @param remember was checked: `rememberProblem` of grant.ts */
-  async make(remember: Remember, approval: ApprovalRecord, by: Decider): Promise<Grant> {
+  async make(
+    remember: Remember,
+    approval: ApprovalRecord,
+    { by, confirmation }: Pick<DecisionRequest, "by" | "confirmation">,
+  ): Promise<Grant> {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
-    const grant = grantOf(remember, approval, { by, now, until });
+    const signedIn = isSignedIn(by, this.#options.givers.accountsExist);
+    const given = { signedIn, typed: confirmation === approval.tool };
+    const grant = grantOf(remember, approval, { by, given, now, until });
     await this.#shelf.add(grant, bodyOf(grant), {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
       by: grant.by,
+      via: grant.via,
       data: {
         grant_id: grant.id,
         approval_id: approval.id,
@@ -123,6 +154,7 @@ export class Grants implements AsyncDisposable {
         summary: `${by.user} revoked the grant of ${grant.tool} to ${grant.principal.agent}`,
         tenant: grant.principal.tenant,
         by: by.user,
+        via: revoked.via,
         data: { grant_id: id, tool: grant.tool, ...(reason !== undefined && { reason }) },
       };
       return { item, body: bodyOf(item), noted };
@@ -211,43 +243,13 @@ export function grantReason({ id, by, reason }: Grant): Reason {
   return { rule: `grant ${id} of ${by}: ${reason}`, says: "ALLOW" };
 }
 
-function asking(reasons: readonly Reason[]): readonly string[] {
-  return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
+/** Among the reasons of who is asked all the same. */
+export function silentReason({ grant: { id, by, reason }, why }: Silent): Reason {
+  return { rule: `grant ${id} of ${by}: ${reason} (does not count: ${why})`, says: "CONFIRM" };
 }
 
-function grantOf(
-  remember: Remember,
-  approval: ApprovalRecord,
-  { by, now, until }: { readonly by: Decider; readonly now: number; readonly until: number },
-): Grant {
-  const { tenant, agent, user } = approval.principal;
-  const { for: span, reason, scope } = remember;
-  const giver = approval.decision?.onBehalfOf;
-  return {
-    id: newId("grt"),
-    tool: approval.tool,
-    action: approval.action,
-    principal: { tenant, agent, ...(user !== undefined && { user }) },
-    ...(scope?.arguments !== undefined && { arguments: scope.arguments }),
-    for: typeof span === "string" ? span : "time",
-    ...(span === "run" && { runId: approval.runId }),
-    ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
-    until,
-    reason,
-    by: by.user,
-    via: by.via ?? `user:${by.user}`,
-    ...(giver !== undefined && { onBehalfOf: giver }),
-    at: now,
-    approvalId: approval.id,
-    definition: approval.definition,
-    risk: approval.risk,
-    asks: asking(approval.why),
-    uses: 0,
-  };
-}
-
-function spanText({ for: span, until }: Grant): string {
-  return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
+function audienceOf({ tool, risk, weighing: { connector }, authority: { principal } }: Grantable): Audience {
+  return { tool, risk, principal, ...(connector !== undefined && { server: connector }) };
 }
 
 /** Names hold no NUL. */

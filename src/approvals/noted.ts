@@ -6,6 +6,7 @@ import type { Due } from "./sweeper.ts";
 
 interface Told extends Pick<NotedEvent, "at" | "policyVersion"> {
   readonly by?: string;
+  readonly via?: string;
   readonly data?: JsonObject;
 }
 
@@ -20,6 +21,7 @@ export function tell(type: string, summary: string, approval: ApprovalRecord, to
     traceId,
     tenant: principal.tenant,
     ...(told.by !== undefined && { by: told.by }),
+    ...(told.via !== undefined && { via: told.via }),
     policyVersion: told.policyVersion,
     outcome: "info",
     data: { approval_id: id, tool, action, risk, run: runId, ...told.data },

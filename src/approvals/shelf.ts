@@ -27,6 +27,7 @@ export interface Noted {
   readonly summary: string;
   readonly tenant: string;
   readonly by: string;
+  readonly via: string;
   readonly data: JsonObject;
 }
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../calls/records.ts";
-import { unrouted } from "./routed.ts";
+import { unrouted, votesLeft } from "./routed.ts";
 import type { Ruling } from "./ruling.ts";
-import { counted } from "./voting.ts";
+import { counted, votedAlready } from "./voting.ts";
 
 const record: ApprovalRecord = {
   id: "apr_1",
@@ -59,6 +59,16 @@ describe("counting", () => {
     expect(counted(one?.next ?? record, says("approved", "cal", { quorum: 3, onBehalfOf: "bob" }), 2)).toBeUndefined();
   });
 
+  it.each([
+    ["their own", says("approved", "ann"), "`ann` has said a word on `apr_1` already; another person must."],
+    ["a delegate", says("approved", "bob", { onBehalfOf: "ann" }), "already, by `bob` in their place;"],
+    ["another of the channel", says("approved", "bob", { via: "channel:ops" }), "`channel:ops` has had its word"],
+    ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was said already"],
+  ])("says truly whose word there is already: %s", (_, first, said) => {
+    const voted = counted(record, { ...first, quorum: 3 }, 1)?.next ?? record;
+    expect(votedAlready(voted, { user: "ann", via: "channel:ops" })).toContain(said);
+  });
+
   it("ends with one no, also by whoever said yes before", () => {
     const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
     expect(counted(one?.next ?? record, says("denied", "ann", { quorum: 2 }), 2)).toMatchObject({
@@ -95,22 +105,28 @@ describe("counting", () => {
 
   it("approves only with as many different persons as it takes, whatever is said in whatever order", async () => {
     const word = fc.record({
-      by: fc.constantFrom("ann", "bob", "cal", "dan"),
-      via: fc.constantFrom("one", "two", "three", "four"),
-      as: fc.constantFrom("approved" as const, "modified" as const),
+      by: fc.constantFrom("ann", "bob", "cal", "dan", "eli"),
+      via: fc.constantFrom("one", "two", "three", "four", "five"),
+      as: fc.constantFrom(...(["approved", "modified", "denied", "skipped"] as const)),
       onBehalfOf: fc.option(fc.constantFrom("eve", "fay", "ann"), { nil: undefined }),
     });
     await fc.assert(
-      fc.property(fc.array(word, { maxLength: 12 }), fc.integer({ min: 1, max: 4 }), (words, quorum) => {
+      fc.property(fc.array(word, { maxLength: 16 }), fc.integer({ min: 1, max: 4 }), (words, quorum) => {
         let now = record;
         for (const { as, ...who } of words) {
-          const count = counted(now, { ...who, as, quorum, ...(as === "modified" && { edited: edit }) }, 1);
+          const ruling = { ...who, as, quorum, deny: "quorum", ...(as === "modified" && { edited: edit }) } as const;
+          const count = counted(now, ruling, 1);
           if (count === undefined) continue;
           now = count.next;
           if (count.ends) break;
         }
         const votes = now.votes ?? [];
-        expect(now.state).toBe(votes.length >= quorum ? "approved" : "pending");
+        const yeses = votes.filter(({ as }) => as === "approved").length;
+        expect(votesLeft(now, quorum)).toBe(Math.max(0, quorum - yeses));
+        const last = votes.at(-1)?.as;
+        const no = last === "approved" ? undefined : last;
+        const wanted = yeses >= quorum ? "approved" : votes.length - yeses >= quorum ? no : "pending";
+        expect(now.state).toBe(wanted);
         for (const name of ["by", "via"] as const)
           expect(new Set(votes.map((vote) => vote[name])).size).toBe(votes.length);
         const persons = votes.flatMap(({ by, onBehalfOf }) =>

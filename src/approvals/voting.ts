@@ -1,4 +1,5 @@
 import type { ApprovalRecord, ApprovalState, Vote } from "../calls/records.ts";
+import type { Decider } from "./decision.ts";
 import { votesLeft } from "./routed.ts";
 import type { Ruling } from "./ruling.ts";
 
@@ -58,6 +59,19 @@ function voteOf(as: Vote["as"], { by, via, onBehalfOf, reason }: Ruling, at: num
     ...(onBehalfOf !== undefined && { onBehalfOf }),
     ...(reason !== undefined && { reason }),
   };
+}
+
+/** Why this word was not counted: whose it would be the second of. */
+export function votedAlready({ id, votes = [] }: ApprovalRecord, { user, via }: Decider): string {
+  const own = votes.find((vote) => vote.by === user || vote.onBehalfOf === user);
+  if (own !== undefined) {
+    const inPlace = own.by === user ? "" : `, by \`${own.by}\` in their place`;
+    return `\`${user}\` has said a word on \`${id}\` already${inPlace}; another person must.`;
+  }
+  const same = votes.find((vote) => vote.via === (via ?? `user:${user}`));
+  return same === undefined
+    ? `The word that \`${user}\` would say on \`${id}\` was said already; another person must.`
+    : `\`${same.via}\` has had its word on \`${id}\` already, by \`${same.by}\`: whoever else comes by it counts as the same; sign in and decide there.`;
 }
 
 /** One person, one word: neither another credential nor a delegation makes two of one. */

@@ -90,6 +90,7 @@ describe("an event as it is kept", () => {
       approvalId: "apr_1",
       as,
       by: "ann",
+      via: "token:tok_1",
       reason: "why",
       risk: "high",
     });
@@ -98,6 +99,7 @@ describe("an event as it is kept", () => {
       outcome,
       stage: "gate",
       decided_by: "ann",
+      decided_via: "token:tok_1",
       reason: "why",
       risk_level: "high",
     });
@@ -154,6 +156,7 @@ describe("an event as it is kept", () => {
         approvalId: "apr_1",
         as: "denied",
         by: secret,
+        via: `channel:${secret}`,
         reason: `no ${secret}`,
         risk: "high",
       },

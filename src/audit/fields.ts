@@ -50,11 +50,12 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
 }
 
 function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, as, by, onBehalfOf, reason, risk, policyVersion } = event;
+  const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion } = event;
   return {
     ...callFields(call, clean),
     ...(onBehalfOf !== undefined && { data: { on_behalf_of: clean(onBehalfOf) } }),
     decided_by: clean(by),
+    decided_via: clean(via),
     outcome: decisionOutcomes[as],
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(reason !== undefined && { reason: clean(reason) }),
@@ -107,12 +108,13 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
 }
 
 function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { at, type, summary, traceId, by, outcome, data, policyVersion } = event;
+  const { at, type, summary, traceId, by, via, outcome, data, policyVersion } = event;
   const principal = actorOf(event);
   const [stage = type] = type.split(".", 1);
   return {
     ...(data !== undefined && { data: cleanJson(data, clean, 0) }),
     ...(by !== undefined && { decided_by: clean(by) }),
+    ...(via !== undefined && { decided_via: clean(via) }),
     outcome,
     policy_version: clean(policyVersion),
     principal: principalFields(principal, clean),

@@ -48,6 +48,8 @@ export interface AuditEvent {
   readonly response_hash?: string;
   readonly payload_ref?: string;
   readonly decided_by?: string;
+  /** With which credential: `session:ann`, `token:tok_…`, `channel:ops`. */
+  readonly decided_via?: string;
   readonly reason?: string;
   readonly data?: Json;
 }

@@ -57,7 +57,7 @@ describe("a query of the log", () => {
     const approval = { call, approvalId: "apr_1", at };
     await tell(
       { moment: "held", ...approval, weighing, expiresAt: at + 60_000 },
-      { moment: "decided", ...approval, as: "approved", by: "ann", risk: "medium" },
+      { moment: "decided", ...approval, as: "approved", by: "ann", via: "session:ann", risk: "medium" },
       attempted(call),
       succeeded(call),
     );

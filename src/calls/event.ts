@@ -64,6 +64,8 @@ export type CallEvent =
       readonly approvalId: string;
       readonly as: ApprovalWord;
       readonly by: string;
+      /** The credential it was said with: `session:ann`, `token:tok_…`, `channel:ops`, `approver:terminal`; `postern` when nobody said it. */
+      readonly via: string;
       /** The person who delegated the decision to `by`. */
       readonly onBehalfOf?: string;
       readonly reason?: string;
@@ -78,7 +80,15 @@ export type CallEvent =
       readonly weighing: Weighing;
       readonly approvalId?: string;
     }
-  | { readonly moment: "progressed"; readonly call: ToolCall; readonly content: string }
+  | {
+      readonly moment: "progressed";
+      readonly call: ToolCall;
+      readonly content: string;
+      /** Of the work, from 0 to 1, when the tool knows. */
+      readonly fraction?: number;
+      /** The call's id, when this is a later arrival of a recorded one. */
+      readonly recordedAs?: string;
+    }
   | {
       /** A tool's own word on what it does: `file.read`, `skill.loaded`, `memory.recall.started` (SPEC 14.3). */
       readonly moment: "emitted";
@@ -117,6 +127,8 @@ export interface NotedEvent {
   readonly tenant?: string;
   /** The operator whose act it is. */
   readonly by?: string;
+  /** The credential it was done with. */
+  readonly via?: string;
   /** Whom it is about, when it is an agent; without one it is the operator's act, or Postern's own. */
   readonly principal?: Principal;
   /** What held when it happened (D25). */

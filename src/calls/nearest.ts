@@ -3,6 +3,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let least = Math.max(1, Math.floor(word.length / 3));
   let best: readonly string[] = [];
   for (const name of new Set(known)) {
+    if (Math.abs(word.length - name.length) > least) continue; // so many edits at the least
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
     if (distance > least) continue;
     best = distance < least ? [name] : [...best, name];

@@ -141,8 +141,8 @@ export class Session {
   }
 
   /** What is left of the total time, in milliseconds; never negative. */
-  remainingMs(): number {
-    return Math.max(0, this.limits.totalTimeoutMs - (this.#clock.monotonic() - this.#openedAt));
+  remainingMs(now: number = this.#clock.monotonic()): number {
+    return Math.max(0, this.limits.totalTimeoutMs - (now - this.#openedAt));
   }
 
   /** False when the budget is used up. Synchronous: parallel calls cannot both take the last one. */

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import { type RefusalCode, refusals } from "../calls/refusals.ts";
+import { nameList } from "./name-list.ts";
 import type { Settled } from "./sandbox.ts";
 
 /** How a call looks from inside a script: a handle, or an exception with code and advice. Never pending, never a preview. */
@@ -9,7 +10,7 @@ export function settledOf(place: number, outcome: ToolOutcome, known?: readonly 
   if (status === "ok") return { place, status, value: handleOf(outcome) };
   if (status === "preview") return refused(place, "preview_only", refusals.preview_only.tell);
   const code = refusal?.code ?? "tool_failed";
-  const names = code === "tool_unknown" && known !== undefined ? ` There are: ${listed(known)}.` : "";
+  const names = code === "tool_unknown" && known !== undefined ? ` There are: ${nameList(known)}.` : "";
   return {
     place,
     status: status === "denied" ? "denied" : "error",
@@ -47,9 +48,4 @@ const advices: Readonly<Record<(typeof refusals)[RefusalCode]["retry"], string>>
 function adviceOf(code: RefusalCode): string {
   const { tell, retry } = refusals[code];
   return `${tell} ${advices[retry]}`;
-}
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 40).join(", ");
-  return names.length > 40 ? `${shown}, … (${names.length} in all)` : shown;
 }

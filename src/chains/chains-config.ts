@@ -8,7 +8,7 @@ import { type DriversFile, driversSchema, engineSettingsFrom } from "./drivers-c
 export interface ChainsFile {
   readonly enabled?: boolean | undefined;
   readonly engines?: readonly string[] | undefined;
-  readonly drivers?: DriversFile | undefined;
+  readonly engine_settings?: DriversFile | undefined;
   readonly limits?: ChainLimitsFile | undefined;
   readonly cpu_ms?: number | undefined;
   readonly memory_bytes?: number | undefined;
@@ -38,7 +38,9 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
     .describe(
       "Which engines may run scripts, in the order they are tried. One that is named and cannot run is an error.",
     ),
-  drivers: driversSchema.optional().describe("Settings of engines that run elsewhere, where `engines` names them."),
+  engine_settings: driversSchema
+    .optional()
+    .describe("Settings of engines that run elsewhere, where `engines` names them."),
   limits: z
     .strictObject({
       max_tool_calls: z.int().min(0).max(10_000).optional().describe("Calls of one script; 50 when nothing is said."),
@@ -75,10 +77,10 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
 /** Undefined: off. */
 export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
   if (file.enabled === false) return undefined;
-  const { engines, drivers, limits, cpu_ms, memory_bytes, output_bytes } = file;
+  const { engines, engine_settings, limits, cpu_ms, memory_bytes, output_bytes } = file;
   return {
     ...(engines !== undefined && { engines }),
-    ...(drivers !== undefined && { engineSettings: engineSettingsFrom(drivers) }),
+    ...(engine_settings !== undefined && { engineSettings: engineSettingsFrom(engine_settings) }),
     ...(limits !== undefined && { limits: limitsFrom(limits) }),
     ...(cpu_ms !== undefined && { cpuMs: cpu_ms }),
     ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),

@@ -92,6 +92,11 @@ export class OpenChains implements Chains {
     return describeChain(actions, isShown, engines.languages);
   }
 
+  warm(): void {
+    const { engines, parts } = this.#house;
+    parts.clock.in(settledMs, () => void engines.warm(), false);
+  }
+
   async list({
     tenant,
     runId,
@@ -159,3 +164,5 @@ export class OpenChains implements Chains {
 }
 
 const longestSource = 20_000;
+/** Whoever has just started has other work first, and may be over again. */
+const settledMs = 1_000;

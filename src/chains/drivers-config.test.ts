@@ -20,7 +20,7 @@ it("settings of engines that run elsewhere are read", () => {
   };
   const file = chainsSchema.parse({
     engines: ["kubernetes"],
-    drivers: { kubernetes, firecracker: { ...machines, most: 4 } },
+    engine_settings: { kubernetes, firecracker: { ...machines, most: 4 } },
   });
   expect(chainOptionsFrom(file)).toEqual({
     engines: ["kubernetes"],
@@ -65,8 +65,12 @@ it.each<[string, object, string]>([
 });
 
 it("an engine that needs settings and has none is an error at the start", async () => {
-  await expect(createRuntime({ chains: { engines: ["kubernetes"] } })).rejects.toThrow("`chains.drivers.kubernetes`");
-  await expect(createRuntime({ chains: { engines: ["firecracker"] } })).rejects.toThrow("`chains.drivers.firecracker`");
+  await expect(createRuntime({ chains: { engines: ["kubernetes"] } })).rejects.toThrow(
+    "`chains.engine_settings.kubernetes`",
+  );
+  await expect(createRuntime({ chains: { engines: ["firecracker"] } })).rejects.toThrow(
+    "`chains.engine_settings.firecracker`",
+  );
 });
 
 describe.skipIf(!existsSync("/usr/bin/python3"))("named in `engines`", () => {

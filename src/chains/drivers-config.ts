@@ -1,4 +1,4 @@
-/** `chains.drivers` of a configuration file (snake_case): engines that run elsewhere. Only chains-config.ts imports this. */
+/** `chains.engine_settings` of a configuration file (snake_case): engines that run elsewhere. Only chains-config.ts imports this. */
 import { z } from "zod";
 import type { EngineSettings } from "./known-engines.ts";
 

@@ -95,6 +95,15 @@ export class Engines implements AsyncDisposable {
     }
   }
 
+  /** The first of each language gets ready for a script that may come. */
+  async warm(): Promise<void> {
+    for (const language of this.languages.filter((each) => each !== "typescript"))
+      for await (const driver of this.for(language)) {
+        driver.warm?.();
+        break;
+      }
+  }
+
   /** Why there is none for a language. */
   async problemFor(language: Language): Promise<string> {
     const family = familyOf(language);

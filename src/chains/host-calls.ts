@@ -19,7 +19,10 @@ export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Sett
       case "help":
         return ok(asked, { text: helpText(asked.arguments, run) });
       case "progress":
-        run.context.progress(textIn(asked.arguments, "text", "message", "content") ?? "");
+        run.context.progress(
+          textIn(asked.arguments, "text", "message", "content") ?? "",
+          numberIn(asked.arguments, "fraction"),
+        );
         return ok(asked, {});
       case "materialize":
         return await materialized(asked, run);
@@ -149,4 +152,9 @@ function textIn(given: JsonObject, ...names: readonly string[]): string | undefi
     if (typeof value === "string") return value;
   }
   return undefined;
+}
+
+function numberIn(given: JsonObject, name: string): number | undefined {
+  const value = given[name];
+  return typeof value === "number" ? value : undefined;
 }

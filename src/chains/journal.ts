@@ -1,4 +1,3 @@
-import type { Json, JsonObject } from "../calls/json.ts";
 import type { Printed } from "./sandbox.ts";
 
 /** One call of a script, as its trace tells it (SPEC 3.7). */
@@ -90,12 +89,4 @@ export class Journal {
   freeze(): JournalState {
     return { lines: this.lines, printed: [...this.#printed], files: this.files, last: this.last };
   }
-}
-
-/** The spelling of SPEC 3.7, which models and logs know. */
-export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {
-  const said: Record<string, Json> = { tool, args_digest: argumentsDigest, status };
-  if (code !== undefined) said["code"] = code;
-  if (line !== undefined) said["line"] = line;
-  return { ...said, duration_ms: Math.round(durationMs) };
 }

@@ -42,7 +42,7 @@ export function placedEngine(name: string, settings: EngineSettings, resolve: Re
 }
 
 function unconfigured(name: string): never {
-  throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.drivers.${name}\``);
+  throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.engine_settings.${name}\``);
 }
 
 /** In the order they are tried: per language, the one that can be frozen before those that can only be replayed. The others are named. */

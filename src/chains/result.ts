@@ -1,7 +1,10 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
+import { cut } from "../results/cut.ts";
+import { withBrief } from "../results/raw-result.ts";
 import type { End } from "./drive.ts";
-import { type CallLine, type Journal, lineToWire, type ScriptFile } from "./journal.ts";
+import type { CallLine, Journal, ScriptFile } from "./journal.ts";
+import { lineToWire } from "./trace.ts";
 
 /** What `tool_chain` answers: the script's words for the model, and SPEC 3.8's ChainRunResult. */
 export interface ChainAnswer {
@@ -14,28 +17,29 @@ const longestError = 2000;
 const longestToldError = 500;
 const mostFiles = 20;
 const mostTold = 12;
+const longestName = 80;
 
-export function chainAnswer(
-  end: Extract<End, { end: "done" | "failed" }>,
-  journal: Journal,
-  durationMs: number,
-  engine: string | undefined,
-): ChainAnswer {
-  const output = end.end === "done" ? outputOf(end.value) : "";
+/** What a script's answer is made of beside its end. */
+export interface Told {
+  readonly journal: Journal;
+  readonly durationMs: number;
+  readonly engine: string | undefined;
+  /** What goes back at once, of text and of structured content; all of it is kept where it is more. */
+  readonly inlineBytes: number;
+}
+
+export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told: Told): ChainAnswer {
+  const { journal, durationMs, engine, inlineBytes } = told;
   const files = filesOf(end, journal);
-  const calls = journal.callCount;
-  const error = end.end === "failed" ? cut(errorOf(end), longestError) : null;
-  const told = [journal.logs, output, error === null ? "" : cut(error, longestToldError), tail(end, journal.lines)];
-  const sum = `[chain: ${calls} tool ${calls === 1 ? "call" : "calls"} in ${Math.round(durationMs)} ms]`;
-  const text = [...told.filter((part) => part !== ""), sum].join("\n");
+  const words = wordsOf(end, told);
   const result: Record<string, Json> = {
     status: end.end === "done" ? "ok" : isTimeout(end.why) ? "timeout" : "error",
-    output_text: output,
+    output_text: words.output,
     output_blocks_refs: files.map(({ artifact }) => artifact),
-    logs: journal.logs,
-    tool_calls: calls,
+    logs: words.logs,
+    tool_calls: journal.callCount,
     duration_ms: Math.round(durationMs),
-    error,
+    error: end.end === "failed" ? cut(errorOf(end), longestError) : null,
     call_trace: journal.lines.map(lineToWire),
   };
   if (engine !== undefined) result["engine"] = engine;
@@ -43,11 +47,44 @@ export function chainAnswer(
     result["error_kind"] = end.why;
     if (end.line !== undefined) result["error_line"] = end.line;
   }
-  return {
-    content: [{ type: "text", text }, ...files.map(blockOf)],
+  const answer: ChainAnswer = {
+    content: [{ type: "text", text: textOf(words) }, ...files.map(blockOf)],
     structured: result,
     isError: end.end === "failed",
   };
+  const short = shortened(words, Math.floor(inlineBytes / 2));
+  const { output, logs } = shortened(words, Math.floor(inlineBytes / 4));
+  return withBrief(answer, { text: textOf(short), structured: { ...result, output_text: output, logs } });
+}
+
+interface Words {
+  readonly logs: string;
+  readonly output: string;
+  /** Why it failed, and what it had done: never cut. */
+  readonly ending: readonly string[];
+}
+
+function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durationMs }: Told): Words {
+  const calls = journal.callCount;
+  const sum = `[chain: ${calls} tool ${calls === 1 ? "call" : "calls"} in ${Math.round(durationMs)} ms]`;
+  const error = end.end === "failed" ? cut(errorOf(end), longestToldError) : "";
+  return {
+    logs: journal.logs,
+    output: end.end === "done" ? outputOf(end.value) : "",
+    ending: [error, tail(end, journal.lines), sum],
+  };
+}
+
+function textOf({ logs, output, ending }: Words): string {
+  return [logs, output, ...ending].filter((part) => part !== "").join("\n");
+}
+
+/** The answer counts for more than what was printed on the way to it. */
+function shortened(words: Words, mostBytes: number): Words {
+  const room = mostBytes - Buffer.byteLength(textOf({ ...words, logs: "", output: "" }));
+  const output = cut(words.output, Math.max(0, room - 1));
+  const logs = cut(words.logs, Math.max(0, room - Buffer.byteLength(output) - 2));
+  return { ...words, logs, output };
 }
 
 /** Which files of the script go back: those it put, and those its answer names. */
@@ -73,7 +110,7 @@ function isTimeout(why: string): boolean {
 /** A script that failed half-way has done things: the model must read which, so that it does not do them twice (SPEC 9.5). */
 function tail(end: End, lines: readonly CallLine[]): string {
   if (end.end !== "failed" || lines.length === 0) return "";
-  const shown = lines.slice(0, mostTold).map(({ tool, status, code }) => `${tool} ${code ?? status}`);
+  const shown = lines.slice(0, mostTold).map(({ tool, status, code }) => `${cut(tool, longestName)} ${code ?? status}`);
   const more = lines.length > mostTold ? `, … (${lines.length} in all)` : "";
   return `It had called: ${shown.join(", ")}${more}.`;
 }
@@ -81,8 +118,4 @@ function tail(end: End, lines: readonly CallLine[]): string {
 function blockOf({ artifact, mediaType }: ScriptFile): MediaBlock {
   const [kind] = mediaType.split("/", 1);
   return { type: kind === "image" || kind === "audio" ? kind : "file", mediaType, artifact };
-}
-
-function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }

@@ -14,7 +14,7 @@ import { drive, type End } from "./drive.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal } from "./journal.ts";
 import { scriptOffer } from "./offer.ts";
-import { type ChainAnswer, chainAnswer, filesOf } from "./result.ts";
+import { type ChainAnswer, chainAnswer, filesOf, type Told } from "./result.ts";
 import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
 import { type Parent, ScriptRun, type Waiting } from "./script-run.ts";
 import { Watch } from "./watch.ts";
@@ -66,7 +66,9 @@ class ScriptCall {
     this.#offer = scriptOffer(house.offered(call.authority.principal));
     const { language, source } = script;
     const chainId = `chain_${sha256(`chain\0${call.key}`).slice(0, 32)}`;
-    this.#program = { language, source, tools: this.#offer.sketches, chainId };
+    const owner = call.authority.principal.tenant;
+    const { arrivedAt: startedAt } = call.record?.call ?? call;
+    this.#program = { language, source, tools: this.#offer.sketches, chainId, startedAt, owner };
   }
 
   async run(): Promise<ChainAnswer | Suspended> {
@@ -173,7 +175,7 @@ class ScriptCall {
     const { cpuMs, memoryBytes, outputBytes } = this.#house.terms;
     const limits = { cpuMs, memoryBytes, outputBytes, wallMs };
     if (frozen?.image === undefined) return driver.start(this.#program, limits);
-    return driver.restore(frozen.image, limits).catch((error: unknown) => {
+    return driver.restore(frozen.image, limits, this.#program.owner).catch((error: unknown) => {
       this.#house.parts.log(
         `\`${driver.name}\` does not take a frozen script back (${messageOf(error)}); it is replayed.`,
       );
@@ -200,7 +202,8 @@ class ScriptCall {
     }
     await this.#handOn(end, run);
     if (this.#context.frozen !== undefined) await frozen.forget(this.#parent.key);
-    const answer = chainAnswer(end, run.journal, run.session.freeze().usedMs, driver.name);
+    const durationMs = run.session.freeze().usedMs;
+    const answer = this.#answer(end, { journal: run.journal, durationMs, engine: driver.name });
     const said = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
     this.#context.emit("chain.ended", said, { engine: driver.name, tool_calls: run.journal.callCount });
     return answer;
@@ -241,7 +244,12 @@ class ScriptCall {
   }
 
   #failed(message: string, why: "script" | "unsupported" | "crash" = "crash"): ChainAnswer {
-    return chainAnswer({ end: "failed", why, message }, new Journal(0), 0, undefined);
+    const nothing = { journal: new Journal(0), durationMs: 0, engine: undefined };
+    return this.#answer({ end: "failed", why, message }, nothing);
+  }
+
+  #answer(end: Parameters<typeof chainAnswer>[0], told: Omit<Told, "inlineBytes">): ChainAnswer {
+    return chainAnswer(end, { ...told, inlineBytes: this.#caller.session.limits.maxInlineResultBytes });
   }
 }
 

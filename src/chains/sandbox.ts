@@ -24,9 +24,11 @@ export interface SandboxDriver {
   unavailable(): Promise<string | undefined>;
   /** What of the program this engine cannot do, found before it runs. Undefined: go. `unsupported` moves the chain to the next engine. */
   check?(program: Program): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
+  /** Gets ready for a script that may come. */
+  warm?(): void;
   start(program: Program, limits: SandboxLimits): Promise<SandboxSession>;
   /** Durability `snapshot` only. */
-  restore(image: Uint8Array, limits: SandboxLimits): Promise<SandboxSession>;
+  restore(image: Uint8Array, limits: SandboxLimits, owner?: string): Promise<SandboxSession>;
 }
 
 export interface Program {
@@ -34,6 +36,10 @@ export interface Program {
   readonly source: string;
   readonly tools: readonly ToolSketch[];
   readonly chainId: string;
+  /** Wall clock, milliseconds, when it was first sent: where the clock of an engine that replays begins each time. */
+  readonly startedAt?: number;
+  /** Whose script it is: what it leaves behind, another owner's never meets. Undefined: nobody's does. */
+  readonly owner?: string;
 }
 
 /** What the prelude offers: `server` groups (`tools.server.tool`), plain name too when unambiguous. */
@@ -50,7 +56,6 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly outputBytes: number;
   readonly wallMs: number;
-  readonly stackDepth?: number;
 }
 
 /** Asked and not settled calls may be settled one by one: `calls` is empty while a script only waits for the rest. */

@@ -52,6 +52,19 @@ describe("the channels of a configuration", () => {
     expect((await problemsOf(configs.load(two))).join("\n")).toContain("same `name`");
   });
 
+  it.each([
+    ["channels: { console_url: https://gate.example:8443/ }", "https://gate.example:8443"],
+    [
+      "listen: { public_url: https://gate.example }\nchannels: { console_url: https://other.example }",
+      "https://gate.example",
+    ],
+    ["channels: { console_url: https://gate.example/postern }", undefined], // no browser's `Origin` has a path
+    ["channels: { console_url: http://10.0.0.7:7420 }", undefined],
+    ["{}", undefined],
+  ])("say with their `console_url` how people reach Postern: %s", async (text, publicUrl) => {
+    expect((await configs.load(text)).listen.publicUrl).toBe(publicUrl);
+  });
+
   it("stand in what is kept with each run, their addresses masked", async () => {
     const slack = "name: slack, kind: slack, url: https://hooks.slack.example/services/T0/very-secret";
     const snapshot = configSnapshot(await configs.load(written(slack)));

@@ -75,7 +75,9 @@ export const channelsSchema: z.ZodType<ChannelsFile> = z.strictObject({
   console_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("Where people reach the console, for links in messages; this machine's address when nothing is said."),
+    .describe(
+      "Where people reach the console, for links in messages; `listen.public_url`, else this machine's address, when nothing is said.",
+    ),
 });
 
 export function channelSettingsFrom({ webhooks = [], console_url: consoleUrl }: ChannelsFile): ChannelsOptions {

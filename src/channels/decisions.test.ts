@@ -181,6 +181,25 @@ describe("a decision that comes in", () => {
     expect((await send(r, body)).status).toBe(410);
   });
 
+  it("is not looked at after ten refused ones from the same address within a second; what was good counts for nothing", async () => {
+    await using r = await room();
+    const ids: string[] = [];
+    for (let i = 0; i < 12; i += 1) ids.push(await asked(r.h, "mail", { ...asker.principal, agent: `a${i}` }));
+    const body = (at: number) => ({ approval_id: ids[at], decision: "denied", user: "U123" });
+    for (let i = 0; i < 11; i += 1) expect((await send(r, body(i))).status).toBe(200);
+    for (let i = 0; i < 10; i += 1) expect((await send(r, body(11), { signature: "v1,AAAA" })).status).toBe(401);
+    const slowed = await send(r, body(11));
+    expect([slowed.status, slowed.headers.get("retry-after"), await codeOf(slowed)]).toEqual([
+      429,
+      "1",
+      "too_many_attempts",
+    ]);
+    const elsewhere = new Request("http://127.0.0.1:7420/v1/channels/chat/decisions", { method: "POST", body: "{}" });
+    expect((await r.door.door.fetch(elsewhere, { address: "192.0.2.7" })).status).not.toBe(429);
+    await r.h.clock.advance(1_000);
+    expect((await send(r, body(11))).status).toBe(200);
+  });
+
   it("needs no token, and a token does not help", async () => {
     await using r = await room();
     const id = await asked(r.h);

@@ -57,6 +57,8 @@ const keptMs = 2 * toleranceSeconds * 1000;
 const mostSeen = 2_000;
 const keyKeptMs = 30_000;
 const seenKind = "channel-seen";
+/** What no message can bring: a typed name, a person who signed in. */
+const onlySignedIn: ReadonlySet<DecisionProblem> = new Set(["confirmation_needed", "sign_in_needed"]);
 const idPattern = /^[\x21-\x7e]{1,200}$/;
 
 /** Decisions that come in from where people were told. They are decisions like any other; only critical ones are not made here. */
@@ -96,7 +98,10 @@ export class DecisionDesk {
         "decider_unknown",
         `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
       );
-    return { taken: true, decided: await this.#house.decide(approvalId, { ...request, by }) };
+    const decided = await this.#house.decide(approvalId, { ...request, by });
+    if (!decided.decided && onlySignedIn.has(decided.code))
+      return refused("console_only", `This call is approved in the console alone. ${decided.message}`);
+    return { taken: true, decided };
   }
 
   async #isGenuine(channel: DecisionOptions, { id, timestamp, signature, body }: Incoming): Promise<boolean> {

@@ -45,8 +45,8 @@ export interface ChannelsHouse extends Omit<DecisionHouse, "reveal"> {
  */
 export interface OpenChannels extends Channels, AsyncDisposable {
   receive(name: string, incoming: Incoming): Promise<Received>;
-  /** An alarm that cannot be kept: every channel that wants alarms is told once, now. Never rejects. */
-  urgent(summary: string): Promise<void>;
+  /** Of an alarm that cannot be kept every channel that wants alarms is told at once. Never rejects. */
+  urgent(type: "alarm.opened" | "alarm.resolved", summary: string): Promise<void>;
 }
 
 /** @throws RuntimeFault `channels_invalid` for two of one name */
@@ -92,8 +92,8 @@ class RunningChannels implements OpenChannels {
     return this.#desk.receive(name, incoming);
   }
 
-  async urgent(summary: string): Promise<void> {
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(summary)));
+  async urgent(...said: Parameters<OpenChannels["urgent"]>): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(...said)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

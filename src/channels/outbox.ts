@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../calls/clock.ts";
+import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -88,9 +89,10 @@ export class Outbox implements AsyncDisposable {
     return this.#now("channel.test", "This is only a test: Postern reaches this channel.", {});
   }
 
-  async urgent(summary: string): Promise<void> {
-    if (!this.#options.channel.wants({ type: "alarm.opened", tenant: "default" })) return;
-    const sent = await this.#now("alarm.opened", summary, { kind: "store_broken", severity: "critical" });
+  async urgent(type: NoticeType, summary: string): Promise<void> {
+    if (!this.#options.channel.wants({ type, tenant: "default" })) return;
+    const named = { kind: "store_broken", severity: "critical", dedupe_key: "store_broken" };
+    const sent = await this.#now(type, summary, named);
     if (!sent.delivered) this.#options.log(`The channel \`${this.#id}\` could not be told: ${sent.problem}`);
   }
 
@@ -243,7 +245,7 @@ export class Outbox implements AsyncDisposable {
     const letter: DeadLetter = { seq, type, at, attempts, problem };
     this.#state = { ...this.#state, waiting, dead: [...this.#state.dead, letter].slice(-mostDead) };
     this.#failing = true;
-    const summary = `A notice to the channel \`${this.#id}\` was given up after ${attempts} ${attempts === 1 ? "try" : "tries"}: ${problem}`;
+    const summary = `A notice to the channel \`${this.#id}\` was given up after ${counted(attempts, "try", "tries")}: ${problem}`;
     this.#note("channel.dead_letter", summary, "failure", { entry: seq, attempts, problem });
   }
 

@@ -5,6 +5,7 @@ import { settled } from "../../test/fakes/clock.ts";
 import { asker, boss, type House, house } from "../../test/fakes/house.ts";
 import { type Receiver, receiver } from "../../test/fakes/receiver.ts";
 import { channelOf } from "../../test/fakes/told.ts";
+import type { ApprovalRoute } from "../index.ts";
 import type { WebhookSettings } from "./open-channels.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -20,8 +21,9 @@ const hook = (r: Receiver, more: Partial<WebhookSettings> = {}): WebhookSettings
 });
 const consoleUrl = "https://postern.example";
 
-async function houseWith(settings: WebhookSettings): Promise<House> {
-  return house({ secrets, channels: { webhooks: [settings], consoleUrl } });
+async function houseWith(settings: WebhookSettings, ...routes: readonly ApprovalRoute[]): Promise<House> {
+  const approvals = { patience: "suspend", routes } as const;
+  return house({ secrets, channels: { webhooks: [settings], consoleUrl }, approvals });
 }
 
 async function asked(h: House, tool = "mail", args: Readonly<Record<string, string>> = { to: "x" }): Promise<string> {
@@ -63,6 +65,18 @@ describe("a webhook", () => {
       },
     });
     expect(request?.body).not.toContain('"arguments"');
+  });
+
+  it.each<readonly [string, string, ApprovalRoute]>([
+    ["is critical", "drop", { typedConfirmation: false, signedIn: false }],
+    ["wants its name typed", "mail", { typedConfirmation: true }],
+    ["wants a person who signed in", "mail", { signedIn: true }],
+  ])("sends people to the console where a call %s", async (_, tool, route) => {
+    await using r = await receiver();
+    await using h = await houseWith(hook(r), route);
+    await asked(h, tool);
+    await r.count(1);
+    expect(bodyAt(r, 0)).toMatchObject({ data: { approval: { decided_in: "console" } } });
   });
 
   it("is taken by the Standard Webhooks library as it is", async () => {

@@ -99,6 +99,11 @@ export function standardSpeller(
   };
 }
 
+/** A message brings neither a typed name nor a person who signed in. */
+function isForConsole({ risk, routed }: ApprovalRecord): boolean {
+  return risk === "critical" || routed?.typedConfirmation === true || routed?.signedIn === true;
+}
+
 function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObject {
   const { principal, decision, summary, autonomy, reason } = approval;
   return {
@@ -117,7 +122,7 @@ function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObj
     expires_at: new Date(approval.expiresAt).toISOString(),
     on_expiry: "denied",
     digest: approval.binding,
-    decided_in: approval.risk === "critical" ? "console" : "channel",
+    decided_in: isForConsole(approval) ? "console" : "channel",
     ...(withArguments && { arguments: approval.arguments }),
     ...(decision !== undefined && {
       decision: {

@@ -59,6 +59,8 @@ export interface LimitsFile {
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
+/** `https://HOST` or `https://HOST:PORT`: what stands in a browser's `Origin`. */
+export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
 export const logLevels: readonly LogLevel[] = ["error", "warn", "info", "debug"];
 export const loopbackHosts: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
@@ -101,9 +103,11 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
       port: z.int().min(0).max(65_535).optional().describe("7420 when nothing is said; 0 takes a free one."),
       public_url: z
         .string()
-        .regex(/^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/, "must be `https://HOST` or `https://HOST:PORT`, without a path")
+        .regex(publicUrlPattern, "must be `https://HOST` or `https://HOST:PORT`, without a path")
         .optional()
-        .describe("How people reach it through the proxy in front, which keeps the `Host` header."),
+        .describe(
+          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` when nothing is said.",
+        ),
     })
     .optional(),
   data: path

@@ -67,12 +67,11 @@ export interface PosternConfig {
     readonly scopes?: readonly string[];
   };
   /** Scripts that call tools: on where an engine can run, unless it is switched off. */
-  readonly chains?: { readonly enabled?: boolean } & Omit<ChainOptions, "drivers" | "engineSettings"> & {
-      /** Of `kubernetes` and `firecracker`, which run where `engines` names them. */
-      readonly drivers?: ChainOptions["engineSettings"];
-    };
+  readonly chains?: { readonly enabled?: boolean } & Omit<ChainOptions, "drivers">;
   /** Folders of runs; relative to the configuration's folder, `runs` in the data folder when nothing is said. */
   readonly runs?: { readonly enabled?: boolean; readonly folder?: string };
+  /** The pages that Postern serves; `editPolicy` lets them write the policy into a configuration that is a file of data. */
+  readonly console?: { readonly editPolicy?: boolean };
   readonly hooks?: Hooks;
   /** A store of your own, or where Postern's own come from: docs/reference/secrets.md. */
   readonly secrets?:

@@ -24,7 +24,7 @@ import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
 import { memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
-import { type ConfigFile, configSchema, configShape, type LimitsFile } from "./config-schema.ts";
+import { type ConfigFile, configSchema, configShape, type LimitsFile, publicUrlPattern } from "./config-schema.ts";
 import { type Found, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
 import { ConfigProblems, type KeyPath } from "./problem.ts";
@@ -202,6 +202,12 @@ interface Parsed extends Given {
   readonly guardrails?: readonly Guardrail[];
 }
 
+/** Where people's browsers go and where links in messages lead is one address: either says it for both. */
+function publicUrlOf({ listen, channels }: Pick<ConfigFile, "listen" | "channels">): string | undefined {
+  const console = channels?.console_url?.replace(/\/+$/, "");
+  return listen?.public_url ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
+}
+
 function settingsOf(
   given: Parsed,
   file: string | undefined,
@@ -218,7 +224,7 @@ function settingsOf(
     listen: {
       host: over.host ?? data.listen?.host ?? "127.0.0.1",
       port: over.port ?? data.listen?.port ?? 7420,
-      publicUrl: data.listen?.public_url,
+      publicUrl: publicUrlOf(data),
     },
     dataFolder,
     autonomy: over.autonomy ?? data.autonomy ?? "A2",

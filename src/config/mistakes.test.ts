@@ -18,6 +18,11 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "listen:\n  prot: 1\n",
     "FILE:2:3 listen.prot: `prot` is not a known key. Fix: Did you mean `port`?",
   ],
+  [
+    "a key of an earlier version",
+    "chains:\n  drivers: {}\n",
+    "FILE:2:3 chains.drivers: `chains.drivers` has another name now. Fix: Write `chains.engine_settings`; what stands in it stays.",
+  ],
   ["a key nobody can guess", "log:\n  zzz: 1\n", "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level."],
   [
     "text for a number",

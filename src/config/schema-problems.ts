@@ -37,7 +37,7 @@ function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly Con
       return issue.keys.map((name) => ({
         ...locate([...path, name], "key"),
         key: keyOf([...path, name], written),
-        ...unknownKey(name, known),
+        ...(renamedKey(keyOf([...path, name], written)) ?? unknownKey(name, known)),
       }));
     }
     case "invalid_union": {
@@ -72,6 +72,16 @@ function keyOf(path: KeyPath, { shape, spell }: Written): string {
     return knownKeys(shapeAt(shape, path.slice(0, i))).includes(step) ? spell(step) : step;
   });
   return keyText(steps);
+}
+
+/** Keys of earlier versions, as files spell them. */
+const renamed: ReadonlyMap<string, string> = new Map([["chains.drivers", "chains.engine_settings"]]);
+
+function renamedKey(key: string): { readonly message: string; readonly fix: string } | undefined {
+  const name = renamed.get(key);
+  return name === undefined
+    ? undefined
+    : { message: `\`${key}\` has another name now.`, fix: `Write \`${name}\`; what stands in it stays.` };
 }
 
 function unknownKey(name: string, known: readonly string[]): { readonly message: string; readonly fix: string } {

@@ -11,7 +11,7 @@ import { toFileSpelling } from "./shape.ts";
  */
 export function configSnapshot(settings: Settings): string {
   const { file, listen, dataFolder, autonomy, agentScopes, policy, limits, approvals, results } = settings;
-  const { servers, toolModules, tools, memory, skillFolders, runs, channels, logLevel } = settings;
+  const { servers, toolModules, tools, memory, skillFolders, runs, channels, logLevel, console } = settings;
   const { ttlMs, ...asking } = approvals;
   const written = {
     listen,
@@ -28,6 +28,10 @@ export function configSnapshot(settings: Settings): string {
     skills: { folders: skillFolders },
     runs,
     channels: channels && shownChannels(channels),
+    accounts: shownAccounts(settings.accounts),
+    files: settings.files && { enabled: true, ...settings.files },
+    chains: settings.chains === undefined ? { enabled: false } : shownChains(settings.chains),
+    console,
     log: { level: logLevel },
   };
   const data: unknown = JSON.parse(JSON.stringify(toFileSpelling(written, configShape()))); // what is no data is left out
@@ -48,6 +52,18 @@ function shownChannels({ webhooks = [], consoleUrl }: NonNullable<Settings["chan
     })),
     ...(typeof consoleUrl === "string" && { consoleUrl }),
   };
+}
+
+function shownAccounts({ sessions: { idleMs, absoluteMs }, openId }: Settings["accounts"]): object {
+  return {
+    session: { idleMinutes: idleMs / 60_000, absoluteHours: absoluteMs / 3_600_000 },
+    openid: openId && { ...openId, clientSecret: openId.clientSecret && masked(openId.clientSecret) },
+  };
+}
+
+/** How an engine reaches its machines may hold what lets one in. */
+function shownChains({ drivers: _, engineSettings, ...rest }: NonNullable<Settings["chains"]>): object {
+  return { enabled: true, ...rest, ...(engineSettings !== undefined && { engineSettings: mask }) };
 }
 
 /** A password may stand anywhere but in a bare flag, so only those stay of the arguments. */

@@ -5,6 +5,7 @@ import type { Account, LiveSession } from "../accounts/accounts.ts";
 import { agentPermissions, allPermissions, type Permission } from "../accounts/roles.ts";
 import type { Principal } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
+import { ownAgents } from "../calls/own-agents.ts";
 import type { Decider } from "../face.ts";
 
 /** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
@@ -86,17 +87,17 @@ class TokenCredentials implements Credentials {
     this.#agent = {
       kind: "agent",
       credential: "agent-token",
-      principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
+      principal: { tenant: "default", agent: ownAgents.folder, via: "token:agent" },
       scopes: agentScopes,
       permissions: agentPermissions,
-      decider: { user: "local-agent", via: "token:agent", tenant: "default" },
+      decider: { user: ownAgents.folder, via: "token:agent", tenant: "default" },
     };
     this.#operator = {
       kind: "person",
       credential: "operator-token",
       principal: {
         tenant: "default",
-        agent: "operator-cli",
+        agent: ownAgents.operator,
         user: "operator",
         via: "token:operator",
       },

@@ -1,6 +1,6 @@
-import { timingSafeEqual } from "node:crypto";
 import { builtInName } from "../accounts/account-book.ts";
 import type { Account, Accounts, FoundSession, FoundToken } from "../accounts/accounts.ts";
+import { ownAgents } from "../calls/own-agents.ts";
 import type { Credentials, Who } from "./credentials.ts";
 
 /** What came with a request to say who sends it. */
@@ -8,6 +8,7 @@ export interface Shown {
   readonly authorization: string | null;
   /** Of the session's cookie. */
   readonly cookie: string | undefined;
+  /** Of the header: what the page was told when it signed in. */
   readonly csrf: string | null;
   readonly changesSomething: boolean;
   /** A page that changes something says where it stands. */
@@ -19,8 +20,9 @@ export type Identified =
   | { readonly nobody: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" };
 
 /**
- * Who sends a request: a token in `Authorization`, else the session of a cookie. A wrong token is not made good by a
- * cookie beside it. The tokens of the data folder are looked at first, and need no waiting.
+ * Who sends a request: a token in `Authorization`, else the session of a cookie and its proof, reading or not: every
+ * port of this host gets the cookie. A wrong token is not made good by a cookie beside it. The tokens of the data folder
+ * are looked at first, and need no waiting.
  */
 export function identify(
   shown: Shown,
@@ -43,10 +45,11 @@ async function byToken(authorization: string, accounts: Accounts): Promise<Ident
 }
 
 async function byCookie(cookie: string, shown: Shown, accounts: Accounts): Promise<Identified> {
-  const found = await accounts.session(cookie);
-  if (found === undefined) return { nobody: "ended" };
+  const { csrf } = shown;
+  if (csrf === null || csrf === "") return { nobody: "no_csrf" };
   if (shown.changesSomething && !shown.hasOrigin) return { nobody: "no_origin" };
-  if (shown.changesSomething && !isSame(shown.csrf ?? "", found.session.csrf)) return { nobody: "no_csrf" };
+  const found = await accounts.session(cookie, csrf);
+  if (found === undefined) return { nobody: "ended" };
   return { by: sessionWho(found), cookie: found.cookie };
 }
 
@@ -55,7 +58,7 @@ function tokenWho({ account, permissions, whenEnded, token }: FoundToken): Who {
   const { tenant, scopes } = token;
   const who = { credential: "api-token", scopes, permissions, account, whenEnded } as const;
   if (token.kind === "person") {
-    const principal = { tenant, agent: "api", user: account.name, via };
+    const principal = { tenant, agent: ownAgents.person, user: account.name, via };
     return { ...who, kind: "person", principal, decider: { ...deciderOf(account, via), signedIn: false } };
   }
   const { agent = token.name, user } = token;
@@ -69,7 +72,7 @@ function sessionWho({ account, permissions, whenEnded, session }: FoundSession):
   return {
     kind: "person",
     credential: "session",
-    principal: { tenant: account.tenant, agent: "console", user: account.name, via },
+    principal: { tenant: account.tenant, agent: ownAgents.session, user: account.name, via },
     scopes: ["*"],
     permissions,
     decider: { ...deciderOf(account, via), signedIn: true },
@@ -81,9 +84,4 @@ function sessionWho({ account, permissions, whenEnded, session }: FoundSession):
 
 function deciderOf({ name, tenant, roles, groups }: Account, via: string): Who["decider"] {
   return { user: name, via, tenant, roles, groups };
-}
-
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
-  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -1,4 +1,4 @@
-import type { Account, ApiToken } from "../accounts/accounts.ts";
+import type { Account, ApiToken, ListedToken } from "../accounts/accounts.ts";
 
 /** A person on the wire. Nothing of a password is ever in it. */
 export interface AccountWire {
@@ -18,6 +18,8 @@ export interface TokenWire {
   readonly name: string;
   readonly kind: "agent" | "person";
   readonly owner: string;
+  /** By which credential of the owner it was made. */
+  readonly via: string;
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];
@@ -29,6 +31,15 @@ export interface TokenWire {
   readonly last_used_at?: string | undefined;
 }
 
+/** As it stands now. */
+export interface ListedTokenWire extends TokenWire {
+  readonly state: "live" | "over" | "revoked" | "dead";
+  /** Of a dead one. */
+  readonly why?: string | undefined;
+  /** Of its permissions, those its owner has no more. */
+  readonly lost: readonly string[];
+}
+
 /** Who is asking, and what its credential may do. */
 export interface SessionWire {
   readonly user: { readonly id: string; readonly name: string; readonly display_name: string };
@@ -36,12 +47,16 @@ export interface SessionWire {
   readonly roles: readonly string[];
   readonly groups: readonly string[];
   readonly permissions: readonly string[];
-  /** For `x-postern-csrf`; null for a token, which needs none. */
-  readonly csrf: string | null;
   readonly expires_at: string | null;
   /** A person in a session, not a token. */
   readonly signed_in: boolean;
   readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+}
+
+/** Told once: whoever has the cookie alone is nobody. */
+export interface SignedInWire extends SessionWire {
+  /** For `x-postern-csrf`, with every request. */
+  readonly csrf: string;
 }
 
 export function accountToWire(account: Account): AccountWire {
@@ -68,6 +83,10 @@ export function tokenToWire(token: ApiToken): TokenWire {
     ...(revokedAt !== undefined && { revoked_at: iso(revokedAt) }),
     ...(lastUsedAt !== undefined && { last_used_at: iso(lastUsedAt) }),
   };
+}
+
+export function listedTokenToWire({ state, why, lost, ...token }: ListedToken): ListedTokenWire {
+  return { ...tokenToWire(token), state, ...(why !== undefined && { why }), lost };
 }
 
 function iso(at: number): string {

@@ -10,6 +10,8 @@ import { iso, isoOrNothing, type PrincipalWire } from "./wire.ts";
 export interface GrantWire {
   readonly grant_id: string;
   readonly status: GrantState;
+  /** Why a live one answers nothing at present: its giver could not say yes today. */
+  readonly silent?: string | undefined;
   readonly scope: { readonly tool: string; readonly action: string; readonly arguments?: JsonObject | undefined };
   readonly granted_to: PrincipalWire;
   readonly for: "run" | "session" | "time";
@@ -29,11 +31,12 @@ export interface GrantWire {
   readonly revoked?: { readonly by: string; readonly at: string; readonly reason?: string | undefined } | undefined;
 }
 
-export function grantToWire(grant: Grant, status: GrantState): GrantWire {
+export function grantToWire(grant: Grant, status: GrantState, silent?: string): GrantWire {
   const { revoked, arguments: conditions } = grant;
   return {
     grant_id: grant.id,
     status,
+    silent,
     scope: {
       tool: grant.tool,
       action: grant.action,

@@ -6,9 +6,10 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
-import { type Loan, lend } from "../secrets/lend.ts";
+import { lend } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import type { LazySignal } from "../tools/run-foreign.ts";
 import type { ToolContext } from "../tools/tool.ts";
 
 /** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
@@ -27,15 +28,14 @@ export interface ContextParts {
   readonly child: CallChild;
 }
 
-/** What a tool sees of its call. Signal and secrets are made when they are asked for; `end` takes back what was lent. */
+/** What a tool sees of its call; its members also work taken out of it (`async ({ to }, { progress }) => …`). Signal and secrets are made when they are asked for; the run's end takes back what was lent. */
 export class CallContext implements ToolContext {
   readonly #call: ClaimedCall;
   readonly #caller: Caller;
-  readonly #lazy: { readonly signal: AbortSignal };
+  readonly #run: Pick<LazySignal, "signal" | "over" | "afterwards">;
   readonly #parts: ContextParts;
-  #loan: Loan | undefined;
+  #secrets: SecretStore | undefined;
   #children = 0;
-  #over = false;
 
   /** For what is of this house and makes calls of its own (chains/): a tool's body is given no way to this. */
   static inside(context: ToolContext): { readonly call: ClaimedCall; readonly caller: Caller } | undefined {
@@ -43,10 +43,15 @@ export class CallContext implements ToolContext {
     return { call: context.#call, caller: context.#caller };
   }
 
-  constructor(call: ClaimedCall, caller: Caller, lazy: { readonly signal: AbortSignal }, parts: ContextParts) {
+  constructor(
+    call: ClaimedCall,
+    caller: Caller,
+    run: Pick<LazySignal, "signal" | "over" | "afterwards">,
+    parts: ContextParts,
+  ) {
     this.#call = call;
     this.#caller = caller;
-    this.#lazy = lazy;
+    this.#run = run;
     this.#parts = parts;
   }
 
@@ -54,7 +59,7 @@ export class CallContext implements ToolContext {
     return this.#call.id;
   }
   get signal(): AbortSignal {
-    return this.#lazy.signal;
+    return this.#run.signal;
   }
   get idempotencyKey(): string {
     return this.#call.key;
@@ -85,15 +90,35 @@ export class CallContext implements ToolContext {
   }
 
   get secrets(): SecretStore {
-    this.#loan ??= lend(this.#parts.secrets, this.#parts.redactor);
-    if (this.#over) this.#loan.end();
-    return this.#loan;
+    if (this.#secrets === undefined) {
+      const loan = lend(this.#parts.secrets, this.#parts.redactor);
+      this.#secrets = loan;
+      this.#run.afterwards(() => loan.end());
+    }
+    return this.#secrets;
   }
 
-  progress(content: string): void {
-    if (this.#over) return;
+  get progress(): ToolContext["progress"] {
+    return (content, fraction) => this.#progress(content, fraction);
+  }
+  get emit(): ToolContext["emit"] {
+    return (type, summary, data) => this.#emit(type, summary, data);
+  }
+  get check(): ToolContext["check"] {
+    return () => this.#check();
+  }
+  get call(): ToolContext["call"] {
+    return (request) => this.#child(request);
+  }
+
+  #progress(content: string, fraction?: number): void {
+    if (this.#run.over) return;
     const clean = this.#parts.redactor.redact(String(content));
-    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean });
+    // A tool's own arithmetic: what is no number says nothing, what is beyond the end is the end.
+    const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};
+    const kept = this.#call.record?.call.id;
+    const as = kept === undefined || kept === this.#call.id ? {} : { recordedAs: kept };
+    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean, ...done, ...as });
     try {
       this.#caller.progress?.(clean);
     } catch {
@@ -101,33 +126,24 @@ export class CallContext implements ToolContext {
     }
   }
 
-  emit(type: string, summary: string, data?: JsonObject): void {
-    if (this.#over) return;
+  #emit(type: string, summary: string, data?: JsonObject): void {
+    if (this.#run.over) return;
     const { redactor, announce } = this.#parts;
     const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
     const clean = data === undefined ? undefined : redactJson(data, redactor);
     announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
   }
 
-  check(): void {
+  #check(): void {
     if (this.#caller.signal?.aborted === true) throw this.#caller.signal.reason;
     const { deadline } = this.#caller;
-    if (this.#over || (deadline !== undefined && deadline <= this.#parts.clock.monotonic()))
+    if (this.#run.over || (deadline !== undefined && deadline <= this.#parts.clock.monotonic()))
       throw new RuntimeFault("deadline_passed", "The call is over.");
   }
 
-  async call(request: {
-    readonly tool: string;
-    readonly action?: string;
-    readonly arguments?: JsonObject;
-  }): Promise<ToolOutcome> {
-    this.check();
+  async #child(request: Parameters<ToolContext["call"]>[0]): Promise<ToolOutcome> {
+    this.#check();
     this.#children += 1;
     return this.#parts.child(this.#call, this.#children, request, this.#caller);
-  }
-
-  end(): void {
-    this.#over = true;
-    this.#loan?.end();
   }
 }

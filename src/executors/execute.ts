@@ -4,7 +4,7 @@ import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
-import { type Ran, runForeign } from "../tools/run-foreign.ts";
+import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
 import { type CallChild, CallContext } from "./context.ts";
 import { inputOf } from "./input.ts";
 
@@ -24,22 +24,12 @@ export interface ExecuteParts {
 export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Ran<unknown> | Promise<Ran<unknown>> {
   const { found } = call;
   const { session, signal, deadline } = caller;
-  const remainingMs = session.remainingMs();
+  const remainingMs = session.remainingMs(call.claimedAt);
   const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
-  let context: CallContext | undefined;
-  const body = (lazy: { readonly signal: AbortSignal }): unknown => {
-    const running = new CallContext(call, caller, lazy, parts);
-    context = running;
-    if (call.references.length === 0) return found.execute(call.input, running);
-    return inputOf(call, parts.artifacts).then((input) => found.execute(input, running));
+  const body = (run: LazySignal): unknown => {
+    const context = new CallContext(call, caller, run, parts);
+    if (call.references.length === 0) return found.execute(call.input, context);
+    return inputOf(call, parts.artifacts).then((input) => found.execute(input, context));
   };
-  const ran = runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock });
-  if (!(ran instanceof Promise)) {
-    context?.end();
-    return ran;
-  }
-  return ran.then((late) => {
-    context?.end();
-    return late;
-  });
+  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock });
 }

@@ -10,6 +10,7 @@ import { toPreview } from "../tools/previewed.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { PreviewContext } from "../tools/tool.ts";
 import { inputOf } from "./input.ts";
+import { looking } from "./looking.ts";
 
 export interface PreviewParts {
   readonly artifacts: ArtifactStore;
@@ -43,24 +44,9 @@ export async function preview(call: FreshCall, caller: Caller, parts: PreviewPar
 }
 
 function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, caller: Caller): PreviewContext {
-  const { principal, scopes, autonomy, runId, traceId, taskId, stepId } = call.authority;
-  return {
-    callId: call.id,
-    get signal(): AbortSignal {
-      return lazy.signal;
-    },
-    idempotencyKey: call.key,
-    runId,
-    traceId,
-    taskId,
-    stepId,
-    autonomy,
-    principal: { ...principal }, // copies: what a tool does to them stays with it
-    grantedScopes: [...scopes],
-    progress() {},
-    emit() {},
-    check() {
+  return Object.assign(looking(call, call.key, lazy), {
+    check(): void {
       caller.signal?.throwIfAborted();
     },
-  };
+  });
 }

@@ -13,6 +13,7 @@ import { failureOf } from "../tools/failure.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Reconciled, ToolContext } from "../tools/tool.ts";
 import { inputOf } from "./input.ts";
+import { looking } from "./looking.ts";
 
 export interface ReconcileParts extends LookupParts {
   readonly artifacts: ArtifactStore;
@@ -55,29 +56,14 @@ function contextOf(
   lazy: { readonly signal: AbortSignal },
   secrets: SecretStore,
 ): ToolContext {
-  const { principal, scopes, autonomy, runId, traceId, taskId, stepId } = call.authority;
-  return {
-    callId: call.id,
-    get signal(): AbortSignal {
-      return lazy.signal;
-    },
+  return Object.assign(looking(call, key, lazy), {
     secrets,
-    idempotencyKey: key,
-    runId,
-    traceId,
-    taskId,
-    stepId,
-    autonomy,
-    principal: { ...principal }, // copies: what a tool does to them stays with it
-    grantedScopes: [...scopes],
     frozen: undefined,
-    progress() {},
-    emit() {},
-    check() {
+    check(): void {
       lazy.signal.throwIfAborted();
     },
-    async call() {
+    async call(): Promise<never> {
       throw new RuntimeFault("not_while_reconciling", "A reconcile hook looks; it makes no calls.");
     },
-  };
+  });
 }

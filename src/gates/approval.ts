@@ -1,8 +1,9 @@
 import { bind, isBoundAsShown, previewDigest } from "../approvals/binding.ts";
 import type { Book } from "../approvals/book.ts";
 import type { Delegations } from "../approvals/delegations.ts";
+import type { Givers } from "../approvals/givers.ts";
 import type { Grant } from "../approvals/grant.ts";
-import { type Grants, grantReason } from "../approvals/grants.ts";
+import { type Answering, type Grants, grantReason } from "../approvals/grants.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import type { Preview } from "../calls/outcome.ts";
@@ -12,7 +13,7 @@ import type { Caller } from "../calls/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
-import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
+import type { Again, ApprovedCall, FreshCall, Open, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
   readonly book: Book;
@@ -20,6 +21,8 @@ export interface ApprovalParts {
   readonly grants: Grants;
   /** Who decides in whose place. */
   readonly delegations: Delegations;
+  /** What became of who gave a grant or a delegation. */
+  readonly givers: Givers;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
@@ -110,7 +113,7 @@ async function previewChanged(
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
-  const grant = await grantFor(call, caller, parts);
+  const { grant } = await grantFor(call, caller, parts);
   if (grant !== undefined) return granted(call, grant);
   if (caller.patience === "deny")
     return refuse(
@@ -130,16 +133,13 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   return (await replay(prior, parts)) ?? refuse("in_progress");
 }
 
-/** A yes that was remembered, if the routes of today would still let one be: it lowers no verdict, it answers for a person. */
+/** A yes that was remembered, if its giver could still say it today: it lowers no verdict, it answers for a person. */
 export async function grantFor(
   call: WeighedCall,
   caller: Pick<Caller, "session"> | undefined,
-  { grants, book }: Pick<ApprovalParts, "grants" | "book">,
-): Promise<Grant | undefined> {
-  if (grants.isEmpty) return undefined;
-  const { tool, risk, weighing, authority } = call;
-  const { remembers } = book.routing.demand({ tool, risk, server: weighing.connector, principal: authority.principal });
-  return remembers ? grants.answering(call, caller?.session.id) : undefined;
+  { grants }: Pick<ApprovalParts, "grants">,
+): Promise<Answering> {
+  return grants.isEmpty ? { silent: [] } : grants.answering(call, caller?.session.id);
 }
 
 function granted(call: FreshCall, grant: Grant): ApprovedCall {
@@ -195,5 +195,7 @@ async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts):
 }
 
 function approved(call: FreshCall, approvalId: string | undefined): ApprovedCall {
-  return Object.assign(call, { approvalId }) as ApprovedCall;
+  const passed = call as Open<ApprovedCall>; // what is missing of it is written here
+  passed.approvalId = approvalId;
+  return passed;
 }

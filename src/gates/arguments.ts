@@ -6,7 +6,7 @@ import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
-import type { FoundCall, ValidCall } from "./stages.ts";
+import type { FoundCall, Open, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
   readonly artifacts: ArtifactStore;
@@ -72,10 +72,10 @@ function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]
       issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })),
     );
   const input = "input" in parsed ? parsed.input : undefined;
-  return Object.assign(call, {
-    input,
-    references: references.length === 0 ? none : references.map(({ digest }) => digest),
-  }) as ValidCall;
+  const passed = call as Open<ValidCall>; // what is missing of it is written here
+  passed.input = input;
+  passed.references = references.length === 0 ? none : references.map(({ digest }) => digest);
+  return passed;
 }
 
 const none: readonly string[] = [];

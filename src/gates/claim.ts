@@ -6,7 +6,7 @@ import type { Caller } from "../calls/session.ts";
 import type { Claim, Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { replay } from "./once.ts";
-import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
+import type { Again, ApprovedCall, ClaimedCall, Open } from "./stages.ts";
 
 export interface ClaimParts {
   readonly ledger: Ledger;
@@ -33,7 +33,12 @@ export function claim(
 
 function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall | Again | Ending | Promise<Ending> {
   const { claimed } = made;
-  if (claimed !== undefined) return Object.assign(call, { claimed, claimedAt: parts.clock.monotonic() }) as ClaimedCall;
+  if (claimed !== undefined) {
+    const passed = call as Open<ClaimedCall>; // what is missing of it is written here
+    passed.claimed = claimed;
+    passed.claimedAt = parts.clock.monotonic();
+    return passed;
+  }
   if (made.moved === true) {
     const again = anew(call, call.key);
     return again === undefined ? refuse("overloaded") : { again };

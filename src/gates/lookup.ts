@@ -1,27 +1,39 @@
+import type { ToolCall } from "../calls/call.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
+import { nearest } from "../calls/nearest.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { Tools } from "../tools/tool.ts";
-import type { CountedCall, FoundCall } from "./stages.ts";
+import type { Action, Tools } from "../tools/tool.ts";
+import type { CountedCall, FoundCall, Open } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
   readonly controls: Pick<Controls, "state">;
+  /** What the caller may see, asked only where a name is nobody's: nothing else is ever suggested. */
+  readonly visible?: (call: ToolCall) => readonly Action[];
 }
 
 /** Which tool is meant, and may it be called now. What is paused, switched off or broken fails fast. */
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
   if (parts.controls.state.paused) return refuse("paused");
   const found = parts.tools.find(call.tool, call.action);
-  if (found === undefined) return refuse("tool_unknown", unknown(call, parts.tools));
+  if (found === undefined) return refuse("tool_unknown", unknown(call, parts));
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);
   if (problem !== undefined) return refuse("tool_unavailable", problem);
-  return Object.assign(call, { found }) as FoundCall;
+  const passed = call as Open<FoundCall>; // what is missing of it is written here
+  passed.found = found;
+  return passed;
 }
 
-function unknown(call: CountedCall, tools: Tools): string {
+function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
   if (tools.has(call.tool))
     return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
-  return `No tool is named \`${call.tool}\`; list the tools to see what there is.`;
+  const meant = visible && nearest(call.tool, visible(call).map(nameOf));
+  const perhaps = meant === undefined ? "" : `did you mean \`${meant}\`? Else `;
+  return `No tool is named \`${call.tool}\`; ${perhaps}list the tools to see what there is.`;
+}
+
+function nameOf({ tool }: Action): string {
+  return tool;
 }

@@ -6,7 +6,7 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
-import type { FreshCall, WeighedCall } from "./stages.ts";
+import type { FreshCall, Open, WeighedCall } from "./stages.ts";
 
 export interface OnceParts {
   readonly ledger: Ledger;
@@ -47,10 +47,18 @@ function judge(
   own: { readonly key: string; readonly match: string },
   parts: OnceParts,
 ): FreshCall | Ending | Promise<Ending> {
-  if (prior === undefined) return Object.assign(call, { key: own.key, match: own.match, record: prior }) as FreshCall;
+  if (prior === undefined) return fresh(call, own.key, own.match, undefined);
   if (call.resumes === undefined && !isSame(prior.call, call)) return refuse("idempotency_conflict");
   const { key, match = own.match } = prior;
-  return replay(prior, parts) ?? (Object.assign(call, { key, match, record: prior }) as FreshCall);
+  return replay(prior, parts) ?? fresh(call, key, match, prior);
+}
+
+function fresh(call: WeighedCall, key: string, match: string, record: CallRecord | undefined): FreshCall {
+  const passed = call as Open<FreshCall>; // what is missing of it is written here
+  passed.key = key;
+  passed.match = match;
+  passed.record = record;
+  return passed;
 }
 
 /** A script's call is found by its place alone, so that another tool in that place is a conflict and not a new call. */

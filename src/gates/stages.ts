@@ -40,6 +40,9 @@ export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalI
 export type ClaimedCall = ApprovedCall &
   Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
 
+/** What the gate that makes a stage writes its findings on; everybody else reads. (To assign them from an object would make it first.) */
+export type Open<Stage> = { -readonly [Name in keyof Stage]: Stage[Name] };
+
 /** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
 export interface Again {
   readonly again: ToolCall;

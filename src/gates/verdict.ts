@@ -10,7 +10,7 @@ import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { Action } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
-import type { ValidCall, WeighedCall } from "./stages.ts";
+import type { Open, ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
   readonly policy: Policy;
@@ -54,9 +54,14 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     now: parts.clock.now(),
     findings: call.findings,
   });
+  const weighed = call as Open<WeighedCall>; // what is missing of it is written here
   const { verdict, risk } = weighing;
-  const weighed = Object.assign(call, { verdict, risk, weighing, suggestion, past });
-  return refusalOf(call, weighing) ?? (weighed as WeighedCall);
+  if (verdict !== "BLOCK" && verdict !== "DENY") weighed.verdict = verdict;
+  weighed.risk = risk;
+  weighed.weighing = weighing;
+  weighed.suggestion = suggestion;
+  weighed.past = past;
+  return refusalOf(call, weighing) ?? weighed;
 }
 
 function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {

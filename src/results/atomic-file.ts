@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { syncFolder } from "../calls/sync-folder.ts";
 
 /**
  * Writes a file that is there whole or not at all, and on the disk when this resolves: written beside the target's
@@ -38,14 +39,5 @@ export async function makeFolder(path: string): Promise<void> {
   for (let made = resolve(path); ; made = dirname(made)) {
     await syncFolder(dirname(made));
     if (made === top || made === dirname(made)) return;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -8,6 +8,7 @@ export interface CleanResult {
   readonly content: readonly ContentBlock[];
   readonly text: string;
   readonly structured: CleanJson | undefined;
+  readonly brief?: { readonly text: string; readonly structured: CleanJson };
 }
 
 /** A value with its JSON text, whose bytes are what it counts for. */
@@ -19,7 +20,10 @@ export interface CleanJson {
 export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   const content = raw.content.map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
-  return { content, text: textOf(content), structured };
+  const { brief } = raw;
+  if (brief === undefined) return { content, text: textOf(content), structured };
+  const short = { text: cleanText(brief.text, redactor), structured: cleanJson(brief.structured, redactor) };
+  return { content, text: textOf(content), structured, brief: short };
 }
 
 /** Redacted, and text that every store and every wire can carry: no half of a surrogate pair, no NUL. */

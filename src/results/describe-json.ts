@@ -1,6 +1,6 @@
+import { counted } from "../calls/counted.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { cut } from "./cut.ts";
-import { counted } from "./describe-text.ts";
 
 const mostNamed = 12;
 const nameBytes = 40;

@@ -1,7 +1,7 @@
+import { counted } from "../calls/counted.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { cut, headOf } from "./cut.ts";
 import { columnsOf, listed, type TableRows } from "./describe-json.ts";
-import { counted } from "./describe-text.ts";
 
 /** Rows beyond so many characters are not counted. */
 const mostScanned = 1024 * 1024;

@@ -1,3 +1,4 @@
+import { counted } from "../calls/counted.ts";
 import { cut, headOf } from "./cut.ts";
 
 /** Words beyond this are not counted: the number would cost more than it says. */
@@ -17,10 +18,6 @@ export function describeText(text: string, essence?: string): string {
   if (bytes <= headBytes) return head === "" ? `text, ${bytes} bytes of white space` : head;
   const kind = essence === undefined || essence === "text/plain" ? "text" : essence;
   return `${kind}, ${counted(linesIn(text), "line")}, ${words(text)}, ${counted(bytes, "byte")}: ${head}`;
-}
-
-export function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** A last line counts with and without its line break. */

@@ -1,3 +1,4 @@
+import { counted } from "../calls/counted.ts";
 import type { Json } from "../calls/json.ts";
 import { cut, headOf } from "./cut.ts";
 import { describeJson, isTable, parsedJson } from "./describe-json.ts";
@@ -63,7 +64,7 @@ export function base64Bytes(data: string): number {
 }
 
 export function sizeOf(bytes: number): string {
-  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  if (bytes < 1000) return counted(bytes, "byte");
   const units = ["kB", "MB", "GB", "TB"];
   let size = bytes / 1000;
   let unit = 0;

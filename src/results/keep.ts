@@ -2,7 +2,7 @@ import type { Principal } from "../calls/call.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock, ResultFile } from "../calls/outcome.ts";
 import type { Session } from "../calls/session.ts";
-import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
+import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
 import type { CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
@@ -81,13 +81,23 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const summary = structured && summaryOf(structured.value, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
   const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
-  const head = cut(told, Math.max(0, order.limitBytes - summaryBytes));
+  const head =
+    result.brief === undefined
+      ? cut(told, Math.max(0, order.limitBytes - summaryBytes))
+      : cut(result.brief.text, order.limitBytes);
+  const short = inBrief(result, digest, bytes) ?? summary;
   return {
     content: [...(head === "" ? [] : [{ type: "text" as const, text: head }]), ...content.filter(isMedia)],
     text: head,
-    ...(summary && { structured: summary }),
+    ...(short && { structured: short }),
     artifact: digest,
   };
+}
+
+/** Its own short form, and where all of it is. */
+function inBrief({ brief }: CleanResult, digest: string, bytes: number): Json | undefined {
+  if (brief === undefined || !isJsonObject(brief.structured.value)) return undefined;
+  return { ...brief.structured.value, [referenceKey]: digest, bytes };
 }
 
 /** MCP servers say a plain text twice, the second time as `{ content: text }`: kept, it is that text, so that it can be passed on. */

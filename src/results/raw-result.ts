@@ -1,4 +1,4 @@
-import type { Json } from "../calls/json.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 
 /** What a tool answered, in one shape, before it is redacted and cut. */
@@ -12,4 +12,24 @@ export interface RawResult {
   readonly retryable?: boolean;
   /** The tool ran, and what it answered is no answer at all: a cycle, a function. */
   readonly unusable?: true;
+  /** Stands inline where all of it is too big and is kept. None: the head of the text, and a summary. */
+  readonly brief?: Brief;
+}
+
+/** What must be read even of a result that is too big to be read: whoever makes it keeps it short. */
+export interface Brief {
+  readonly text: string;
+  readonly structured: JsonObject;
+}
+
+const briefs = new WeakMap<object, Brief>();
+
+/** An answer that says itself what of it must not be cut. Only what this marked counts: a stranger's JSON cannot. */
+export function withBrief<Answer extends object>(answer: Answer, brief: Brief): Answer {
+  briefs.set(answer, brief);
+  return answer;
+}
+
+export function briefOf(answer: object): Brief | undefined {
+  return briefs.get(answer);
 }

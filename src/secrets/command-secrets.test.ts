@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
+import { isAlive } from "../calls/alive.ts";
 import { commandSecrets } from "./command-secrets.ts";
 import { createRedactor } from "./redactor.ts";
 
@@ -113,15 +114,6 @@ describe("a command that gives secrets", () => {
     },
   );
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-  } catch {
-    return false;
-  }
-}
 
 async function until<T>(found: () => T | undefined): Promise<T> {
   for (;;) {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncFolder } from "../calls/sync-folder.ts";
 
 /** Undefined: there is none. A link, a folder or a device is refused by the system or by the caller, who gets the handle. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
@@ -44,15 +45,6 @@ async function withDraft(path: string, bytes: Uint8Array, place: (draft: string)
     await rm(draft, { force: true });
   }
   await syncFolder(dirname(path));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 export function codeOf(error: unknown): string {

@@ -26,10 +26,12 @@ export class Followers {
 
   tell(entries: readonly Entry[]): void {
     if (entries.length === 0 || this.#listeners.size === 0) return;
-    this.#untold.push(entries);
-    if (this.#telling) return;
+    if (this.#telling) {
+      this.#untold.push(entries);
+      return;
+    }
     this.#telling = true;
-    for (let next = this.#untold.shift(); next !== undefined; next = this.#untold.shift()) {
+    for (let next: readonly Entry[] | undefined = entries; next !== undefined; next = this.#untold.shift()) {
       for (const { listener } of this.#listeners) this.#tellOne(listener, next);
     }
     this.#telling = false;

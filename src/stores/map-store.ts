@@ -112,7 +112,7 @@ export class MapStore implements Store {
   }
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
-    const { state, tenant, risk, tool, runId, agent, after, limit = Infinity } = where;
+    const { state, tenant, risk, tool, runId, agent, isFor = () => true, after, limit = Infinity } = where;
     const all = [...this.#approvals.values()];
     return all
       .slice(after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1 || all.length)
@@ -122,6 +122,7 @@ export class MapStore implements Store {
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter((approval) => tool === undefined || approval.tool === tool)
       .filter((approval) => runId === undefined || approval.runId === runId)
+      .filter(isFor)
       .slice(0, limit);
   }
 

@@ -11,6 +11,7 @@ import type { Risk } from "../calls/call.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
+import type { Audience } from "./audience.ts";
 
 /**
  * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
@@ -69,6 +70,8 @@ export interface ApprovalFilter {
   readonly runId?: string;
   /** Whose call it is. */
   readonly agent?: string;
+  /** Whether it is for whoever looks: asked once for each audience, not of each request. */
+  readonly isFor?: (audience: Audience) => boolean;
   /** Id of an approval: only those asked later than it. */
   readonly after?: string;
   readonly limit?: number;

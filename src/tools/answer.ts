@@ -1,7 +1,7 @@
 import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
-import type { RawResult } from "../results/raw-result.ts";
+import { briefOf, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain } from "./plain.ts";
@@ -55,6 +55,7 @@ function fromResult(answer: Record<string, unknown>): RawResult {
   const isError = isErrorOf(answer) === true;
   const given = structuredOf(answer);
   const structured = given === undefined ? undefined : plain(given);
+  const brief = briefOf(answer);
   const blocks = contentOf(content ?? text);
   if (!isError && blocks.length === 0 && isSpelled(structured)) {
     return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
@@ -64,6 +65,7 @@ function fromResult(answer: Record<string, unknown>): RawResult {
     ...(structured?.value !== undefined && !isEmptyRecord(structured.value) && { structured: structured.value }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
+    ...(brief !== undefined && { brief }),
   };
 }
 

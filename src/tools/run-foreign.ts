@@ -18,10 +18,12 @@ export interface ForeignLimits<T> {
   readonly onLate?: ((late: Ran<T>) => void) | undefined;
 }
 
-/** The signal of one run; its controller exists only once somebody asks, which most tools never do. */
+/** The signal of one run, and its end; a controller exists only once somebody asks, which most tools never do. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
+  #over = false;
+  #afterwards: (() => void) | undefined;
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -35,7 +37,24 @@ export class LazySignal {
     return this.#aborted !== undefined;
   }
 
-  /** @throws the reason, when the run is over */
+  /** Whether it ended, in whatever way: what was lent to it works no more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Called once, when the run is over: at once, when it is. */
+  afterwards(then: () => void): void {
+    if (this.#over) then();
+    else this.#afterwards = then;
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#afterwards?.();
+    this.#afterwards = undefined;
+  }
+
+  /** @throws the reason, when the run was aborted */
   check(): void {
     if (this.#aborted !== undefined) throw this.#aborted.reason;
   }
@@ -63,8 +82,11 @@ export function runForeign<T>(
   const lazy = new LazySignal();
   try {
     const answer = body(lazy);
-    return isThenable(answer) ? awaitForeign(answer, lazy, limits) : { ran: "returned", value: answer };
+    if (isThenable(answer)) return awaitForeign(answer, lazy, limits);
+    lazy.end();
+    return { ran: "returned", value: answer };
   } catch (error) {
+    lazy.end();
     return { ran: "threw", error };
   }
 }
@@ -85,6 +107,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
         return;
       }
       ended = true;
+      lazy.end();
       letGo?.();
       resolve(ran);
     };
@@ -94,12 +117,14 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
       (error: unknown) => end({ ran: "threw", error }),
     );
     // An async body that had nothing to wait for is done within a few microtasks: then nothing needs to be armed.
-    const arm = (turns: number): void => {
+    let turns = 4;
+    const arm = (): void => {
       if (ended) return;
-      if (turns > 0) void resolved.then(() => arm(turns - 1));
+      turns -= 1;
+      if (turns >= 0) void resolved.then(arm);
       else letGo = guard(limits, lazy, end);
     };
-    arm(4);
+    arm();
   });
 }
 

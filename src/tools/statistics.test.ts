@@ -9,10 +9,21 @@ const weighing: Weighing = { verdict: "ALLOW", risk: "safe", reasons: [], policy
 const outcome = { status: "ok", callId: "call_1", content: [], text: "" } as const;
 const start = Date.UTC(2026, 10, 20, 12);
 
-function ended(as: EndName, more: { at?: number; ms?: number; tool?: string; code?: RefusalCode } = {}): CallEvent {
-  const { at = start, ms = 1, tool = "echo", code } = more;
+interface More {
+  readonly at?: number;
+  readonly ms?: number;
+  readonly tool?: string;
+  readonly code?: RefusalCode;
+  readonly tenant?: string;
+}
+
+function ended(as: EndName, more: More = {}): Extract<CallEvent, { readonly moment: "ended" }> {
+  const { at = start, ms = 1, tool = "echo", code, tenant = "default" } = more;
+  const plain = aCall({ tool });
+  const principal = { ...plain.authority.principal, tenant };
+  const call = { ...plain, authority: { ...plain.authority, principal } };
   return {
-    ...{ moment: "ended", at, as, outcome, weighing, latencyMs: ms, call: aCall({ tool }) },
+    ...{ moment: "ended", at, as, outcome, weighing, latencyMs: ms, call },
     ...(code !== undefined && { code }),
   };
 }
@@ -71,7 +82,8 @@ describe("how tools do", () => {
 
   it("keeps the minutes of the last hour, and what was asked in them", () => {
     const statistics = new ToolStatistics();
-    const held = { call: aCall(), weighing, approvalId: "apr_1", expiresAt: 0 };
+    const { call } = ended("succeeded");
+    const held = { call, weighing, approvalId: "apr_1", expiresAt: 0 };
     statistics.see({ moment: "held", at: start, ...held });
     statistics.see(ended("failed", { at: start + 59_999 }));
     statistics.see(ended("succeeded", { at: start + 60_000 }));
@@ -93,5 +105,24 @@ describe("how tools do", () => {
     expect(statistics.actions()).toHaveLength(10_000);
     statistics.see(ended("succeeded", { tool: "tool1" }));
     expect(statistics.actions()[1]).toMatchObject({ calls: 2 });
+  });
+
+  it("counts each tenant by itself, and forgets the last hour of one that was quiet since", () => {
+    const statistics = new ToolStatistics();
+    statistics.see(ended("failed", { tenant: "acme", tool: "mail" }));
+    statistics.see(ended("succeeded"));
+    expect(statistics.actions("acme")).toMatchObject([{ tool: "mail", calls: 1, errors: 1 }]);
+    expect(statistics.actions()).toMatchObject([{ tool: "echo", calls: 1, errors: 0 }]);
+    expect(statistics.minutes("acme")).toMatchObject([{ ok: 0, failed: 1 }]);
+    expect(statistics.minutes()).toMatchObject([{ ok: 1, failed: 0 }]);
+    expect([statistics.actions("other"), statistics.minutes("other")]).toEqual([[], []]);
+    statistics.see(ended("succeeded", { at: start + 3_600_000 }));
+    expect(statistics.minutes("acme")).toEqual([]);
+  });
+
+  it("has room for a thousand tenants, and looks away from more", () => {
+    const statistics = new ToolStatistics();
+    for (let i = 0; i < 1_001; i += 1) statistics.see(ended("succeeded", { tenant: `tenant${i}` }));
+    expect([statistics.actions("tenant999").length, statistics.actions("tenant1000").length]).toEqual([1, 0]);
   });
 });

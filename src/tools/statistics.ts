@@ -47,23 +47,25 @@ type Count = Exclude<keyof Minute, "at">;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const minutesKept = 60;
-/** More actions than this are counted together with nobody. */
+/** More actions than this, of all tenants, and more tenants than this are not counted. */
 const mostActions = 10_000;
+const mostTenants = 1_000;
 /** Eight steps to a doubling, so a percentile is right to a tenth; from an eighth of a millisecond to days. */
 const steps = 8;
 const buckets = 256;
 const none = new Uint32Array(buckets);
 
 /**
- * Looks on: counts how calls end. A few numbers for each action, whatever happens; nothing is kept over a restart.
+ * Looks on: counts how calls end, for each tenant by itself. A few numbers for each action, whatever happens; nothing is
+ * kept over a restart.
  *
  * @public
  */
 export class ToolStatistics {
-  readonly #actions = new Map<string, Map<string, Counter>>();
-  readonly #minutes: Record<keyof Minute, number>[] = [];
-  #count = 0;
+  readonly #tenants = new Map<string, TenantCounts>();
+  #counters = 0;
   #startedAt: number | undefined;
+  #latestAt = -Infinity;
 
   /** Wall clock of the first moment that was seen. */
   get since(): number | undefined {
@@ -71,45 +73,69 @@ export class ToolStatistics {
   }
 
   readonly see = (event: CallEvent): void => {
-    if (event.moment === "held") this.#minute(event.at).asked += 1;
+    if (event.moment === "held") {
+      const counts = this.#countsAt(event.at, event.call);
+      if (counts !== undefined) counts.minute(event.at).asked += 1;
+      return;
+    }
     if (event.moment !== "ended") return;
     const as = countOf(event);
     if (as === undefined) return;
-    this.#minute(event.at)[as] += 1;
-    if (event.weighing !== undefined) this.#counter(event)?.add(event, as); // its tool is one that is offered
+    const counts = this.#countsAt(event.at, event.call);
+    if (counts === undefined) return;
+    counts.minute(event.at)[as] += 1;
+    if (event.weighing !== undefined) this.#counter(counts, event)?.add(event, as); // its tool is one that is offered
   };
 
-  actions(): readonly ActionStatistics[] {
-    return [...this.#actions].flatMap(([tool, actions]) =>
-      [...actions].map(([action, counter]) => ({ tool, action, ...counter.view() })),
+  /** Of one tenant; `default` unless it is named. */
+  actions(tenant = "default"): readonly ActionStatistics[] {
+    const actions = this.#tenants.get(tenant)?.actions ?? new Map<string, Map<string, Counter>>();
+    return [...actions].flatMap(([tool, counters]) =>
+      [...counters].map(([action, counter]) => ({ tool, action, ...counter.view() })),
     );
   }
 
-  /** Old to new; those in which nothing happened are left out. */
-  minutes(): readonly Minute[] {
-    return this.#minutes.map((minute) => ({ ...minute }));
+  /** Of one tenant, `default` unless it is named. Old to new; those in which nothing happened are left out. */
+  minutes(tenant = "default"): readonly Minute[] {
+    const since = this.#latestAt - minutesKept * minuteMs; // a tenant that is quiet has no last hour of its own
+    return (this.#tenants.get(tenant)?.minutes ?? []).filter(({ at }) => at > since).map((minute) => ({ ...minute }));
   }
 
-  #minute(now: number): Record<keyof Minute, number> {
-    this.#startedAt ??= now;
+  #countsAt(at: number, { authority }: Ended["call"]): TenantCounts | undefined {
+    const { tenant } = authority.principal;
+    this.#startedAt ??= at;
+    if (at > this.#latestAt) this.#latestAt = at;
+    const known = this.#tenants.get(tenant);
+    if (known !== undefined || this.#tenants.size >= mostTenants) return known;
+    const counts = new TenantCounts();
+    this.#tenants.set(tenant, counts);
+    return counts;
+  }
+
+  #counter({ actions }: TenantCounts, { call: { tool, action } }: Ended): Counter | undefined {
+    const counters = actions.get(tool);
+    const known = counters?.get(action);
+    if (known !== undefined || this.#counters >= mostActions) return known;
+    const counter = new Counter();
+    this.#counters += 1;
+    if (counters === undefined) actions.set(tool, new Map([[action, counter]]));
+    else counters.set(action, counter);
+    return counter;
+  }
+}
+
+class TenantCounts {
+  readonly actions: Map<string, Map<string, Counter>> = new Map();
+  readonly minutes: Record<keyof Minute, number>[] = [];
+
+  minute(now: number): Record<keyof Minute, number> {
     const at = Math.floor(now / minuteMs) * minuteMs;
-    const last = this.#minutes.at(-1);
+    const last = this.minutes.at(-1);
     if (last !== undefined && last.at >= at) return last; // a clock that was set back stays in its last minute
     const fresh = { at, ok: 0, failed: 0, refused: 0, unknown: 0, asked: 0 };
-    this.#minutes.push(fresh);
-    while ((this.#minutes[0]?.at ?? at) <= at - minutesKept * minuteMs) this.#minutes.shift();
+    this.minutes.push(fresh);
+    while ((this.minutes[0]?.at ?? at) <= at - minutesKept * minuteMs) this.minutes.shift();
     return fresh;
-  }
-
-  #counter({ call: { tool, action } }: Ended): Counter | undefined {
-    const actions = this.#actions.get(tool);
-    const known = actions?.get(action);
-    if (known !== undefined || this.#count >= mostActions) return known;
-    const counter = new Counter();
-    this.#count += 1;
-    if (actions === undefined) this.#actions.set(tool, new Map([[action, counter]]));
-    else actions.set(action, counter);
-    return counter;
   }
 }
 

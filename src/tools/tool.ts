@@ -39,7 +39,8 @@ export interface ToolContext {
   readonly grantedScopes: readonly string[];
   /** Set when a tool that suspended goes on. */
   readonly frozen: string | undefined;
-  progress(content: string): void;
+  /** What it is doing, for those who look on, and how much of it is done, from 0 to 1, where that is known. */
+  progress(content: string, fraction?: number): void;
   /** For those who look on: what the tool did, in a word like `file.read`. No content and no secrets in `data`. */
   emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */

@@ -129,7 +129,13 @@ function announcedWords(
     case "arrived":
       return { summary: `${tool} arrived`, data: {} };
     case "progressed":
-      return { summary: redact(event.content).slice(0, 2_000), data: {} };
+      return {
+        summary: redact(event.content).slice(0, 2_000),
+        data: {
+          ...(event.fraction !== undefined && { fraction: event.fraction }),
+          ...(event.recordedAs !== undefined && { recorded_as: event.recordedAs }),
+        },
+      };
     case "emitted":
       return {
         summary: redact(event.summary).slice(0, 2_000),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../../test/fakes/house.ts";
 import type { FeedReader, FeedSeat, ResetReason } from "./feed.ts";
 import type { FeedEvent, FeedFilter } from "./feed-event.ts";
@@ -170,14 +171,68 @@ describe("the live feed", () => {
     expect(one.lists[0]).toBe(two.lists[0]);
   });
 
+  const report = {
+    name: "report",
+    description: "Counts.",
+    risk: "safe",
+    idempotent: true,
+    input: { type: "object" },
+  } as const;
+
+  it.each([
+    [0.25, { fraction: 0.25 }],
+    [7, { fraction: 1 }],
+    [-1, { fraction: 0 }],
+    [Number.NaN, {}],
+    [undefined, {}],
+  ])("tells how much is done: %s", async (fraction, told) => {
+    await using h = await house({}, [
+      {
+        ...report,
+        execute: (_: unknown, context) => {
+          context.progress("on it", fraction);
+          return "done";
+        },
+      },
+    ]);
+    const ears = await listen(h, { ...all, types: ["tool_call.progressed"] });
+    await h.runtime.invoke({ tool: "report", arguments: {} }, asker);
+    await h.clock.advance(1_025);
+    expect(ears.heard).toMatchObject([{ summary: "on it" }]);
+    expect(ears.heard[0]?.data).toEqual({ action: "default", ...told });
+  });
+
+  it("tells how much of a script is done, and under which call one that was asked about and sent again is kept", async () => {
+    await using h = await house(
+      {
+        chains: { drivers: [fakeDriver()], engines: ["fake"] },
+        policy: { rules: [{ effect: "confirm", tool: "report" }] },
+      },
+      [
+        {
+          ...report,
+          execute: async (_: unknown, context) => {
+            context.progress("asked about");
+            return "done";
+          },
+        },
+      ],
+    );
+    const ears = await listen(h, { ...all, types: ["tool_call.progressed"] });
+    const code = `await host("progress", { message: "half", fraction: 0.5 }); return 1;`;
+    await h.runtime.runChain({ code, language: "javascript" }, asker);
+    const call = { tool: "report", arguments: {} };
+    const held = await h.runtime.invoke(call, asker);
+    await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: boss });
+    await h.runtime.invoke(call, asker);
+    await h.clock.advance(1_025);
+    expect(ears.heard).toMatchObject([
+      { summary: "half", data: { fraction: 0.5 } },
+      { summary: "asked about", data: { recorded_as: held.callId } },
+    ]);
+  });
+
   it("tells the last word of progress that comes faster than it is told", async () => {
-    const report = {
-      name: "report",
-      description: "Counts.",
-      risk: "safe",
-      idempotent: true,
-      input: { type: "object" },
-    } as const;
     await using h = await house({}, [
       {
         ...report,

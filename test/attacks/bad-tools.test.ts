@@ -1,6 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
@@ -8,6 +5,7 @@ import type { ToolContext } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { nested, watched } from "../fakes/ends.ts";
 import { asker, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
@@ -253,7 +251,7 @@ describe("a tool that misbehaves", () => {
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     };
-    await using h = await house({ folder: mkdtempSync(join(tmpdir(), "postern-huge-")) }, [
+    await using h = await house({ folder: ownFolder() }, [
       {
         name: "huge",
         description: "Huge.",

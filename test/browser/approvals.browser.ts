@@ -1,36 +1,17 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-  await house.account("linus", ["approver"]);
-  await house.account("vera", ["viewer"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+const { house, open, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
 
 const mail = (subject: string): object => ({ to: "ada@example.org", subject, body: "Hello Ada" });
 const approve = (page: Page) => page.getByRole("button", { name: "Approve once" });
 const card = (page: Page, id: string) => page.goto(`/approvals/${id}`);
 
-async function signedIn(name = "grace"): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn(name, password);
-  return person;
-}
-
 describe("approving", () => {
   it("shows what would run, whose rule asks, the agent's reason as unverified, and that the bytes are the hashed ones", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("shown"), { reason: "the user asked for it" });
     await card(grace.page, id);
     await grace.page.getByText("A mail to ada@example.org").first().waitFor();
@@ -44,19 +25,22 @@ describe("approving", () => {
   });
 
   it("runs the call once when approve is clicked twice", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const given = mail("twice");
     const id = await house.ask("send_email", given);
+    const sent: string[] = [];
+    grace.page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
     await card(grace.page, id);
     await approve(grace.page).dblclick();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
     expect(await house.call("send_email", given)).toMatchObject({ status: "ok" });
     await house.call("send_email", given);
     expect(house.runs.filter((line) => line.endsWith(" twice"))).toHaveLength(1);
+    expect(sent.filter((url) => url.endsWith("/approve"))).toHaveLength(1);
   });
 
   it("tells the second of two tabs that it was decided in the first", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("tabs"));
     await card(grace.page, id);
     const other = await grace.tab(`/approvals/${id}`);
@@ -67,8 +51,8 @@ describe("approving", () => {
   });
 
   it("takes one word of two approvers who speak at once, and tells the other who was quicker", async () => {
-    await using grace = await signedIn();
-    await using linus = await signedIn("linus");
+    await using grace = await at("/approvals");
+    await using linus = await at("/approvals", "linus");
     const id = await house.ask("send_email", mail("race"));
     // Neither hears of the other: both cards look open.
     for (const { page } of [grace, linus]) {
@@ -91,7 +75,7 @@ describe("approving", () => {
   });
 
   it("decides nothing from a stale card: 409, and the card shows what would run now", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("update_rows", { table: "orders", set: { state: "closed" }, limit: 3 });
     let decided: number | undefined;
     grace.page.on("response", (answer) => {
@@ -109,7 +93,7 @@ describe("approving", () => {
   });
 
   it("never approves what is critical by one key or one click: the tool's name is typed", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("transfer_money", { to: "DE00", amount: 12 });
     await card(grace.page, id);
     await grace.page.getByRole("button", { name: "Approve…" }).waitFor();
@@ -126,7 +110,7 @@ describe("approving", () => {
   });
 
   it("goes down and up by j and k, approves by a, asks why by d", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const ids = [await house.ask("send_email", mail("keys 1")), await house.ask("send_email", mail("keys 2"))];
     await card(grace.page, ids[0] ?? "");
     await approve(grace.page).waitFor();
@@ -149,7 +133,7 @@ describe("approving", () => {
   });
 
   it("runs the edited arguments, and keeps what was asked", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const given = mail("wrong subject");
     const id = await house.ask("send_email", given);
     await card(grace.page, id);
@@ -166,7 +150,7 @@ describe("approving", () => {
   });
 
   it("remembers a yes in the words it was shown with, and asks nobody for the next call like it", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("send_email", { to: "ada@example.org", subject: "weekly", body: "one" });
     await card(grace.page, id);
     await grace.page.getByRole("button", { name: "Remember…" }).click();
@@ -186,7 +170,7 @@ describe("approving", () => {
   });
 
   it("decides alike requests of one run together, each recorded by itself", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const run = { run_id: "run-together" };
     const ids = await Promise.all(
       [1, 2, 3].map((number) => house.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
@@ -201,40 +185,8 @@ describe("approving", () => {
     expect(states.sort()).toEqual(["denied", "denied", "pending"]);
   });
 
-  it("counts the yes of one person where two must agree, and an edit between them begins anew", async () => {
-    await using strict = await House.open(
-      "",
-      "  routes: [{ name: two-people, match: { tools: [send_email] }, quorum: 2 }]\n",
-    );
-    for (const name of ["grace", "linus", "ada"]) await strict.account(name, ["approver"]);
-    const id = await strict.ask("send_email", mail("both"));
-    const people = await Promise.all(
-      ["grace", "linus", "ada"].map(async (name) => {
-        const person = await Person.open(browser, strict.url);
-        await person.signIn(name, password, `/approvals/${id}`);
-        return person;
-      }),
-    );
-    const [grace, linus, ada] = people;
-    if (grace === undefined || linus === undefined || ada === undefined) throw new Error("Three signed in.");
-    await approve(grace.page).click();
-    await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
-    await linus.page.getByText("1 of 2 agree").waitFor();
-    await linus.page.getByRole("button", { name: "Edit…" }).click();
-    await linus.page.getByRole("dialog").getByLabel("subject").fill("both, edited");
-    await linus.page.getByRole("button", { name: "Approve as edited" }).click();
-    await ada.page.getByText("This request changed while you looked at it").waitFor();
-    await ada.page.getByText("1 of 2 agree").waitFor();
-    await approve(ada.page).click();
-    await expect.poll(async () => (await strict.approval(id))["status"]).toBe("approved");
-    for (const { context, problems } of people) {
-      expect(problems).toEqual([]);
-      await context.close();
-    }
-  });
-
   it("shows a viewer everything and lets them decide nothing", async () => {
-    await using vera = await signedIn("vera");
+    await using vera = await at("/approvals", "vera");
     const id = await house.ask("send_email", mail("viewer"));
     await card(vera.page, id);
     await vera.page.getByText("that takes the role approver").waitFor();
@@ -244,13 +196,13 @@ describe("approving", () => {
   });
 
   it("makes deny as near as approve on a phone, and leads from the list to the card and back", async () => {
-    await using grace = await Person.open(browser, house.url, {
+    await using grace = await open({
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,
     });
     await house.ask("send_email", mail("phone"));
-    await grace.signIn("grace", password);
+    await grace.signIn("grace");
     await grace.page
       .getByRole("link", { name: /send_email/ })
       .first()
@@ -269,5 +221,47 @@ describe("approving", () => {
       .first()
       .waitFor();
     expect(grace.problems).toEqual([]);
+  });
+});
+
+describe("where two must agree", () => {
+  const strict = stage({
+    people: { grace: ["approver"], linus: ["approver"], ada: ["approver"] },
+    approvals: "  routes: [{ name: two-people, match: { tools: [send_email] }, quorum: 2 }]\n",
+  });
+
+  it("two people complete it, each in a browser of their own, and the held call runs at the second yes and not before", async () => {
+    const held = strict.house.call("send_email", mail("two"), { patience: "wait", approval_wait_ms: 60_000 });
+    await using grace = await strict.at("/approvals");
+    await using linus = await strict.at("/approvals", "linus");
+    for (const { page } of [grace, linus]) await page.getByText("0 of 2 agree").waitFor();
+    await approve(grace.page).click();
+    await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
+    await linus.page.getByText("1 of 2 agree").waitFor();
+    expect(strict.house.runs).toEqual([]);
+    await approve(grace.page).click(); // her second yes is no second person
+    await grace.page.getByRole("alert").waitFor();
+    expect(strict.house.runs).toEqual([]);
+    await approve(linus.page).click();
+    expect(await held).toMatchObject({ status: "ok" });
+    expect(strict.house.runs).toEqual(["mail ada@example.org two"]);
+    expect([...grace.problems, ...linus.problems]).toEqual([]);
+  });
+
+  it("an edit between two words begins anew, and says so to whoever looks on", async () => {
+    const id = await strict.house.ask("send_email", mail("both"));
+    await using grace = await strict.at(`/approvals/${id}`);
+    await using linus = await strict.at(`/approvals/${id}`, "linus");
+    await using ada = await strict.at(`/approvals/${id}`, "ada");
+    await approve(grace.page).click();
+    await linus.page.getByText("1 of 2 agree").waitFor();
+    await linus.page.getByRole("button", { name: "Edit…" }).click();
+    await linus.page.getByRole("dialog").getByLabel("subject").fill("both, edited");
+    await linus.page.getByRole("button", { name: "Approve as edited" }).click();
+    await ada.page.getByText("This request changed while you looked at it").waitFor();
+    await ada.page.getByText("1 of 2 agree").waitFor();
+    await approve(ada.page).click();
+    await expect.poll(async () => (await strict.house.approval(id))["status"]).toBe("approved");
+    expect([...grace.problems, ...linus.problems, ...ada.problems]).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 /** Chromium, as Debian packs it, driven by playwright-core; a page that keeps whatever went wrong in it. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { password } from "./house.ts";
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -28,17 +29,20 @@ export class Person implements AsyncDisposable {
 
   static async open(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Person> {
     const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 }, ...options });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(20_000);
     return new Person(context, await context.newPage(), origin);
   }
 
   /** Signed in as the page's own form does it, without drawing that form every time. */
-  async signIn(name: string, password: string, path = "/approvals"): Promise<void> {
+  async signIn(name: string, path = "/approvals"): Promise<void> {
     const answer = await this.context.request.post("/v1/session", {
       data: { name, password },
       headers: { origin: this.#origin },
     });
     if (!answer.ok()) throw new Error(`Nobody signed in: ${answer.status()} ${await answer.text()}`);
+    const { csrf }: { readonly csrf: string } = await answer.json();
+    await this.page.goto("/postern.svg"); // anything of this origin: what pages keep is kept by origin
+    await this.page.evaluate(`localStorage.setItem("postern.proof", ${JSON.stringify(csrf)})`);
     await this.page.goto(path);
     await this.live();
   }

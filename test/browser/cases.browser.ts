@@ -1,24 +1,14 @@
 /** Cases of asking, as a person in the console and a caller over HTTP live through them. */
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Person } from "./browser.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
+const { house, at } = stage();
 let grace: Person;
-
 beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-  grace = await Person.open(browser, house.url);
-  await grace.signIn("grace", password);
+  grace = await at("/approvals");
 });
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+afterAll(() => grace?.[Symbol.asyncDispose]());
 
 const mail = (subject: string) => ({ to: "ada@example.org", subject, body: "Hello Ada" });
 const sent = (subject: string) => house.runs.filter((line) => line === `mail ada@example.org ${subject}`).length;

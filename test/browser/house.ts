@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
+/** Of somebody who may do all there is. */
+export const everyRole = ["approver", "operator", "auditor", "admin"] as const;
+/** Everybody's. */
+export const password = "correct horse battery";
 
 export class House implements AsyncDisposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-browser-"));
@@ -13,11 +17,19 @@ export class House implements AsyncDisposable {
   url = "";
   port = 0;
 
-  /** @param more lines at the end of its configuration @param approvals lines within `approvals` */
+  /** Not started yet. */
+  constructor(more = "", approvals = "") {
+    this.configure(more, approvals);
+    writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#ran, this.folder));
+  }
+
+  /** Before it starts. @param more lines at the end of its configuration @param approvals lines within `approvals` */
+  configure(more: string, approvals = ""): void {
+    writeFileSync(join(this.folder, "postern.yaml"), configuration(more, approvals));
+  }
+
   static async open(more = "", approvals = ""): Promise<House> {
-    const house = new House();
-    writeFileSync(join(house.folder, "tools.ts"), toolsModule(house.#ran));
-    writeFileSync(join(house.folder, "postern.yaml"), configuration(more, approvals));
+    const house = new House(more, approvals);
     await house.start();
     return house;
   }
@@ -45,6 +57,16 @@ export class House implements AsyncDisposable {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
     await ended;
+  }
+
+  /** Lets the tools that go on for long take their first, second, third step. */
+  step(number: 1 | 2 | 3): void {
+    writeFileSync(join(this.folder, `step-${number}`), "");
+  }
+
+  /** So that the next of them begins anew. */
+  stepBack(): void {
+    for (const number of [1, 2, 3]) rmSync(join(this.folder, `step-${number}`), { force: true });
   }
 
   /** What the tools with effects have done. */
@@ -87,10 +109,8 @@ export class House implements AsyncDisposable {
     return this.operator("GET", `/v1/approvals/${id}`);
   }
 
-  async account(name: string, roles: readonly string[]): Promise<string> {
-    const password = "correct horse battery";
+  async account(name: string, roles: readonly string[]): Promise<void> {
     await this.operator("POST", "/v1/accounts", { name, display_name: name, roles, password });
-    return password;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -133,7 +153,7 @@ policy:
       effect: confirm
       tool: send_email
       reason: what is sent cannot be taken back
-${["edit_file", "update_rows", "post_text", "post_list", "transfer_money"].map((tool) => `    - { id: ask-${tool.replaceAll("_", "-")}, effect: confirm, tool: ${tool} }\n`).join("")}approvals:
+${["edit_file", "update_rows", "post_text", "post_list", "transfer_money", "long_export"].map((tool) => `    - { id: ask-${tool.replaceAll("_", "-")}, effect: confirm, tool: ${tool} }\n`).join("")}approvals:
   ttl_seconds: 3600
   patience: suspend
 ${approvals}limits:
@@ -145,9 +165,29 @@ ${more}`;
 }
 
 /** Tools of our own, with every kind of preview; what has an effect writes a line. */
-function toolsModule(ran: string): string {
-  return `import { appendFileSync } from "node:fs";
+function toolsModule(ran: string, folder: string): string {
+  return `import { appendFileSync, existsSync } from "node:fs";
+import { watch } from "node:fs/promises";
 import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
+const stepped = async (number, signal) => {
+  const isThere = () => existsSync(${JSON.stringify(join(folder, "step-"))} + number);
+  if (isThere()) return;
+  for await (const _ of watch(${JSON.stringify(folder)}, { signal })) if (isThere()) return;
+};
+const goOn = (what) => async (_, context) => {
+  const { signal } = context;
+  const first = stepped(1, signal);
+  context.progress("reading the list");
+  await first;
+  const second = stepped(2, signal);
+  context.progress("40 of 100 rows \\u202e", 0.4);
+  await second;
+  const third = stepped(3, signal);
+  context.progress("100 of 100 rows", 1);
+  await third;
+  note(what);
+  return "100 rows";
+};
 const note = (line) => appendFileSync(${JSON.stringify(ran)}, line + "\\n");
 const strings = (names, required = names) => ({ type: "object", required, additionalProperties: false,
   properties: Object.fromEntries(names.map((name) => [name, { type: "string", description: "The " + name + "." }])) });
@@ -184,5 +224,9 @@ export const fail = defineTool({ name: "flaky_fetch", description: "Fails.", ris
   inputSchema: { type: "object" }, execute: () => { throw new Error("no luck"); } });
 export const slow = defineTool({ name: "slow_import", description: "Goes on until it is stopped.", risk: "safe", effects: "write", idempotent: false,
   inputSchema: { type: "object" }, execute: (_, { signal }) => { note("slow"); return new Promise((end) => signal.addEventListener("abort", () => end("stopped"))); } });
+export const imports = defineTool({ name: "long_import", description: "Imports rows and says how far it is.", risk: "safe", effects: "read", idempotent: true,
+  inputSchema: { type: "object" }, execute: goOn("import") });
+export const exports = defineTool({ name: "long_export", description: "Exports rows and says how far it is.", risk: "high", effects: "write", idempotent: false,
+  inputSchema: { type: "object" }, execute: goOn("export") });
 `;
 }

@@ -1,34 +1,17 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { House, password } from "./house.ts";
 import { Pace, p95 } from "./pace.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+const { house, open, at } = stage();
 
 const mail = (subject: string): object => ({ to: "ada@example.org", subject, body: "Hello Ada" });
 const approve = (page: Page) => page.getByRole("button", { name: "Approve once" });
 
-async function signedIn(): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn("grace", password);
-  return person;
-}
-
 describe("live", () => {
   it("shows a request within 300 ms of its being asked, and runs the held call within 300 ms of the click (p95)", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const shown: number[] = [];
     const ran: number[] = [];
     const pace = new Pace(grace.page);
@@ -63,7 +46,7 @@ describe("live", () => {
   });
 
   it("asks for the sign-in over the open page when the session ends, and goes on where it was", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("session"));
     await grace.page.goto(`/approvals/${id}`);
     await approve(grace.page).waitFor();
@@ -80,14 +63,15 @@ describe("live", () => {
   });
 
   it("says that it reconnects when the server is killed, and is live again with everything that waits when it is back", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("restart"));
     await grace.page.goto(`/approvals/${id}`);
     await approve(grace.page).waitFor();
     await house.kill("SIGKILL");
     await grace.page.locator("[data-live=reconnecting]").waitFor();
+    await grace.page.getByText("What you see may be old").waitFor();
     await approve(grace.page).click();
-    await grace.page.getByText("Postern does not answer").waitFor();
+    await grace.page.getByText("Postern does not answer. Is it running?").waitFor();
     await house.start();
     await grace.live();
     const later = await house.ask("send_email", { ...mail("after"), to: "later@example.org" });
@@ -98,7 +82,7 @@ describe("live", () => {
   });
 
   it("signs in by name and password, says what was wrong with them, and leads to the page that was asked for", async () => {
-    await using person = await Person.open(browser, house.url);
+    await using person = await open();
     await person.page.goto("/runs");
     await person.page.getByLabel("Name").fill("grace");
     await person.page.getByLabel("Password").fill("wrong");
@@ -111,7 +95,7 @@ describe("live", () => {
   });
 
   it("says that a provider's answer signed nobody in, in words of its own and not of the address", async () => {
-    await using person = await Person.open(browser, house.url);
+    await using person = await open();
     await person.page.goto("/sign-in?problem=openid_refused");
     await person.page.getByRole("alert").getByText("does not sign anybody in here").waitFor();
     await person.page.goto("/sign-in?problem=Your+account+moved+to+evil.example");
@@ -121,7 +105,7 @@ describe("live", () => {
   });
 
   it("offers the provider that is configured, and comes back to the page one was on", async () => {
-    await using person = await Person.open(browser, house.url);
+    await using person = await open();
     await person.page.route("**/v1/session/ways", (route) =>
       route.fulfill({ json: { password: false, accounts: true, openid: { name: "Example" } } }),
     );
@@ -133,18 +117,18 @@ describe("live", () => {
 
   it("signs in by a link, once", async () => {
     const { url } = await house.operator("POST", "/v1/accounts/grace/link");
-    await using first = await Person.open(browser, house.url);
+    await using first = await open();
     await first.page.goto(String(url));
     await first.live();
     expect(first.page.url()).not.toContain("link=");
-    await using second = await Person.open(browser, house.url);
+    await using second = await open();
     await second.page.goto(String(url));
     await second.page.getByText("A link works once").waitFor();
   });
 
   it("lets the operator in by a link while there are no accounts, and says how to get one", async () => {
     await using fresh = await House.open();
-    await using operator = await Person.open(browser, fresh.url);
+    await using operator = await open({}, fresh.url);
     await operator.page.goto("/");
     await operator.page.getByText("postern accounts link").waitFor();
     expect(await operator.page.getByLabel("Password").count()).toBe(0);
@@ -157,7 +141,7 @@ describe("live", () => {
   });
 
   it("forgets everything at signing out", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     await grace.page.getByText("Your account").click({ force: true });
     await grace.page.getByRole("button", { name: "Sign out" }).click();
     await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();

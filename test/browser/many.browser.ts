@@ -1,18 +1,12 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Pace } from "./pace.ts";
+import { stage } from "./stage.ts";
 
 const many = Number(process.env["PENDING"] ?? 10_000);
 
-let house: House;
-let browser: Browser;
-let password: string;
+const { house, open } = stage();
 
 beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
   const began = performance.now();
   for (let done = 0; done < many; done += 100) {
     await Promise.all(
@@ -23,21 +17,17 @@ beforeAll(async () => {
   }
   console.log(`${many} requests asked in ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
 
 describe("ten thousand pending requests", () => {
   it("are a list that scrolls without waiting, and each page of it is read in at most 100 ms", async () => {
-    await using grace = await Person.open(browser, house.url);
+    await using grace = await open();
     const reads: number[] = [];
     grace.page.on("requestfinished", (request) => {
       if (!request.url().includes("/v1/approvals?")) return;
       const { responseStart, requestStart } = request.timing();
       reads.push(responseStart - requestStart);
     });
-    await grace.signIn("grace", password);
+    await grace.signIn("grace");
     const list = grace.page.getByRole("region", { name: "Requests that wait" });
     await list.getByRole("link").first().waitFor();
     const pace = new Pace(grace.page);

@@ -1,21 +1,9 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { naughty } from "./naughty.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+const { house, at } = stage();
 
 /** Forty a request: a card shows a hundred entries of a list before it asks. */
 const heaps = Array.from({ length: Math.ceil(naughty.length / 40) }, (_, at) => naughty.slice(at * 40, at * 40 + 40));
@@ -51,11 +39,10 @@ function asInPreview(text: string): string {
 
 describe(`${naughty.length} naughty strings`, () => {
   it("stand in the card as text, every character of them, in the preview, the arguments and the exact bytes", async () => {
-    await using grace = await Person.open(browser, house.url);
+    await using grace = await at("/approvals");
     const { page } = grace;
     const ids: string[] = [];
     for (const texts of heaps) ids.push(await house.ask("post_list", { texts }, { run_id: "run-naughty" }));
-    await grace.signIn("grace", password);
     for (const [at, id] of ids.entries()) {
       const texts = heaps[at] ?? [];
       await page.goto(`/approvals/${id}`);
@@ -71,9 +58,8 @@ describe(`${naughty.length} naughty strings`, () => {
   });
 
   it("stand in the audit log and on the run's timeline as text when a person wrote them as a reason", async () => {
-    await using grace = await Person.open(browser, house.url);
+    await using grace = await at("/approvals");
     const { page } = grace;
-    await grace.signIn("grace", password);
     const said: string[] = [];
     for (const [at, texts] of heaps.entries()) {
       const reason = texts.join(" | ").slice(0, 1_900);

@@ -20,7 +20,8 @@ export class Pace {
   async sample(): Promise<void> {
     const began = performance.now();
     await this.#page.evaluate(`(async () => {
-      await (await fetch("/v1/approvals?limit=1")).text();
+      const headers = { "x-postern-csrf": localStorage.getItem("postern.proof") ?? "" };
+      await (await fetch("/v1/approvals?limit=1", { headers })).text();
       await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     })()`);
     this.#times.push(performance.now() - began);

@@ -1,32 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Person } from "./browser.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open("console:\n  edit_policy: true\n"), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-  await house.account("vera", ["viewer"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
+const { house, at } = stage({
+  people: { grace: everyRole, vera: ["viewer"] },
+  more: "console:\n  edit_policy: true\n",
 });
 
-async function at(path: string, name = "grace"): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn(name, password);
-  await person.page.goto(path);
-  await person.live();
-  return person;
-}
 const editor = (person: Person) => person.page.getByLabel("The policy, as YAML");
 const file = (): string => readFileSync(join(house.folder, "postern.yaml"), "utf8");
 

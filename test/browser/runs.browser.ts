@@ -1,30 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
+const { house, at } = stage();
 
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-
-async function at(path: string): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn("grace", password);
-  await person.page.goto(path);
-  await person.live();
-  return person;
-}
 const echo = (run: string, message = "hello") => house.call("everything__echo", { message }, { run_id: run });
 
 describe("runs", () => {
@@ -72,7 +52,7 @@ describe("runs", () => {
     await echo("run-large", "<script>alert(1)</script>".repeat(20_000));
     await using grace = await at("/runs/run-large");
     await grace.page.getByRole("button", { name: /everything__echo/ }).click();
-    const chip = grace.page.getByRole("list", { name: "Artifacts" }).getByRole("link").first();
+    const chip = grace.page.getByRole("list", { name: "Artifacts" }).getByRole("button").first();
     const [saved] = await Promise.all([grace.page.waitForEvent("download"), chip.click()]);
     expect(saved.suggestedFilename()).toMatch(/^[\w.-]+$/);
     expect(readFileSync(await saved.path(), "utf8")).toContain("<script>alert(1)</script>");

@@ -1,7 +1,15 @@
 import type { House } from "./house.ts";
 
+/** Requests that wait. */
+export interface Shown {
+  readonly mail: string;
+  readonly critical: string;
+  /** One of several alike. */
+  readonly edits: string;
+}
+
 /** A house in which something has happened: what screenshots show. */
-export async function scene(house: House): Promise<{ readonly mail: string; readonly critical: string }> {
+export async function scene(house: House): Promise<Shown> {
   const run = { run_id: "run-invoices" };
   for (let number = 0; number < 6; number += 1) await house.call("clock_now", { number }, run);
   await house.call("everything__echo", { message: "hello" }, run);
@@ -15,9 +23,13 @@ export async function scene(house: House): Promise<{ readonly mail: string; read
     { to: "DE89 3704 0044 0532 0130 00", amount: 1240.5 },
     { ...run, reason: "The invoice is due today and the user said to pay what is due." },
   );
+  let edits = "";
   for (let number = 1; number <= 3; number += 1) {
     const given = { path: `deploy/region-${number}.yaml`, from: "  replicas: 2", to: "  replicas: 20" };
-    await house.ask("edit_file", given, { run_id: "run-deploy", reason: "Traffic is expected to grow tenfold." });
+    edits = await house.ask("edit_file", given, {
+      run_id: "run-deploy",
+      reason: "Traffic is expected to grow tenfold.",
+    });
   }
   await house.ask(
     "update_rows",
@@ -31,7 +43,7 @@ export async function scene(house: House): Promise<{ readonly mail: string; read
     { to: "ada@example.org", subject: "Invoice 1042", body },
     { ...run, reason: "The user asked me to send the October invoices." },
   );
-  return { mail, critical };
+  return { mail, critical, edits };
 }
 
 /** A script that has read, and waits for somebody before it writes. */

@@ -1,31 +1,20 @@
 import { gzipSync } from "node:zlib";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import type { Person } from "./browser.ts";
 import { Pace } from "./pace.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
+const { house, open } = stage();
 
 const screens = ["/approvals", "/overview", "/runs", "/tools", "/policy", "/audit"] as const;
 
 describe("the page", () => {
   it("shows bidirectional marks and escapes by name", async () => {
-    await using grace = await Person.open(browser, house.url);
+    await using grace = await open();
     const id = await house.ask("post_text", { text: "turn \u202Eit \u001b[31m around" });
-    await grace.signIn("grace", password, `/approvals/${id}`);
+    await grace.signIn("grace", `/approvals/${id}`);
     await grace.page.getByText("RLO").first().waitFor();
     await grace.page.getByText("ESC").first().waitFor();
     const drawn = await grace.page.locator("article").innerText();
@@ -55,9 +44,9 @@ describe("the page", () => {
   });
 
   it("loads at most 150 kB of script, gzipped, and is there within a second", async () => {
-    await using grace = await Person.open(browser, house.url);
+    await using grace = await open();
     await house.ask("post_text", { text: "the card is loaded too" });
-    await grace.signIn("grace", password);
+    await grace.signIn("grace");
     const scripts = new Map<string, number>();
     grace.page.on("response", (answer) => {
       if (!answer.url().endsWith(".js")) return;
@@ -83,7 +72,7 @@ describe("the page", () => {
 describe.each(["light", "dark"] as const)("accessible, %s", (colorScheme) => {
   let grace: Person;
   beforeAll(async () => {
-    grace = await Person.open(browser, house.url, { colorScheme, bypassCSP: true });
+    grace = await open({ colorScheme, bypassCSP: true });
     await house.ask("edit_file", { path: `${colorScheme}.yaml`, from: "  replicas: 2", to: "  replicas: 20" });
   });
   afterAll(() => grace[Symbol.asyncDispose]());
@@ -93,7 +82,7 @@ describe.each(["light", "dark"] as const)("accessible, %s", (colorScheme) => {
     async (path) => {
       const { page } = grace;
       await page.setViewportSize({ width: 1280, height: 800 });
-      if (path === screens[0]) await grace.signIn("grace", password, path);
+      if (path === screens[0]) await grace.signIn("grace", path);
       else await page.goto(path);
       await page.locator("main").waitFor();
       await settled(page);

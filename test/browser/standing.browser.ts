@@ -1,37 +1,18 @@
 /** What is said for longer than one request: deputies, alarms, the two switches for everything. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
 const routes =
   "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }, { name: linuss, match: { tools: [post_text] }, to: { users: [linus] } }]\n";
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open("", routes), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-  await house.account("linus", ["approver"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-
-async function at(name: string, path: string): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn(name, password, path);
-  return person;
-}
+const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"] }, approvals: routes });
 
 describe("for me", () => {
   it("shows what is routed to the person, and their deputy sees and decides it too, with both names kept", async () => {
     const graces = await house.ask("send_email", { to: "ada@example.org", subject: "hers", body: "x" });
     const linuss = await house.ask("post_text", { text: "his alone" });
-    await using linus = await at("linus", "/approvals");
+    await using linus = await at("/approvals", "linus");
     const list = linus.page.getByRole("region", { name: "Requests that wait" });
     await list.getByRole("link", { name: /send_email/ }).waitFor();
     await linus.page.getByRole("button", { name: "For me" }).click();
@@ -40,7 +21,7 @@ describe("for me", () => {
     await linus.page.waitForURL(`**/approvals/${linuss}`);
     await linus.page.getByRole("button", { name: "For me", pressed: true }).waitFor();
 
-    await using grace = await at("grace", "/approvals");
+    await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Deputies" }).click();
     const dialog = grace.page.getByRole("dialog", { name: "Who decides in whose place" });
     await dialog.getByText("Everybody decides for themselves.").waitFor();
@@ -70,7 +51,7 @@ describe("for me", () => {
 describe("alarms", () => {
   it("say what they mean and since when, are known and over with a reason, and stay readable", async () => {
     for (let number = 0; number < 6; number += 1) await house.call("flaky_fetch", { number });
-    await using grace = await at("grace", "/overview");
+    await using grace = await at("/overview");
     await grace.page.getByRole("button", { name: "Alarms: 1 open" }).click();
     const dialog = grace.page.getByRole("dialog", { name: "Alarms" });
     await dialog.getByText("failed 5 times in a row").waitFor();
@@ -98,7 +79,7 @@ describe("alarms", () => {
 
 describe("the switches for everything", () => {
   it("stop all calls and let them pass again, each with a reason, and every screen says so meanwhile", async () => {
-    await using grace = await at("grace", "/overview");
+    await using grace = await at("/overview");
     await grace.page.getByRole("button", { name: "Stop all calls…" }).click();
     await grace.page.getByLabel("Reason").fill("an incident");
     await grace.page.getByRole("button", { name: "Stop all calls", exact: true }).click();
@@ -113,7 +94,7 @@ describe("the switches for everything", () => {
   });
 
   it("are not offered to those who may not turn them", async () => {
-    await using linus = await at("linus", "/overview");
+    await using linus = await at("/overview", "linus");
     await linus.page.getByText("Waiting for people").waitFor();
     expect(await linus.page.getByRole("button", { name: "Stop all calls…" }).count()).toBe(0);
     expect(await linus.page.getByRole("button", { name: "Alarms" }).count()).toBeLessThanOrEqual(1);

@@ -1,30 +1,9 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { openBrowser, Person } from "./browser.ts";
-import { House } from "./house.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-let password: string;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  password = await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-  await house.account("vera", ["viewer"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-
-async function at(path: string, name = "grace"): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn(name, password);
-  await person.page.goto(path);
-  await person.live();
-  return person;
-}
+const { house, at } = stage({ people: { grace: everyRole, vera: ["viewer"] } });
 
 describe("tools and health", () => {
   it("shows each tool under its server, how it did, and why its risk is what it is", async () => {

@@ -1,6 +1,6 @@
 /**
  * Holds an engine of scripts against what every engine must do, on a real host: `npm run test:driver -- NAME [FILE]`, where
- * FILE is a configuration file with the engine's settings under `chains.drivers`. Exit code 1 when something does not hold,
+ * FILE is a configuration file with the engine's settings under `chains.engine_settings`. Exit code 1 when something does not hold,
  * 2 when it cannot be asked. `--json` for a report.
  */
 import { readFileSync } from "node:fs";
@@ -107,11 +107,11 @@ async function driverNamed(wanted: string, path: string | undefined): Promise<Sa
 function settingsIn(path: string): EngineSettings {
   const config: unknown = parse(readFileSync(path, "utf8"));
   const chains = isJsonObject(config) ? config["chains"] : undefined;
-  const drivers = isJsonObject(chains) ? chains["drivers"] : undefined;
+  const drivers = isJsonObject(chains) ? chains["engine_settings"] : undefined;
   const read = driversSchema.safeParse(drivers);
   if (!read.success)
     leave(
-      `\`${path}\`: ${read.error.issues.map(({ path: at, message }) => `chains.drivers.${at.join(".")}: ${message}`).join("; ")}`,
+      `\`${path}\`: ${read.error.issues.map(({ path: at, message }) => `chains.engine_settings.${at.join(".")}: ${message}`).join("; ")}`,
     );
   return engineSettingsFrom(read.data);
 }

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "./clock.ts";
+import { ownFolder } from "./own-folder.ts";
 
 export const hourMs = 3_600_000;
 export const writer = { principal: { tenant: "default", agent: "writer", user: "anna", via: "token:agent" } } as const;
@@ -37,7 +37,7 @@ const tools = [
 /** A runtime over a file, closed and opened again as often as a test likes, and what lies in its artifact folder. */
 export class ArtifactHouse implements AsyncDisposable {
   readonly clock: FakeClock = new FakeClock();
-  readonly folder: string = mkdtempSync(join(tmpdir(), "postern-kept-"));
+  readonly folder: string = ownFolder();
   readonly #options: RuntimeOptions;
   #runtime: Runtime | undefined;
 

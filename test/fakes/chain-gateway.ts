@@ -6,7 +6,7 @@ import { Gateway } from "./gateway.ts";
 const memoryServer = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/server-memory/dist/index.js");
 
 /** The sample gateway with a third server, and one engine. */
-export async function chainGateway(): Promise<Gateway> {
+export async function chainGateway(engine = "quickjs"): Promise<Gateway> {
   const gateway = new Gateway();
   const file = join(gateway.folder, "postern.yaml");
   const config = parse(readFileSync(file, "utf8"));
@@ -16,7 +16,7 @@ export async function chainGateway(): Promise<Gateway> {
     env: { MEMORY_FILE_PATH: join(gateway.folder, "memory.json") },
     tools: { create_entities: { risk: "safe", effects: "write" } },
   };
-  config.chains = { engines: ["quickjs"] };
+  config.chains = { engines: [engine] };
   writeFileSync(file, stringify(config));
   await gateway.start();
   return gateway;

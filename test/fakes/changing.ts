@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerConfig } from "../../src/index.ts";
+import { ownFolder } from "./own-folder.ts";
 
 /** A tool as `changing-server.ts` lists it. */
 export interface ListedTool {
@@ -21,7 +21,7 @@ export const read: ListedTool = {
 
 /** A folder with a server whose definitions a test changes, while it runs and between its starts. */
 export class Changing implements Disposable {
-  readonly folder: string = mkdtempSync(join(tmpdir(), "postern-pins-"));
+  readonly folder: string = ownFolder();
   readonly #file: string = join(this.folder, "tools.json");
 
   constructor(...tools: readonly ListedTool[]) {

@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { afterAll, beforeEach } from "vitest";
+import type { SignedIn } from "../../src/accounts/accounts.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/doors/credentials.ts";
 import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
+import { ownFolder } from "./own-folder.ts";
 import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
 export const host = "127.0.0.1:7420";
@@ -29,7 +29,7 @@ export async function httpHouse(
   runtime: Runtime,
   more: Partial<HttpDoorOptions> & { readonly agentScopes?: readonly string[] } = {},
 ): Promise<HttpHouse> {
-  const folder = await mkdtemp(join(tmpdir(), "postern-http-"));
+  const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
   const door = createHttpDoor({ runtime, credentials, hosts: [host], ...options });
@@ -90,6 +90,11 @@ export function stubHouse(): StubHouse {
     },
     open,
   };
+}
+
+/** What the page of somebody who signed in sends with each request. */
+export function inSession({ cookie, csrf }: Pick<SignedIn, "cookie" | "csrf">): Readonly<Record<string, string>> {
+  return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": csrf };
 }
 
 export async function bodyOf(response: Response): Promise<Readonly<Record<string, unknown>>> {

@@ -26,8 +26,8 @@ export interface People {
   readonly store: Store;
   /** Adds somebody with `goodPassword`. */
   add(name: string, held: readonly Role[], tenant?: string): Promise<Account>;
-  /** The cookie of a new session. */
-  signIn(name: string): Promise<string>;
+  /** Begins a session. */
+  signIn(name: string): Promise<SignedIn>;
   /** What the log says was done, in order. */
   acts(): Promise<readonly string[]>;
 }
@@ -43,7 +43,7 @@ export async function people(more: Partial<AccountsOptions> = {}): Promise<Peopl
     store,
     add: (name, held, tenant = "default") =>
       accounts.add({ name, roles: held, tenant, password: goodPassword }, holder),
-    signIn: async (name) => entered(await accounts.signIn(name, goodPassword, here)).cookie,
+    signIn: async (name) => entered(await accounts.signIn(name, goodPassword, here)),
     acts: async () => {
       const types: string[] = [];
       for await (const { body } of store.events({ after: -1 })) types.push(String(JSON.parse(body).type));

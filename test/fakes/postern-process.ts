@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -19,8 +19,16 @@ export class PosternProcess implements Disposable {
   readonly #ran = join(this.folder, "ran");
 
   constructor() {
+    this.dataFolder(".postern");
     writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#ran));
     writeFileSync(join(this.folder, "postern.yaml"), "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\n");
+  }
+
+  /** An empty one, as an operator makes it who does not start first: commands make none. */
+  dataFolder(name: string): string {
+    const path = join(this.folder, name);
+    mkdirSync(path, { mode: 0o700, recursive: true });
+    return path;
   }
 
   /** What the tools with effects have done, in order. */

@@ -107,7 +107,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/runs/{id}/events": reading("runs:read", 200, 404),
   "get /v1/runs/{id}/verify": reading("runs:export", 200, 404),
   "get /v1/runs/{id}/export": reading("runs:export", 200, 404),
-  "get /v1/runs/{id}/timeline": reading("runs:read"), // of a run that is not theirs it is empty
+  "get /v1/runs/{id}/timeline": reading("runs:read", 200, 404),
   "post /v1/runs/{id}/begin": { ...doing("runs:write"), stranger: 404 }, // in another tenant it is another run
   "post /v1/runs/{id}/describe": doing("runs:write", 200, {}, 404),
   "post /v1/runs/{id}/finish": doing("runs:write", 200, {}, 404),

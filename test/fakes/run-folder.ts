@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunEvent, ToolRecord } from "../../src/index.ts";
+import { ownFolder } from "./own-folder.ts";
 
 /** A folder for runs that exists for one test. */
 export function runsFolder(): string {
-  return mkdtempSync(join(tmpdir(), "postern-runs-"));
+  return ownFolder();
 }
 
 /** A run's folder, read as a stranger would: strictly, with nothing of ours. */

@@ -69,7 +69,7 @@ export function anApproval(agent = "local-agent", tenant = "default"): ApprovalR
 
 export function aRun(agent = "local-agent", tenant = "default"): RunSummary {
   const at = "2026-11-20T00:00:00.000Z";
-  const none = { started: 0, completed: 0, failed: 0, blocked: 0, waiting: 0, errors: 0, artifacts: 0 };
+  const none = { started: 0, completed: 0, failed: 0, blocked: 0, replayed: 0, waiting: 0, errors: 0, artifacts: 0 };
   return {
     run_id: "run_1",
     tenant,
@@ -162,7 +162,13 @@ export function stubRuntime(options: StubOptions = {}): {
       decideMany: heard("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
       withdraw: heard("withdraw", decided),
       revoke: heard("revoke", decided),
-      grants: { list: () => [], get: () => undefined, stateOf: () => "live", revoke: heard("revokeGrant", undefined) },
+      grants: {
+        list: () => [],
+        get: () => undefined,
+        stateOf: () => "live",
+        silence: async () => undefined,
+        revoke: heard("revokeGrant", undefined),
+      },
       delegations: {
         list: () => [],
         isLive: () => true,

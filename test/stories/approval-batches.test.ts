@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ann, ask, bob, mail, no, yes } from "../fakes/deciders.ts";
+import { ann, ask, bob, mail, no, routed, yes } from "../fakes/deciders.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 
 describe("taking back", () => {
@@ -81,6 +81,38 @@ describe("a batch", () => {
     expect(await all([id, "apr_none"])).toMatchObject({ code: "approval_unknown" });
     expect(await all([])).toMatchObject({ code: "batch_refused" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+
+  it("says yes to nothing critical, names it, and decides none of the others either", async () => {
+    await using h = await house();
+    const drop = (to: string) => ask(h, { tool: "drop", arguments: { to } });
+    const ids = [await drop("1"), await drop("2")];
+    const many = (decision: "approved" | "denied", more: object = {}) =>
+      h.runtime.approvals.decideMany(ids, { decision, by: ann, ...more });
+    for (const more of [{}, { confirmation: "drop" }])
+      expect(await many("approved", more)).toMatchObject({
+        taken: false,
+        code: "batch_refused",
+        message: expect.stringMatching(/^`apr_\S+` and 1 more of these would run `drop` at risk critical/),
+      });
+    for (const id of ids) expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+    expect(await h.runtime.audit.query({ type: "gate.approved" })).toEqual([]);
+    expect(await yes(h, ids[0] ?? "", ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await many("denied")).toMatchObject({
+      taken: true,
+      answers: [{ decided: { code: "approval_decided" } }, { decided: { decided: true } }],
+    });
+  });
+
+  it("says yes to nothing that a route wants a name typed for", async () => {
+    await using h = await house(routed({ name: "typed", match: { tools: ["mail"] }, typedConfirmation: true }));
+    const ids = [await ask(h, mail("1")), await ask(h, mail("2"))];
+    expect(await h.runtime.approvals.decideMany(ids, { decision: "approved", by: ann })).toMatchObject({
+      taken: false,
+      code: "batch_refused",
+      message: expect.stringContaining("one by one"),
+    });
+    expect((await h.runtime.approvals.get(ids[0] ?? ""))?.state).toBe("pending");
   });
 
   it("holds each digest against its own request", async () => {

@@ -148,10 +148,12 @@ describe("delegation", () => {
   });
 
   it("ends with the giver's account, and with the role it came from", async () => {
-    await using h = await house(routed({ to: { roles: ["approver"] } }));
+    await using h = await house(routed({ to: { groups: ["ops"] } }));
     const holder = { by: "operator", via: "token:operator" };
+    const groups = ["ops"];
     const [first, second, third] = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
-    await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
+    await h.runtime.accounts.add({ name: "ann", roles: ["approver"], groups }, holder);
+    await h.runtime.accounts.add({ name: "cal", roles: ["approver"] }, holder);
     await h.runtime.approvals.delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
     expect(await yes(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);

@@ -1,12 +1,11 @@
-import { mkdtempSync } from "node:fs";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Json, RuntimeOptions } from "../../src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, type House } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 import { resultOf, scriptHouse } from "../fakes/script-house.ts";
 
 const folders: string[] = [];
@@ -15,7 +14,7 @@ afterEach(async () => {
 });
 
 function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "postern-chain-"));
+  const made = ownFolder();
   folders.push(made);
   return made;
 }
@@ -51,6 +50,24 @@ function changed(place: string, change: (body: { header: Record<string, Json>; s
   database.close();
 }
 
+/** In every row that has it, as somebody writes who can reach the file. */
+function rewritten(place: string, text: string, by: string): void {
+  const database = new DatabaseSync(join(place, "postern.db"));
+  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
+  for (const { name: table } of tables)
+    for (const { name: column } of database.prepare(`pragma table_info("${String(table)}")`).all())
+      try {
+        database
+          .prepare(
+            `update "${String(table)}" set "${String(column)}" = replace("${String(column)}", ?, ?) where typeof("${String(column)}") = 'text'`,
+          )
+          .run(text, by);
+      } catch {
+        // A column that cannot be written holds no source.
+      }
+  database.close();
+}
+
 describe("a frozen script", () => {
   it("goes on in another process, days later, with what it had", async () => {
     const place = folder();
@@ -62,6 +79,16 @@ describe("a frozen script", () => {
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "to to first", tool_calls: 2 });
     expect(h.ran).toEqual([{ to: "to first" }]);
     expect(how).toEqual(["restore"]);
+  });
+
+  it("whose row says another source does not go on as what it was", async () => {
+    const place = folder();
+    const id = await frozen(place);
+    rewritten(place, "first", "other");
+    await using h = await at(place);
+    const outcome = await h.runtime.chains?.resume(id);
+    expect(outcome?.text).toContain("another one than this call's");
+    expect(h.ran).toEqual([]);
   });
 
   it("lies sealed: neither its source's values nor its results can be read in the store", async () => {

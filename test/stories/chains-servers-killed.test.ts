@@ -1,7 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readToken } from "../../src/doors/credentials.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
+import type { Gateway } from "../fakes/gateway.ts";
 
 describe("a script over three real servers, whose Postern is killed", () => {
   it("reads a big file by reference, asks a person in the middle, is killed, and finishes", async () => {
@@ -19,7 +21,7 @@ describe("a script over three real servers, whose Postern is killed", () => {
       ({ isReference: big.ref !== undefined, inline: big.text.length, sum: sum.text, said: said.text });`,
       "script.ts",
     );
-    const pending = await gateway.command("chain", "run", path, "--json");
+    const pending = await gateway.command("chain", "run", path, "--run", "story", "--json");
     expect(pending.code, pending.out + pending.err).toBe(4);
     const { approval_id: approval, call_id: id } = JSON.parse(pending.out);
     const listed = JSON.parse((await gateway.command("chain", "list", "--json")).out);
@@ -29,7 +31,7 @@ describe("a script over three real servers, whose Postern is killed", () => {
     await gateway.killAndStart();
     await (await gateway.operator()).decide(approval, "approve");
     await gateway.killAndStart();
-    const done = await gateway.command("chain", "run", path, "--json");
+    const done = await gateway.command("chain", "run", path, "--run", "story", "--json");
     expect(done.code, done.out + done.err).toBe(0);
     const { structured, text } = JSON.parse(done.out);
     expect(text).toContain("asking");
@@ -38,9 +40,15 @@ describe("a script over three real servers, whose Postern is killed", () => {
     expect(JSON.parse(structured.output_text).inline).toBeLessThan(4097);
     expect(readFileSync(gateway.file("copy.txt"), "utf8") === big).toBe(true);
     expect(readFileSync(join(gateway.folder, "memory.json"), "utf8").match(/report/g)).toHaveLength(1);
-    const again = JSON.parse((await gateway.command("chain", "run", path, "--json")).out);
+    expectNested(gateway, id);
+    const { calls } = await timelineOf(gateway);
+    const below = calls.filter(({ parent_id }) => parent_id !== undefined);
+    expect(below.map(({ line }) => line).toSorted()).toEqual([2, 3, 3, 4, 6]);
+    const chain = calls.find(({ tool }) => tool === "tool_chain");
+    expect(new Set(below.map(({ parent_id }) => parent_id))).toEqual(new Set([chain?.call_id]));
+    const again = JSON.parse((await gateway.command("chain", "run", path, "--run", "story", "--json")).out);
     expect(again.replayed).toBe(true);
-  }, 120_000);
+  }, 300_000);
 
   it("killed in the middle of a call, it is sent again and does nothing twice", async () => {
     await using gateway = await chainGateway();
@@ -58,5 +66,44 @@ describe("a script over three real servers, whose Postern is killed", () => {
     expect(done.structured).toMatchObject({ status: "ok", output_text: "outcome_unknown" });
     expect(gateway.diary).toEqual(["slow"]);
     expect(readFileSync(join(gateway.folder, "memory.json"), "utf8").match(/"once"/g)).toHaveLength(1);
-  }, 120_000);
+  }, 300_000);
 });
+
+interface Kept {
+  readonly event_id: string;
+  readonly type: string;
+  readonly parent_event_id?: string;
+  readonly correlation_id?: string;
+  readonly data: { readonly tool?: string };
+}
+
+/** In the run's folder every call of the script stands under the script, whichever process made it. */
+function expectNested({ folder }: Gateway, id: string): void {
+  const path = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) =>
+    name.endsWith("story/events.jsonl"),
+  );
+  const lines = readFileSync(join(folder, path ?? ""), "utf8")
+    .trim()
+    .split("\n");
+  const started = lines.map((line): Kept => JSON.parse(line)).filter(({ type }) => type === "tool.started");
+  const parent = started.find(({ correlation_id }) => correlation_id === id);
+  const children = started.filter(({ data }) => data.tool !== "tool_chain");
+  expect(children).toHaveLength(5);
+  for (const { data, parent_event_id } of children)
+    expect([data.tool, parent_event_id]).toEqual([data.tool, parent?.event_id]);
+}
+
+interface Timeline {
+  readonly calls: readonly {
+    readonly call_id: string;
+    readonly tool: string;
+    readonly parent_id?: string;
+    readonly line?: number;
+  }[];
+}
+
+async function timelineOf(gateway: Gateway): Promise<Timeline> {
+  const headers = { authorization: `Bearer ${await readToken(join(gateway.folder, ".postern"), "operator")}` };
+  const answer = await fetch(`${gateway.url}/v1/runs/story/timeline`, { headers });
+  return (await answer.json()) as Timeline; // as the route says
+}

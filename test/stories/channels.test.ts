@@ -22,6 +22,7 @@ async function told(at: Receiver): Promise<PosternProcess> {
     `    - { name: hook, url: "${at.url}/in", secret: secret://hooks/key, allow_private: true, users: { U1: ann } }`,
   ];
   appendFileSync(join(postern.folder, "postern.yaml"), `${lines.join("\n")}\n`);
+  postern.dataFolder("data");
   const { child, end } = postern.open(["secrets", "set", "hooks", "key", "--data", "data"]);
   child.stdin?.end(key);
   expect((await end).code).toBe(0);
@@ -119,10 +120,10 @@ describe("progress of a long call", () => {
       "… step 2 of 3",
       "… step 3 of 3",
     ]);
-    const inside = await postern.run("call", "count", "--progress", "--data", "other");
+    const inside = await postern.run("call", "count", "--progress", "--data", postern.dataFolder("other"));
     expect(inside.err).toContain("step 2 of 3");
-    const watched = await postern.run("approvals", "watch", "--data", "nobody");
-    expect([watched.code, watched.err]).toEqual([1, expect.stringContaining("postern start")]);
+    const watched = await postern.run("approvals", "watch", "--data", postern.dataFolder("nobody"));
+    expect([watched.code, watched.err]).toEqual([1, expect.stringMatching(/start one with `.*postern .*start`/)]);
     child.kill("SIGTERM");
     await end;
   }, 120_000);

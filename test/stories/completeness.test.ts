@@ -1,12 +1,10 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 import { after } from "./completeness/after.ts";
 import { approval } from "./completeness/approval.ts";
 import { before } from "./completeness/before.ts";
@@ -48,7 +46,7 @@ function isTerminal(type: string): boolean {
 async function inject(fault: Fault, step: string): Promise<void> {
   const clock = new FakeClock();
   const failing: Scene["failing"] = new Map();
-  const folder = mkdtempSync(join(tmpdir(), "postern-cell-"));
+  const folder = ownFolder();
   const ended: string[] = [];
   let toolEnds: string[] = [];
   const options: RuntimeOptions = {

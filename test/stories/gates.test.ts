@@ -148,3 +148,41 @@ describe("a tool's own risk check", () => {
     expect(seen).toEqual(["to everybody"]);
   });
 });
+
+it("a tool may take its context apart: each member works by itself, and nothing works after the end", async () => {
+  const kept: { check?: () => void } = {};
+  const heard: string[] = [];
+  const told: string[] = [];
+  const inner = defineTool({
+    name: "inner",
+    description: "Answers.",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object" },
+    execute: () => "from inside",
+  });
+  const apart = defineTool({
+    name: "apart",
+    description: "Takes its context apart.",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object" },
+    execute: async (_, { progress, emit, check, call, callId }) => {
+      check();
+      progress("half", 0.5);
+      emit("note.taken", "noted");
+      kept.check = check;
+      return `${callId.startsWith("call_")} ${(await call({ tool: "inner", arguments: {} })).text}`;
+    },
+  });
+  await using runtime = await createRuntime({ tools: [inner, apart], autonomy: "A2" });
+  using _ = runtime.watch((event) => {
+    if (event.moment === "emitted") told.push(event.type);
+  });
+  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: (content) => void heard.push(content) });
+  expect(outcome.text).toBe("true from inside");
+  expect([heard, told]).toEqual([["half"], ["note.taken"]]);
+  expect(() => kept.check?.()).toThrow("The call is over.");
+});

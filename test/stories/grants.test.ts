@@ -59,9 +59,21 @@ describe("a yes that is remembered", () => {
     await remember(h, await ask(h));
     expect(await status(h, "y", { runId: "another" })).toBe("pending");
     expect(await status(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
-    expect(await status(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
     expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "y" } }, asker)).status).toBe("pending");
     expect(await status(h, "z")).toBe("ok");
+  });
+
+  it("holds for the user it was asked for, whoever else the same agent calls for", async () => {
+    await using h = await house();
+    const always: Remember = { for: { until: h.clock.now() + 60_000 }, reason: "a minute" };
+    await remember(h, await ask(h), always);
+    const { user: _, ...nobody } = asker.principal;
+    expect(await status(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
+    expect(await status(h, "y", { principal: nobody, runId: "r3" })).toBe("pending");
+    expect(await status(h, "y", { runId: "r4" })).toBe("ok");
+    const other = await ask(h, "z", { principal: nobody, runId: "r5" });
+    await remember(h, other, always);
+    expect(await status(h, "q", { principal: { ...asker.principal, user: "else" }, runId: "r6" })).toBe("pending");
   });
 
   it("holds in its session while that lives", async () => {

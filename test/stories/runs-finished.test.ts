@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunAbout, Runs } from "../../src/index.ts";
 import { asker, type House, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 
 const name = { runId: "run_1" };
@@ -194,7 +194,7 @@ it("exports a tar archive that tar reads: plain files only, names of any length"
   linkSync(k.run.file("deliverables/empty"), k.run.file("workspace/second-name"));
   execFileSync("mkfifo", [k.run.file("workspace/fifo")]);
 
-  const to = mkdtempSync(join(tmpdir(), "postern-tar-"));
+  const to = ownFolder();
   const parts: Uint8Array[] = [];
   for await (const part of (await k.runs.export(name)) ?? []) parts.push(part);
   writeFileSync(join(to, "run.tar"), Buffer.concat(parts));

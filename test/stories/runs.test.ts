@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
@@ -227,4 +227,48 @@ it("keeps the whole way of a call that a person was asked about", async () => {
     counts: { waiting: 0, started: 1, completed: 1 },
   });
   expect(await runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+});
+
+it("what was only previewed is blocked as `preview_only`, told by the call and told by the audit log alike", async () => {
+  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const said = [];
+  const folders = [runsFolder(), runsFolder()];
+  const atTheBeginning = JSON.stringify({ since: 0, up_to: 0, gaps: [] }); // the second has only the log to go by
+  writeFileSync(join(folders[1] ?? "", ".position.json"), atTheBeginning);
+  for (const folder of folders) {
+    await using h = await house({ archive: { folder }, store, autonomy: "A0" });
+    if (said.length === 0) await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, base);
+    await h.runtime.runs?.flush();
+    const run = new RunFolder(folder, "run_1");
+    said.push([run.calls[0]?.status, run.calls[0]?.error?.code, run.errors[0]?.["code"], run.errors[0]?.["category"]]);
+  }
+  expect(said).toEqual([
+    ["blocked", "preview_only", "preview_only", "governance"],
+    ["blocked", "preview_only", "preview_only", "governance"],
+  ]);
+});
+
+it("counts a call once that ran, however often it is sent, and beside it what ran nothing", async () => {
+  const folder = runsFolder();
+  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const counts = { started: 2, completed: 1, failed: 1, blocked: 1, waiting: 0, replayed: 3 };
+  {
+    await using h = await house({ archive: { folder }, store });
+    const wobbly: Tool = {
+      ...safe,
+      name: "wobbly",
+      description: "Fails.",
+      execute: () => Promise.reject(new Error("no")),
+    };
+    h.runtime.tools.register(wobbly);
+    const send = (tool: string, key: string) =>
+      h.runtime.invoke({ tool, arguments: { to: "ann" } }, { ...base, patience: "deny", idempotencyKey: key });
+    for (const key of ["one", "one", "one", "one"]) await send("echo", key);
+    await send("wobbly", "two");
+    await send("nope", "three");
+    await h.runtime.runs?.flush();
+    expect(await h.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
+  }
+  await using again = await house({ archive: { folder }, store });
+  expect(await again.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
 });

@@ -1,17 +1,23 @@
 /**
- * The one way to the server: same origin, the session's cookie, the CSRF token on whatever changes something.
+ * The one way to the server: same origin, the session's cookie, and its proof with every request, reading or not.
  *
  * Invariant: an answer that is no success is a thrown `Problem`; a 401 anywhere ends the session here too, and the page
  * stays as it is behind the sign-in.
  */
 import { Problem, problemOf } from "./problem.ts";
 
-let csrf: string | undefined;
+/** Where the proof is kept (proof.ts). */
+interface Proving {
+  readonly proof: () => string | undefined;
+  /** The server saw the cookie without it. */
+  readonly refused: () => void;
+}
+
+let proving: Proving | undefined;
 let onSignedOut: (() => void) | undefined;
 
-/** Told by the session: which token goes with changes, and who hears that the session ended. */
-export function keepCsrf(token: string | undefined): void {
-  csrf = token;
+export function proveWith(where: Proving): void {
+  proving = where;
 }
 
 export function whenSignedOut(listener: () => void): void {
@@ -29,14 +35,19 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 /** @throws Problem */
 export async function request<Answer>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer> {
-  const response = await send(method, path, options);
-  if (!response.ok) {
-    const problem = await problemOf(response);
-    if (response.status === 401 && path !== "/v1/session") onSignedOut?.();
-    throw problem;
-  }
+  const response = await good(method, path, options);
   // The caller names the answer's type; the server's own tests hold it to its schema.
   return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/** The answer, when it is a success. @throws Problem */
+export async function good(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+  const response = await send(method, path, options);
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (problem.code === "csrf_refused") proving?.refused();
+  if (response.status === 401 && path !== "/v1/session") onSignedOut?.();
+  throw problem;
 }
 
 export function get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
@@ -51,6 +62,7 @@ export function post<Answer>(path: string, body?: unknown, options?: RequestOpti
 export async function send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
   const { query = {}, body, signal, headers } = options;
   const search = new URLSearchParams();
+  const csrf = proving?.proof();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   const target = search.size === 0 ? path : `${path}?${search}`;
   try {
@@ -62,7 +74,7 @@ export async function send(method: Method, path: string, options: RequestOptions
       headers: {
         accept: "application/json",
         ...(body !== undefined && { "content-type": "application/json" }),
-        ...(method !== "GET" && csrf !== undefined && { "x-postern-csrf": csrf }),
+        ...(csrf !== undefined && { "x-postern-csrf": csrf }),
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

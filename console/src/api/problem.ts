@@ -38,3 +38,8 @@ function errorOf(body: unknown): { readonly code?: string | undefined; readonly 
     message: "message" in error && typeof error.message === "string" ? error.message : undefined,
   };
 }
+
+/** What to tell a person. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

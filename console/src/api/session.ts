@@ -1,8 +1,9 @@
 /** Who is here, and what they may do. One query; everything that needs to know asks it. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import { get, keepCsrf, post, request } from "./client.ts";
+import { get, post, request } from "./client.ts";
 import { Problem } from "./problem.ts";
-import type { Session } from "./who.ts";
+import { keepProof } from "./proof.ts";
+import type { Session, SignedIn } from "./who.ts";
 
 const key = ["session"] as const;
 
@@ -19,7 +20,6 @@ async function readSession(): Promise<Session | null> {
 }
 
 function keep(session: Session | null): Session | null {
-  keepCsrf(session?.csrf ?? undefined);
   lastUserId = session?.user.id ?? lastUserId;
   return session;
 }
@@ -48,31 +48,32 @@ export function sessionEnded(client: QueryClient): void {
   client.setQueryData(key, keep(null));
 }
 
+/** Somebody may be another person now: nothing that the one before saw is shown to them. */
+export async function enter(client: QueryClient): Promise<void> {
+  const before = lastUserId;
+  const session = await readSession();
+  await client.cancelQueries();
+  if (before !== session?.user.id) forget(client);
+  client.setQueryData(key, session);
+  await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+}
+
 export function useSignIn(): {
   readonly withPassword: (name: string, password: string) => Promise<void>;
   readonly withLink: (token: string) => Promise<void>;
   readonly out: () => Promise<void>;
 } {
   const client = useQueryClient();
-  const enter = async (): Promise<void> => {
-    const before = lastUserId;
-    const session = await readSession();
-    await client.cancelQueries();
-    if (before !== session?.user.id) forget(client);
-    client.setQueryData(key, session);
-    await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+  const by = async (path: string, said: object): Promise<void> => {
+    keepProof((await post<SignedIn>(path, said)).csrf);
+    await enter(client);
   };
   return {
-    withPassword: async (name, password) => {
-      await post("/v1/session", { name, password });
-      await enter();
-    },
-    withLink: async (token) => {
-      await post("/v1/session/link", { token });
-      await enter();
-    },
+    withPassword: (name, password) => by("/v1/session", { name, password }),
+    withLink: (token) => by("/v1/session/link", { token }),
     out: async () => {
       await request("DELETE", "/v1/session");
+      keepProof(undefined);
       sessionEnded(client);
       location.assign("/"); // nothing that was read stays in this page
     },

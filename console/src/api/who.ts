@@ -4,7 +4,11 @@ export interface Session {
   readonly tenant: string;
   readonly roles: readonly string[];
   readonly permissions: readonly string[];
-  readonly csrf: string | null;
   readonly expires_at: string | null;
   readonly signed_in: boolean;
+}
+
+/** What signing in answers: who it is, and the word that every request brings along. It is told this once. */
+export interface SignedIn extends Session {
+  readonly csrf: string;
 }

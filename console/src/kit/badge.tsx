@@ -82,7 +82,7 @@ const outcomes = new Map<string, Tone>([
   ["expired", "medium"],
 ]);
 
-/** A state or an outcome, in its own word. */
+/** A state or an outcome, in its own word; of what is under way, in everybody's. */
 export function StateBadge({ state }: { readonly state: string }): ReactNode {
-  return <Badge tone={outcomes.get(state) ?? "neutral"}>{state}</Badge>;
+  return <Badge tone={outcomes.get(state) ?? "neutral"}>{state === "attempted" ? "running" : state}</Badge>;
 }

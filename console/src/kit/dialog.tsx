@@ -54,7 +54,9 @@ export function Dialog({
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 overflow-y-auto px-4 py-4">{children}</div>
       {footer !== undefined && (
-        <div className="flex flex-wrap justify-end gap-2 border-t border-line bg-sunken px-4 py-3">{footer}</div>
+        <div className="flex flex-wrap justify-end gap-2 border-t border-line bg-sunken px-4 py-3 max-sm:[&>button]:h-11 max-sm:[&>button]:flex-1">
+          {footer}
+        </div>
       )}
     </dialog>
   );

@@ -69,7 +69,7 @@ export function Notice({
       className={classNames("flex items-start gap-2 rounded-md px-3 py-2", looks[tone])}
     >
       <span className="mt-0.5">
-        <Icon name={tone === "safe" ? "check" : "warning"} />
+        <Icon name={tone === "safe" ? "check" : tone === "accent" ? "clock" : "warning"} />
       </span>
       <div className="min-w-0">{children}</div>
     </div>
@@ -77,7 +77,7 @@ export function Notice({
 }
 
 /** The shape of what is coming. */
-export function Skeleton({ rows = 6 }: { readonly rows?: number }): ReactNode {
+export function Skeleton({ rows = 6 }: { readonly rows?: number | undefined }): ReactNode {
   return (
     <div role="status" aria-label="Loading" className="grid gap-3 p-4">
       {Array.from({ length: rows }, (_, row) => (
@@ -88,4 +88,18 @@ export function Skeleton({ rows = 6 }: { readonly rows?: number }): ReactNode {
       ))}
     </div>
   );
+}
+
+/** Before there is anything to show: what is coming, or why it does not come. What is shown already is never taken away by a failed try. */
+export function NotYet({
+  error,
+  again,
+  rows,
+}: {
+  /** Null: it is under way. */
+  readonly error: unknown;
+  readonly again: () => unknown;
+  readonly rows?: number | undefined;
+}): ReactNode {
+  return error === null ? <Skeleton rows={rows} /> : <ErrorState error={error} retry={() => void again()} />;
 }

@@ -2,7 +2,7 @@
  * Every string that a tool, a server, a model or a caller made goes through here.
  *
  * Invariant: what is drawn is a text node or a mark of ours, never markup; no character may hide, reorder or paint what
- * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name.
+ * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name; spaces stay as many.
  */
 import { Fragment, type ReactNode } from "react";
 import { classNames } from "./class-names.ts";
@@ -67,7 +67,13 @@ export interface TextProps {
 export function Text({ children = "", lines = false, limit = 20_000, className }: TextProps): ReactNode {
   const shown = children.length > limit ? children.slice(0, limit) : children;
   return (
-    <bdi className={classNames("wrap-anywhere", lines && "whitespace-pre-wrap", className)}>
+    <bdi
+      className={classNames(
+        "wrap-anywhere",
+        lines ? "whitespace-pre-wrap" : "[white-space-collapse:preserve]",
+        className,
+      )}
+    >
       {hidden.test(shown) ? marked(lines ? shown.replaceAll("\r\n", "\n") : shown, lines) : shown}
       {children.length > limit && (
         <span className="text-ink-3"> … {(children.length - limit).toLocaleString("en")} more characters</span>

@@ -1,5 +1,8 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type Anchor, anchorAt, placesOf, type RowPlaces, scrollFor, scrollInto } from "./row-places.ts";
+
+/** Rows drawn beyond what is in sight, either way: what is scrolled to is there already. */
+const beyond = 8;
 
 /**
  * A list of any length: only what is in sight is in the page. Rows measure themselves.
@@ -26,47 +29,118 @@ export function VirtualList<Row>({
   readonly label: string;
   readonly after?: ReactNode;
 }): ReactNode {
-  const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => estimate,
-    getItemKey: (at) => {
-      const found = rows[at];
-      return found === undefined ? at : keyOf(found);
-    },
-    overscan: 8,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
+  const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
+  const { scroller, list, places, seen, look } = usePlaces(keys, estimate);
+  const first = Math.max(0, places.rowAt(seen.fromPx) - beyond);
+  const end = Math.min(rows.length, places.rowAt(seen.fromPx + seen.px) + beyond + 1);
+  useSelected(scroller, places, selected);
   useEffect(() => {
-    if (selected !== undefined && selected >= 0) virtual.scrollToIndex(selected, { align: "auto" });
-  }, [selected, virtual]);
-  useEffect(() => {
-    if (last >= rows.length - 20) onEnd?.();
-  }, [last, rows.length, onEnd]);
+    if (end >= rows.length - 20) onEnd?.();
+  }, [end, rows.length, onEnd]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section ref={scroller} aria-label={label} tabIndex={0} className="h-full overflow-y-auto overscroll-contain">
-      <ul className="relative" style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const found = rows[item.index];
-          return (
-            <li
-              key={item.key}
-              data-index={item.index}
-              ref={virtual.measureElement}
-              aria-setsize={rows.length}
-              aria-posinset={item.index + 1}
-              className="absolute inset-x-0 top-0"
-              style={{ transform: `translateY(${item.start}px)` }}
-            >
-              {found !== undefined && row(found, item.index)}
-            </li>
-          );
-        })}
+    <section
+      ref={scroller}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      onScroll={look}
+      className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]"
+    >
+      <ul
+        ref={list}
+        style={{ paddingTop: places.top(first), paddingBottom: places.top(rows.length) - places.top(end) }}
+      >
+        {rows.slice(first, end).map((item, i) => (
+          <li key={keys[first + i]} data-row={keys[first + i]} aria-setsize={rows.length} aria-posinset={first + i + 1}>
+            {row(item, first + i)}
+          </li>
+        ))}
       </ul>
       {after}
     </section>
   );
+}
+
+interface Seen {
+  /** Scrolled so far. */
+  readonly fromPx: number;
+  /** The height of what is in sight. */
+  readonly px: number;
+}
+
+interface Placed {
+  readonly scroller: RefObject<HTMLElement | null>;
+  readonly list: RefObject<HTMLUListElement | null>;
+  readonly places: RowPlaces;
+  readonly seen: Seen;
+  /** Where it is scrolled to. */
+  readonly look: () => void;
+}
+
+/** Measures what is drawn, and keeps what one reads where it is when something above it comes, goes or grows. */
+function usePlaces(keys: readonly string[], guessPx: number): Placed {
+  const scroller = useRef<HTMLElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const [heights, setHeights] = useState<{ readonly known: Map<string, number> }>(() => ({ known: new Map() }));
+  const [seen, setSeen] = useState<Seen>({ fromPx: 0, px: 0 });
+  const places = useMemo(() => placesOf(keys, heights.known, guessPx), [keys, heights, guessPx]);
+  const anchor = useRef<Anchor>(undefined);
+  const look = (): void => {
+    const element = scroller.current;
+    if (element === null) return;
+    anchor.current = anchorAt(places, element.scrollTop);
+    setSeen((was) =>
+      was.fromPx === element.scrollTop && was.px === element.clientHeight
+        ? was
+        : { fromPx: element.scrollTop, px: element.clientHeight },
+    );
+  };
+  const measure = (): void => {
+    if (list.current !== null && measured(list.current, heights.known)) setHeights(({ known }) => ({ known }));
+    look();
+  };
+  const latest = useRef(measure);
+  useLayoutEffect(() => {
+    latest.current = measure;
+    const element = scroller.current;
+    // Scrolled, but not told of it yet: then that is where one wants to be.
+    if (element !== null && element.scrollTop === seen.fromPx)
+      element.scrollTop = scrollFor(places, anchor.current, element.scrollTop);
+    measure();
+  });
+  useEffect(() => {
+    const observer = new ResizeObserver(() => latest.current());
+    for (const { current } of [scroller, list]) if (current !== null) observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  return { scroller, list, places, seen, look };
+}
+
+/** Whether a row is of another height than was known. */
+function measured(list: HTMLUListElement, known: Map<string, number>): boolean {
+  let isNew = false;
+  for (const row of list.querySelectorAll<HTMLElement>(":scope > li")) {
+    const { height } = row.getBoundingClientRect();
+    const key = row.dataset["row"] ?? "";
+    if (known.get(key) === height) continue;
+    known.set(key, height);
+    isNew = true;
+  }
+  return isNew;
+}
+
+/** Another row is chosen: it comes into sight. The same one stays wherever it was scrolled to. */
+function useSelected(scroller: RefObject<HTMLElement | null>, places: RowPlaces, selected: number | undefined): void {
+  const key = selected === undefined ? undefined : places.keys[selected];
+  const latest = useRef({ places, selected });
+  useLayoutEffect(() => {
+    latest.current = { places, selected };
+  });
+  useEffect(() => {
+    const element = scroller.current;
+    const { places, selected } = latest.current;
+    if (element === null || selected === undefined || key === undefined) return;
+    const seen = { fromPx: element.scrollTop, px: element.clientHeight };
+    element.scrollTop = scrollInto(places, selected, seen);
+  }, [key, scroller]);
 }

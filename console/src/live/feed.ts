@@ -144,7 +144,7 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Hears events while the component is there. */
-export function useFeed(onEvent: (event: FeedEvent) => void, onReset: () => void): void {
+export function useFeed(onEvent: (event: FeedEvent) => unknown, onReset: () => void): void {
   const latest = useRef({ onEvent, onReset });
   useEffect(() => {
     latest.current = { onEvent, onReset };

@@ -1,10 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { Button } from "../kit/button.tsx";
-import { Dialog } from "../kit/dialog.tsx";
 import { Field } from "../kit/field.tsx";
-import { Notice } from "../kit/states.tsx";
-import { Text } from "../kit/text.tsx";
-import { useSending } from "./use-sending.ts";
+import { ChoiceDialog } from "./choice-dialog.tsx";
+import { useTelling } from "./use-sending.ts";
 
 /** A change that is written into the audit log with a reason: shows what it is, sends it, and stays open when it was refused. */
 export function ReasonDialog({
@@ -33,22 +30,12 @@ export function ReasonDialog({
   readonly children: ReactNode;
 }): ReactNode {
   const [reason, setReason] = useState("");
-  const { isBusy, problem, send } = useSending();
+  const tell = useTelling();
   const said = reason.trim() === "" ? {} : { reason: reason.trim() };
   const isAllowed = isReady && (!needsReason || "reason" in said);
-  const confirm = async (): Promise<void> => {
-    if (await send(() => onSend(said))) onClose();
-  };
-  const footer = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button look={look} busy={isBusy} disabled={!isAllowed} onClick={() => void confirm()}>
-        {word}
-      </Button>
-    </>
-  );
+  const choice = { word, look, isReady: isAllowed, say: () => tell(() => onSend(said)) };
   return (
-    <Dialog title={title} open onClose={onClose} wide={wide} footer={footer}>
+    <ChoiceDialog title={title} wide={wide} choices={[choice]} onClose={onClose}>
       {children}
       <Field label={label} hint="Kept in the audit log, with your name.">
         {(wired) => (
@@ -61,11 +48,6 @@ export function ReasonDialog({
           />
         )}
       </Field>
-      {problem !== undefined && (
-        <Notice>
-          <Text lines>{problem}</Text>
-        </Notice>
-      )}
-    </Dialog>
+    </ChoiceDialog>
   );
 }

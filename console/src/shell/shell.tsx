@@ -5,8 +5,10 @@ import { sessionEnded, useSession } from "../api/session.ts";
 import { ErrorState } from "../kit/states.tsx";
 import { Toasts } from "../kit/toast.tsx";
 import { openFeed, useFeed } from "../live/feed.ts";
+import { useProgressKept } from "../live/progress.ts";
 import { useInboxKept } from "../screens/approvals/inbox.ts";
 import { SignInAgain, SignInScreen } from "../screens/sign-in/sign-in-screen.tsx";
+import { Away } from "./away.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
 
@@ -30,6 +32,7 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   const isSignedIn = userId !== undefined;
   useLine(isSignedIn);
   useInboxKept(userId);
+  useProgressKept();
   return (
     <div className="flex h-full flex-col lg:flex-row">
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-2">
@@ -38,6 +41,7 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
       <Navigation />
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <TopBar />
+        <Away />
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
           <Outlet />
         </main>
@@ -66,7 +70,8 @@ function useLine(isSignedIn: boolean): void {
     }, 500);
   };
   useFeed(
-    () => refresh(false),
+    // Progress is told whole: there is nothing to ask for.
+    ({ type }) => type !== "tool_call.progressed" && refresh(false),
     () => refresh(true),
   );
 }

@@ -8,8 +8,8 @@ import { toast } from "../kit/toast.tsx";
 import { type LiveState, useLiveState } from "../live/feed.ts";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
-import { PausedBadge } from "../screens/overview/controls.tsx";
 import { AlarmsBell } from "./alarms-bell.tsx";
+import { PausedBadge } from "./paused-badge.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
 export function TopBar(): ReactNode {

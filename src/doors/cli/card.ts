@@ -3,7 +3,7 @@ import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
 import type { ApprovalWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { duration, visible, visibleLines } from "./text.ts";
+import { duration, visible, visibleLines, whose } from "./text.ts";
 
 /** The longest part of arguments or a diff that is shown before "… n more lines"; `--json` has all of it. */
 const maxLines = 40;
@@ -34,7 +34,7 @@ export function approvalCard(request: ApprovalWire, now: number, paint: Paint): 
 }
 
 function askedBy({ requested_by: { agent, user }, refs }: ApprovalWire): string {
-  return visible(`${agent}${user === undefined ? "" : ` for ${user}`}, run ${refs.run}`);
+  return visible(`${whose({ agent, user })}, run ${refs.run}`);
 }
 
 /** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */

@@ -1,9 +1,11 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve, sep } from "node:path";
+import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
+import { checkFree } from "../http/port.ts";
 import type { PolicyWire } from "../wire-policy.ts";
 import { connect } from "./connect.ts";
+import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
 import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
@@ -74,7 +76,10 @@ function configuration({ file, codeNearby }: Inspected): Finding {
 function* dataFolder(folder: string): Generator<Finding> {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) {
-    yield { level: "ok", check: "data folder", message: `${folder} (made at the first start)` };
+    const check = "data folder";
+    const others = otherwise(folder);
+    if (others === "") yield { level: "ok", check, message: `${folder} (made at the first start)` };
+    else yield { level: "warn", check, message: `There is none at ${folder} yet.`, fix: others.trim() };
     return;
   }
   yield isWritable(folder)
@@ -168,23 +173,16 @@ function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
 }
 
-function port({ listen }: Inspected): Promise<Finding> {
+async function port({ listen }: Inspected): Promise<Finding> {
   const check = "port";
-  if (listen.port === 0) return Promise.resolve({ level: "ok", check, message: "a free one is taken at start" });
-  return new Promise((done) => {
-    const server = createServer();
-    server.once("error", (error) => {
-      done({
-        level: "fail",
-        check,
-        message: `${listen.host}:${listen.port} is not free: ${error.message}.`,
-        fix: `Stop what listens there, or take another: \`--port ${listen.port + 1}\`.`,
-      });
-    });
-    server.listen(listen.port, listen.host, () =>
-      server.close(() => done({ level: "ok", check, message: `${listen.host}:${listen.port} is free` })),
-    );
-  });
+  if (listen.port === 0) return { level: "ok", check, message: "a free one is taken at start" };
+  try {
+    await checkFree(listen.host, listen.port);
+    return { level: "ok", check, message: `${listen.host}:${listen.port} is free` };
+  } catch (error) {
+    const fix = `Stop what listens there, or take another: \`--port ${listen.port + 1}\`.`;
+    return { level: "fail", check, message: messageOf(error), fix };
+  }
 }
 
 /** What in the policy nobody can have meant, each with its line. */
@@ -194,7 +192,7 @@ function* policyFindings({ lines, warnings, policy_version: version }: PolicyWir
     yield {
       level: "ok",
       check,
-      message: `${version}; ${lines?.length ?? 0} actions, \`postern policy show\` says what holds for each`,
+      message: `${version}; ${counted(lines?.length ?? 0, "action")}, \`postern policy show\` says what holds for each`,
     };
   for (const { message, where } of warnings)
     yield {
@@ -208,11 +206,11 @@ function* policyFindings({ lines, warnings, policy_version: version }: PolicyWir
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
 async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
   try {
-    const connection = await connect(host, flags, { tools: true });
+    const connection = await connect(host, flags, { tools: true, books: "any" });
     try {
       const health = await connection.operator.health();
       if (health.status === "ok")
-        yield { level: "ok", check: "store", message: `opens; ${health.tools} tools are offered` };
+        yield { level: "ok", check: "store", message: `opens; it offers ${counted(health.tools, "tool")}` };
       else
         yield {
           level: "fail",

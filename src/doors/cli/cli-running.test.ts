@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
 import type { PosternProcess } from "../../../test/fakes/postern-process.ts";
 
+const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+const initialize = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`;
 const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
@@ -90,12 +92,7 @@ describe("with a running Postern", () => {
 
   it("speaks MCP over pipes, through the running one", async () => {
     const { child, end } = cli.open(["start", "--stdio", ...to]);
-    const params = {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "test", version: "1" },
-    };
-    child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
+    child.stdin?.write(initialize);
     await once(child.stdout ?? child, "data");
     child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
     child.stdin?.write(
@@ -152,12 +149,7 @@ it("a second signal does not wait, and what was in flight is unknown afterwards"
 it("without a running one, `start --stdio` serves pipes and HTTP, so that a person can still decide", async () => {
   const data = join(cli.folder, "piped");
   const { child, end } = cli.open(["start", "--stdio", "--data", data]);
-  const params = {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  };
-  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
+  child.stdin?.write(initialize);
   await once(child.stdout ?? child, "data");
   expect((await cli.run("tools", "--data", data)).out).toContain("echo");
   child.stdin?.end();

@@ -25,7 +25,7 @@ it("typed wrong ends with 2 and one sentence that helps", async () => {
 });
 
 it("as a process of its own it writes and ends as the tests here have it", async () => {
-  const data = ["--data", join(cli.folder, "own")];
+  const data = ["--data", cli.dataFolder("own")];
   expect(await cli.asProcess("call", "echo", "text=12", ...data)).toEqual({ code: 0, out: "12\n", err: "" });
   const asked = await cli.asProcess("call", "send", "text=hi", "--json", ...data);
   expect(asked).toMatchObject({ code: 4, out: expect.stringContaining(`"status": "pending"`) });
@@ -34,7 +34,7 @@ it("as a process of its own it writes and ends as the tests here have it", async
 });
 
 it("arguments too large for a command line are read from standard input", async () => {
-  const data = ["--data", join(cli.folder, "piped")];
+  const data = ["--data", cli.dataFolder("piped")];
   const large = JSON.stringify({ text: "a".repeat(300_000) });
   expect(await cli.given(large, "call", "echo", "--args", "-", ...data)).toMatchObject({ code: 0 });
   const asked = await cli.given(large, "call", "send", "--args", "-", ...data);
@@ -59,7 +59,7 @@ it("a folder without configuration is not served", async () => {
 });
 
 describe("without a running Postern", () => {
-  const data = ["--data", join(cli.folder, "inside")];
+  const data = ["--data", cli.dataFolder("inside")];
 
   it("each command starts one inside, and leaves its books to the next", async () => {
     expect(await cli.run("call", "echo", "text=12", ...data)).toEqual({

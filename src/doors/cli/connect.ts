@@ -1,6 +1,7 @@
 import { RuntimeFault } from "../../calls/fault.ts";
 import { readToken, type TokenRole } from "../credentials.ts";
 import { createClient, type PosternClient } from "../http/client.ts";
+import { booksToLook, requireDataFolder } from "./data-folder.ts";
 import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
 import { readServerFile } from "./server-file.ts";
 
@@ -24,16 +25,18 @@ export async function connect(
   needs: InsideNeeds = { tools: false },
 ): Promise<Connection> {
   const dataFolder = await host.dataFolder(flags);
+  if (needs.books !== "any") requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);
   const running = readServerFile(dataFolder);
   if (port !== undefined && running?.port !== port) return clients(`http://127.0.0.1:${port}`, dataFolder);
   if (running !== undefined) return clients(running.url, dataFolder);
-  const inside = await host.startInside(flags, needs);
-  return {
-    ...(await clients(inside.url, dataFolder, inside.send)),
-    running: false,
-    close: () => inside.close(),
-  };
+  await using opened = new AsyncDisposableStack();
+  const { folder: data } = opened.use(booksToLook(dataFolder));
+  const inside = await host.startInside({ ...flags, data }, needs);
+  opened.defer(() => inside.close());
+  const connected = await clients(inside.url, data, inside.send);
+  const all = opened.move();
+  return { ...connected, running: false, close: () => all.disposeAsync() };
 }
 
 async function clients(url: string, dataFolder: string, send?: Send): Promise<Connection> {

@@ -44,6 +44,8 @@ export interface Inside {
 export interface InsideNeeds {
   /** Connect the configured servers and load the tools: needed to call and to list, not to read the books. */
   readonly tools: boolean;
+  /** `"any"`: it looks at the configuration alone, and does so where nothing was ever started too. */
+  readonly books?: "any";
   readonly approver?: Approver;
   /** Tell people where they want to be told: not for the length of one command. */
   readonly channels?: boolean;
@@ -63,6 +65,7 @@ export interface Inspected {
   readonly servers: Readonly<Record<string, ServerTexts & { readonly cwd?: string }>>;
   readonly secretSettings: SecretSettings;
   readonly channels?: SecretUse["channels"];
+  readonly chains?: SecretUse["chains"];
   /** A store given in code takes their place. */
   readonly secrets: SecretStore | undefined;
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import type { Act } from "./act.ts";
+import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { accountCommands } from "./groups/accounts.ts";
 import { alarmCommands } from "./groups/alarms.ts";
@@ -23,12 +24,17 @@ import type { GlobalFlags, Host } from "./host.ts";
 export interface Program {
   /** @param words what was typed after `postern` */
   run(words: readonly string[]): Promise<ExitCode>;
+  /** How the next command is typed: known once the words were read. */
+  readonly command: string;
 }
 
 export function createProgram(host: Host, version: string): Program {
+  const ended: Ended = { code: exitCodes.ok, command: "postern" };
   return {
+    get command() {
+      return ended.command;
+    },
     async run(words) {
-      const ended: { code: ExitCode } = { code: exitCodes.ok };
       const program = commands(host, version, ended);
       try {
         await program.parseAsync([...words], { from: "user" });
@@ -41,7 +47,13 @@ export function createProgram(host: Host, version: string): Program {
   };
 }
 
-function commands(host: Host, version: string, ended: { code: ExitCode }): Command {
+/** What one command left behind. */
+interface Ended {
+  code: ExitCode;
+  command: string;
+}
+
+function commands(host: Host, version: string, ended: Ended): Command {
   const program = new Command("postern")
     .description("The gate that every tool call of every agent passes.")
     .version(version)
@@ -61,7 +73,9 @@ function commands(host: Host, version: string, ended: { code: ExitCode }): Comma
   // A command's flags stand after its name, and the common ones anywhere.
   const act: Act = (command, run) => {
     command.action(async () => {
-      ended.code = await run(command.optsWithGlobals<GlobalFlags>(), command.args);
+      const flags = command.optsWithGlobals<GlobalFlags>();
+      ended.command = commandName(flags);
+      ended.code = await run(flags, command.args);
     });
   };
   startCommand(program, host, act);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { counted } from "../../results/describe-text.ts";
+import { counted } from "../../calls/counted.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { Finding } from "./checks.ts";
 

@@ -8,7 +8,7 @@ const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 describe("the runs of a Postern that is started for each command", () => {
-  const data = ["--data", join(cli.folder, "inside")];
+  const data = ["--data", cli.dataFolder("inside")];
   const run = join(cli.folder, "inside", "runs", "run_1");
 
   it("each call goes into the run's folder, with the effective configuration", async () => {
@@ -23,7 +23,7 @@ describe("the runs of a Postern that is started for each command", () => {
   it("shows one: how it stands and its events, all or some", async () => {
     const shown = await cli.run("runs", "show", "run_1", ...data);
     expect(shown.code).toBe(0);
-    expect(shown.out).toContain("2 started, 1 completed, 1 failed");
+    expect(shown.out).toContain("2 ran: 1 completed, 1 failed");
     expect(shown.out).toContain("Nobody has finished the run.");
     expect(shown.out).toMatch(/tool\.failed +local-agent +`fail` failed: tool_failed/);
     const some = await cli.run("runs", "show", "run_1", "--type", "tool.", "--limit", "2", "--json", ...data);
@@ -99,7 +99,7 @@ describe("the runs of a Postern that is started for each command", () => {
 it("keeps none when the configuration says so, and another folder when it names one", async () => {
   const config = readFileSync(join(cli.folder, "postern.yaml"), "utf8");
   writeFileSync(join(cli.folder, "off.yaml"), `${config}runs: { enabled: false }\n`);
-  const off = ["--config", "off.yaml", "--data", join(cli.folder, "off")];
+  const off = ["--config", "off.yaml", "--data", cli.dataFolder("off")];
   expect((await cli.run("call", "echo", "text=1", ...off)).code).toBe(0);
   expect(existsSync(join(cli.folder, "off", "runs"))).toBe(false);
   const told = await cli.run("runs", ...off);
@@ -107,7 +107,7 @@ it("keeps none when the configuration says so, and another folder when it names 
   expect(told.err).toContain("`runs.enabled`");
 
   writeFileSync(join(cli.folder, "elsewhere.yaml"), `${config}runs: { folder: my-runs }\n`);
-  const elsewhere = ["--config", "elsewhere.yaml", "--data", join(cli.folder, "elsewhere")];
+  const elsewhere = ["--config", "elsewhere.yaml", "--data", cli.dataFolder("elsewhere")];
   await cli.run("call", "echo", "text=1", "--run", "run_1", ...elsewhere);
   expect(existsSync(join(cli.folder, "my-runs", "run_1", "events.jsonl"))).toBe(true);
 });
@@ -118,7 +118,7 @@ it("a secret in the configuration is in no run", async () => {
     "servers:\n  far: { url: 'https://me:pass1word@example.test/mcp?key=sesame', enabled: false, headers: { authorization: 'Bearer sesame' } }\n" +
     "  near: { command: node, args: [--token, sesame, '--key=sesame'], enabled: false, env: { TOKEN: sesame, OTHER: 'secret://near/other' } }\n";
   writeFileSync(join(cli.folder, "secret.yaml"), config + server);
-  const data = join(cli.folder, "secret");
+  const data = cli.dataFolder("secret");
   await cli.run("call", "echo", "text=1", "--run", "run_1", "--config", "secret.yaml", "--data", data);
   const kept = readFileSync(join(data, "runs", "run_1", "config.yaml"), "utf8");
   expect(kept).toContain("https://example.test/mcp");

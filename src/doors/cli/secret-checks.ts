@@ -11,7 +11,13 @@ export interface SecretUse {
   readonly secrets: SecretStore | undefined;
   readonly secretSettings: SecretSettings;
   readonly servers: Readonly<Record<string, ServerTexts>>;
+  readonly chains?: ChainsTexts | undefined;
   readonly channels?: { readonly webhooks?: readonly { readonly url: string; readonly secret?: string }[] } | undefined;
+}
+
+/** What of engines that run elsewhere may refer to a secret. */
+interface ChainsTexts {
+  readonly engineSettings?: { readonly kubernetes?: { readonly token?: unknown } };
 }
 
 /** What of a server's configuration may refer to a secret, or be one. */
@@ -42,17 +48,18 @@ async function* sealed({ secrets, secretSettings }: SecretUse): AsyncGenerator<F
     yield { level: "ok", check, message: `${secretSettings.file} opens; it holds ${opened.entries.size}` };
 }
 
-async function* references({ secrets, secretSettings, servers, channels }: SecretUse): AsyncGenerator<Finding> {
+async function* references({ secrets, secretSettings, servers, channels, chains }: SecretUse): AsyncGenerator<Finding> {
   const told = (channels?.webhooks ?? []).flatMap(({ url, secret = "" }) => secretReferences([url, secret]));
   const lent = Object.values(servers).flatMap(({ env = {}, url = "", headers = {} }) =>
     secretReferences([url, ...Object.values(env), ...Object.values(headers)]),
   );
-  const named = [...lent, ...told];
+  const token = chains?.engineSettings?.kubernetes?.token;
+  const named = [...lent, ...told, ...secretReferences(typeof token === "string" ? [token] : [])];
   if (named.length === 0) return;
   const redactor = createRedactor();
   const store = secrets ?? (await openSecrets(secretSettings, redactor));
   for (const { reference, problem } of await learnReferences(named, store, redactor)) {
-    const fix = `Give it, or remove \`secret://${reference.connector}/${reference.key}\` from \`servers\` or \`channels\`.`;
+    const fix = `Give it, or remove \`secret://${reference.connector}/${reference.key}\` from the configuration.`;
     yield { level: "warn", check, message: problem, fix };
   }
 }

@@ -21,6 +21,7 @@ export const borrow = defineTool({ name: "borrow", description: "Borrows.", risk
     join(cli.folder, `${name}.yaml`),
     `tools:\n  modules: [./lending.ts]\nlisten:\n  port: 0\ndata: ${name}\n${secrets}`,
   );
+  cli.dataFolder(name);
   return ["--config", `${name}.yaml`];
 }
 
@@ -84,7 +85,7 @@ describe("postern secrets", () => {
     expect(existsSync(join(cli.folder, "elsewhere/secrets.age"))).toBe(false);
   });
 
-  it("what is set while Postern runs is lent by the next call, and masked in its answer", async () => {
+  it("what is set while Postern runs is known to be a secret at once, lent by the next call, and masked in its answer", async () => {
     const running = configure("running", "");
     const started = cli.open(["start", ...running]);
     await once(started.child.stdout ?? started.child, "data");
@@ -93,6 +94,8 @@ describe("postern secrets", () => {
     await cli.given(value, "secrets", "set", "mail", "password", ...running);
     expect(await cli.run("call", "borrow", ...running)).toMatchObject({ code: 0, out: "it has 23: [redacted]\n" });
     await cli.given("quite-another-value", "secrets", "set", "mail", "password", ...running);
+    const typed = await cli.run("call", "borrow", "text=quite-another-value", ...running);
+    expect(typed).toMatchObject({ code: 3, err: expect.stringContaining("secret_in_arguments") }); // known before it is lent
     expect((await cli.run("call", "borrow", ...running)).out).toBe("it has 19: [redacted]\n");
     await cli.run("secrets", "remove", "mail", "password", ...running);
     expect((await cli.run("call", "borrow", ...running)).code).toBe(1);
@@ -143,11 +146,25 @@ describe("doctor", () => {
       {
         level: "warn",
         message: expect.stringContaining("`env.GITHUB_TOKEN`"),
-        fix: expect.stringContaining("postern secrets set git GITHUB_TOKEN"),
+        fix: expect.stringContaining("secrets set git GITHUB_TOKEN"),
       },
       { level: "warn", message: expect.stringContaining("`env.NOTE`") },
       { level: "warn", message: expect.stringContaining("`args[2]`") },
     ]);
     for (const hidden of [value, secret]) expect(out).not.toContain(hidden);
+  });
+
+  it("asks for the token of an engine that runs elsewhere", async () => {
+    const pods = "namespace: scripts, runtime_class: gvisor, image: i, server: https://10.0.0.1:6443";
+    const engine = `kubernetes: { ${pods}, token: secret://cluster/token }`;
+    const { out } = await cli.run(
+      "doctor",
+      "--json",
+      ...configure("doctor-engine", `chains: { engine_settings: { ${engine} } }\n`),
+    );
+    const { findings }: { findings: { check: string; message: string }[] } = JSON.parse(out);
+    expect(findings.filter(({ check }) => check === "secrets")).toMatchObject([
+      { message: expect.stringContaining("There is no secret `cluster/token`") },
+    ]);
   });
 });

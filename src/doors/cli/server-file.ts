@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { isAlive } from "../../calls/alive.ts";
 
 /** `DIR/server.json`: where the Postern of this data folder listens, while it runs. */
 export interface ServerFile {
@@ -50,24 +51,4 @@ export function readServerFile(folder: string): ServerFile | undefined {
   }
   const parsed = shape.safeParse(value);
   return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined;
-}
-
-/** Killed, and not yet buried by its parent: nothing of it runs any more. Known only where there is a /proc. */
-function isZombie(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) === "Z";
-  } catch {
-    return false; // no /proc, or it is gone just now
-  }
-}
-
-/** Whether a process runs, whoever owns it. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !isZombie(pid);
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // somebody else's process, but it lives
-  }
 }

@@ -1,3 +1,4 @@
+import { commandName } from "./command-name.ts";
 import { type Connection, connect } from "./connect.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "./host.ts";
@@ -8,6 +9,8 @@ export interface Work extends Connection {
   readonly terminal: Terminal;
   readonly paint: Paint;
   readonly json: boolean;
+  /** How the next command is typed, so that it asks the same Postern. */
+  readonly command: string;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
@@ -27,6 +30,7 @@ export async function withPostern(
       terminal,
       paint: paintFor(terminal),
       json: flags.json === true,
+      command: commandName(flags),
       now: () => clock.now(),
     });
   } finally {

@@ -1,9 +1,10 @@
 import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { isAlive } from "../../calls/alive.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { readToken } from "../credentials.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { isAlive, type ServerFile } from "./server-file.ts";
+import type { ServerFile } from "./server-file.ts";
 
 /**
  * MCP over this process's pipes for a Postern that runs already: each message goes there as it is, as the agent, and

@@ -8,6 +8,7 @@ export interface Terminal {
   /** Everything about the result: problems, hints, progress. */
   aside(text: string): void;
   readonly colour: boolean;
+  /** Endless where no screen is: what a pipe gets is never cut. */
   readonly columns: number;
   /** False: nothing may prompt. */
   readonly interactive: boolean;
@@ -23,7 +24,7 @@ export function processTerminal(): Terminal {
     out: (text) => void stdout.write(text),
     aside: (text) => void stderr.write(text),
     colour: screen && (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb",
-    columns: screen ? stdout.columns : 120,
+    columns: screen ? stdout.columns || 80 : Number.POSITIVE_INFINITY,
     interactive: stdin.isTTY === true && screen,
     screen,
   };

@@ -31,10 +31,28 @@ it("aligns columns under their headings, whatever is in them, and colours only p
       ["漢字", { text: "high", paint: (cell) => `<${cell}>` }, "x".repeat(50)],
       ["a", "safe", "y\u001b"],
     ],
-    30,
+    36,
     (line) => line,
   );
-  expect(text.split("\n")).toEqual(["NAME  RISK  WHAT", `漢字  <high>  ${"x".repeat(17)}…`, "a     safe  y␛", ""]);
+  expect(text.split("\n")).toEqual(["NAME  RISK  WHAT", `漢字  <high>  ${"x".repeat(23)}…`, "a     safe  y␛", ""]);
+});
+
+it("puts below what the screen is too narrow for, and cuts no name", () => {
+  const rows = [
+    ["call_1234567890", "failed", "a".repeat(40)],
+    ["call_2", "ok", ""],
+  ];
+  expect(table(["CALL", "STATE", "WHY"], rows, 26, (line) => line).split("\n")).toEqual([
+    "CALL             STATE",
+    "    WHY",
+    "call_1234567890  failed",
+    `    ${"a".repeat(21)}…`,
+    "call_2           ok",
+    "",
+  ]);
+  const narrow = table(["CALL", "STATE", "WHY"], rows, 20, (line) => line);
+  expect(narrow).toContain("call_1234567890\n    failed\n    aaaaaaaaaaaaaaa…\n");
+  expect(table(["CALL", "STATE", "WHY"], rows, Number.POSITIVE_INFINITY, (line) => line)).toContain("a".repeat(40));
 });
 
 it("tells times as people do", () => {

@@ -54,7 +54,14 @@ export interface Cell {
   readonly paint?: (text: string) => string;
 }
 
-/** Aligned columns under their headings; the last one is cut at the screen's edge. */
+/** With less room than this for it, the last column stands below its row. */
+const leastForLast = 20;
+const below = 4;
+
+/**
+ * Aligned columns under their headings. Where the screen is too narrow for a row its last columns stand on a line below,
+ * so that no name and no id is cut; only the last column is, at the screen's edge.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | Cell)[])[],
@@ -69,18 +76,46 @@ export function table(
   const widths = headings.map((heading, i) =>
     Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[i]?.text ?? ""))),
   );
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+  const lines = linesFor(widths, columns);
   const last = widths.length - 1;
-  const line = (row: readonly Cell[]): string =>
-    row
-      .map(({ text, paint = (same) => same }, i) => {
-        const cut = i === last ? fit(text, Math.max(12, columns - before)) : text;
-        return paint(cut) + (i === last ? "" : " ".repeat((widths[i] ?? 0) - widthOf(cut) + 2));
-      })
-      .join("");
-  return [dim(line(headings.map((text) => ({ text })))), ...cells.map(line)]
-    .map((text) => `${text.trimEnd()}\n`)
+  const lineOf = (row: readonly Cell[], on: readonly number[], isBelow: boolean): string => {
+    let text = isBelow ? " ".repeat(below) : "";
+    let used = text.length;
+    for (const i of on) {
+      const { text: whole, paint = (same: string) => same } = row[i] ?? { text: "" };
+      const cut = i === last ? fit(whole, Math.max(12, columns - used)) : whole;
+      text += paint(cut) + (i === on.at(-1) ? "" : " ".repeat((widths[i] ?? 0) - widthOf(cut) + 2));
+      used += (widths[i] ?? 0) + 2;
+    }
+    return text.trimEnd();
+  };
+  const told = (row: readonly Cell[]): readonly string[] =>
+    lines.map((on, n) => lineOf(row, on, n > 0)).filter((text, n) => n === 0 || text !== "");
+  return [...told(headings.map((text) => ({ text }))).map(dim), ...cells.flatMap(told)]
+    .map((text) => `${text}\n`)
     .join("");
+}
+
+/** Which columns stand on the row itself, and which on the lines below it. */
+function linesFor(widths: readonly number[], columns: number): readonly (readonly number[])[] {
+  const lines: number[][] = [];
+  let line: number[] = [];
+  let used = 0;
+  widths.forEach((width, i) => {
+    const needed = i === widths.length - 1 ? Math.min(width, leastForLast) : width;
+    if (line.length === 0 || used + needed > columns) {
+      line = [];
+      used = lines.push(line) > 1 ? below : 0;
+    }
+    line.push(i);
+    used += width + 2;
+  });
+  return lines;
+}
+
+/** An agent, and for whom it acts. */
+export function whose({ agent, user }: { readonly agent: string; readonly user?: string | undefined }): string {
+  return user === undefined ? agent : `${agent} for ${user}`;
 }
 
 /** Lines of a description: a dim label and what is said of it; nothing, where nothing is. */

@@ -1,7 +1,7 @@
 import type { Account, Actor } from "../../accounts/accounts.ts";
 import type { Permission } from "../../accounts/roles.ts";
 import type { Who } from "../credentials.ts";
-import { accountToWire, tokenToWire } from "../wire-accounts.ts";
+import { accountToWire, listedTokenToWire, tokenToWire } from "../wire-accounts.ts";
 import {
   type AccountFields,
   accountAnswer,
@@ -131,21 +131,22 @@ export const accountRoutes: readonly Route[] = [
     method: "get",
     path: "/v1/tokens",
     needs: "tokens:own",
-    summary: "API tokens: one's own; an admin's view is of all in its tenant.",
+    summary: "API tokens as they stand now: one's own; an admin's view is of all in its tenant.",
     body: nothing,
     query: nothing,
     answers: tokensAnswer,
     run: (asked) =>
       withAccounts(asked, async (accounts) => {
         const tokens = await accounts.listTokens(actorOf(asked.by), ownerSeen(asked.by));
-        return answer({ tokens: tokens.map(tokenToWire) });
+        return answer({ tokens: tokens.map(listedTokenToWire) });
       }),
   }),
   route<NewTokenFields, None>({
     method: "post",
     path: "/v1/tokens",
     needs: "tokens:own",
-    summary: "Make one. Its text is in this answer and nowhere else.",
+    summary:
+      "Make one. Its text is in this answer and nowhere else. Its agent is `YOU/NAME`, unless an admin makes it.",
     body: newTokenFields,
     query: nothing,
     answers: newTokenAnswer,

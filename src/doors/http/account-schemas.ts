@@ -5,19 +5,22 @@ import { name } from "./fields.ts";
 const text = z.string();
 const time = z.iso.datetime();
 
-export const sessionAnswer: z.ZodType = z
-  .object({
-    user: z.object({ id: text, name: text, display_name: text }),
-    tenant: text,
-    roles: z.array(text),
-    groups: z.array(text),
-    permissions: z.array(text),
-    csrf: text.nullable().openapi({ description: "For `x-postern-csrf`; null for a token, which needs none." }),
-    expires_at: time.nullable(),
-    signed_in: z.boolean(),
-    credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
+const session = z.object({
+  user: z.object({ id: text, name: text, display_name: text }),
+  tenant: text,
+  roles: z.array(text),
+  groups: z.array(text),
+  permissions: z.array(text),
+  expires_at: time.nullable(),
+  signed_in: z.boolean(),
+  credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
+});
+export const sessionAnswer: z.ZodType = session.openapi("Session");
+export const signedInAnswer: z.ZodType = session
+  .extend({
+    csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
   })
-  .openapi("Session");
+  .openapi("SignedIn");
 
 export const waysAnswer: z.ZodType = z
   .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean() })
@@ -39,24 +42,27 @@ export const accountAnswer: z.ZodType = z
 export const accountsAnswer: z.ZodType = z.object({ accounts: z.array(accountAnswer) }).openapi("Accounts");
 export const linkAnswer: z.ZodType = z.object({ url: text, token: text, expires_at: time }).openapi("SignInLink");
 
-export const tokenAnswer: z.ZodType = z
-  .object({
-    id: text,
-    name: text,
-    kind: z.enum(["agent", "person"]),
-    owner: text,
-    tenant: text,
-    scopes: z.array(text),
-    permissions: z.array(text),
-    agent: text.optional(),
-    user: text.optional(),
-    created_at: time,
-    expires_at: time,
-    revoked_at: time.optional(),
-    last_used_at: time.optional(),
-  })
-  .openapi("ApiToken");
-export const tokensAnswer: z.ZodType = z.object({ tokens: z.array(tokenAnswer) }).openapi("ApiTokens");
+const token = z.object({
+  id: text,
+  name: text,
+  kind: z.enum(["agent", "person"]),
+  owner: text,
+  via: text,
+  tenant: text,
+  scopes: z.array(text),
+  permissions: z.array(text),
+  agent: text.optional(),
+  user: text.optional(),
+  created_at: time,
+  expires_at: time,
+  revoked_at: time.optional(),
+  last_used_at: time.optional(),
+});
+export const tokenAnswer: z.ZodType = token.openapi("ApiToken");
+const listedToken = token
+  .extend({ state: z.enum(["live", "over", "revoked", "dead"]), why: text.optional(), lost: z.array(text) })
+  .openapi("ListedToken");
+export const tokensAnswer: z.ZodType = z.object({ tokens: z.array(listedToken) }).openapi("ApiTokens");
 export const newTokenAnswer: z.ZodType = z.object({ token: text, details: tokenAnswer }).openapi("NewApiToken");
 
 /** Kept exactly as typed: a password is no name. */

@@ -1,4 +1,4 @@
-import type { AccountWire, SessionWire, TokenWire } from "../wire-accounts.ts";
+import type { AccountWire, ListedTokenWire, SessionWire, TokenWire } from "../wire-accounts.ts";
 import type { AccountFields, NewAccountFields, NewTokenFields } from "./account-schemas.ts";
 import type { Line } from "./client-line.ts";
 
@@ -35,8 +35,8 @@ export class AccountsClient {
     return this.#line.post(`${pathOf(name)}/link`, {});
   }
 
-  async tokens(): Promise<readonly TokenWire[]> {
-    return (await this.#line.get<{ readonly tokens: readonly TokenWire[] }>("/v1/tokens")).tokens;
+  async tokens(): Promise<readonly ListedTokenWire[]> {
+    return (await this.#line.get<{ readonly tokens: readonly ListedTokenWire[] }>("/v1/tokens")).tokens;
   }
   makeToken(token: NewTokenFields): Promise<{ readonly token: string; readonly details: TokenWire }> {
     return this.#line.post("/v1/tokens", token);

@@ -34,7 +34,6 @@ export interface BatchBody {
   readonly ids: readonly string[];
   readonly decision: "approved" | "denied" | "skipped";
   readonly reason?: string | undefined;
-  readonly confirmation?: string | undefined;
 }
 
 export type DecidedWire = ApprovalWire & { readonly grant?: GrantWire };

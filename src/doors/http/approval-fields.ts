@@ -44,7 +44,6 @@ export interface ModifyFields extends YesFields {
 export interface BatchFields extends ReasonFields {
   readonly ids: readonly string[];
   readonly decision: "approved" | "denied" | "skipped";
-  readonly confirmation?: string | undefined;
   readonly expected_digests?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -70,6 +69,5 @@ export const batchFields: ZodType<BatchFields> = z.strictObject({
   ids: z.array(name).min(1).max(largestBatch),
   decision: z.enum(["approved", "denied", "skipped"]),
   reason: reason.optional(),
-  confirmation: z.string().max(256).optional(),
   expected_digests: z.record(name, digest).optional(),
 });

@@ -36,43 +36,4 @@ describe("the list", () => {
     expect((await get("/v1/approvals", "agent"))[1]["approvals"]).toHaveLength(2);
     expect((await get("/v1/approvals?mine=true", "agent"))[1]["approvals"]).toHaveLength(0);
   });
-
-  it("answers a page of 10,000 pending within 100 ms, also filtered, at the end, and when none is mine", async () => {
-    const routes = [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }];
-    const { inside, get } = await approvalScene({
-      approvals: { patience: "suspend", routes },
-      limits: { maxToolCalls: 100_000 },
-    });
-    const principal = { tenant: "default", agent: "local-agent", user: "u", via: "token:agent" };
-    const ids: string[] = [];
-    for (let from = 0; from < 10_000; from += 500)
-      ids.push(
-        ...(await Promise.all(
-          Array.from({ length: 500 }, async (_, i) => {
-            const request = { tool: "mail", arguments: { to: `${from + i}` } };
-            return (await inside.runtime.invoke(request, { principal })).approvalId ?? "";
-          }),
-        )),
-      );
-    const [last = ""] = ids.toSorted().slice(-200);
-    const timed = async (query: string): Promise<number> => {
-      await get(`/v1/approvals?${query}`); // statements and code are warm, as in a console that is open
-      const times: number[] = [];
-      for (let i = 0; i < 3; i += 1) {
-        const began = process.threadCpuUsage(); // the machine may be busy with other things
-        expect((await get(`/v1/approvals?${query}`))[0]).toBe(200);
-        const { user, system } = process.threadCpuUsage(began);
-        times.push((user + system) / 1000);
-      }
-      return Math.min(...times);
-    };
-    const queries = [
-      "state=pending",
-      "state=pending&limit=1000",
-      `state=pending&after=${last}`,
-      "state=pending&risk=critical",
-    ];
-    for (const query of queries) expect(await timed(query), query).toBeLessThan(100);
-    expect(await timed("state=pending&mine=true"), "none of them mine").toBeLessThan(500);
-  }, 60_000);
 });

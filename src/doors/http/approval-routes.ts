@@ -22,7 +22,7 @@ import {
 import { approvalAnswer, approvalsAnswer, batchAnswer } from "./approval-schemas.ts";
 import { deciderOf } from "./decider.ts";
 import { reasonFields } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 import { visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = [
@@ -72,7 +72,7 @@ export const approvalRoutes: readonly Route[] = [
     body: batchFields,
     query: nothing,
     answers: batchAnswer,
-    run: ({ runtime, by, body }) => decideMany(runtime, by, body),
+    run: (asked) => decideMany(asked),
   }),
   route({
     method: "post",
@@ -172,17 +172,17 @@ async function listApprovals(runtime: Runtime, by: Who, query: ApprovalQuery): P
   return answer({ approvals: page.approvals.map((one) => approvalToWire(one)), next_after: page.nextAfter });
 }
 
-async function decideMany(runtime: Runtime, by: Who, body: BatchFields): Promise<Response> {
-  const { ids, decision: as, reason, confirmation, expected_digests: expectedDigests } = body;
+async function decideMany({ runtime, by, body, refused }: Asked<BatchFields, unknown>): Promise<Response> {
+  const { ids, decision: as, reason, expected_digests: expectedDigests } = body;
   const request: BatchRequest = {
     decision: as,
     by: deciderOf(by),
     ...(reason !== undefined && { reason }),
-    ...(confirmation !== undefined && { confirmation }),
     ...(expectedDigests !== undefined && { expectedDigests }),
   };
   const made = await runtime.approvals.decideMany(ids, request);
   if (!made.taken) return problem(made.code, made.message);
+  for (const { decided } of made.answers) if (!decided.decided) refused();
   return answer({
     answers: made.answers.map(({ id, decided }) => ({
       approval_id: id,

@@ -12,6 +12,7 @@ export const grantAnswer: ZodType = z
   .object({
     grant_id: text,
     status: z.enum(["live", "over", "revoked", "void"]),
+    silent: text.optional().openapi({ description: "Why a live one answers nothing at present." }),
     scope: z.object({ tool: text, action: text, arguments: object.optional() }),
     granted_to: principal,
     for: z.enum(["run", "session", "time"]),

@@ -4,6 +4,7 @@ import type { Received } from "../../channels/decisions.ts";
 import { iso, isoOrNothing } from "../wire.ts";
 import { answer, problem } from "./answers.ts";
 import { nothing, type Route, route } from "./route.ts";
+import { isOfTheHouse } from "./visible.ts";
 
 const when = z.string().openapi({ format: "date-time" });
 const channelAnswer = z
@@ -54,7 +55,10 @@ export const channelRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: z.object({ channels: z.array(channelAnswer) }),
-    run: ({ runtime }) => answer({ channels: (runtime.channels?.list() ?? []).map(channelToWire) }),
+    run: ({ runtime, by }) => {
+      const channels = isOfTheHouse(by) ? (runtime.channels?.list() ?? []) : [];
+      return answer({ channels: channels.map(channelToWire) });
+    },
   }),
   route({
     method: "post",
@@ -97,6 +101,7 @@ export const channelRoutes: readonly Route[] = [
     method: "post",
     path: "/v1/channels/{name}/decisions",
     needs: "nothing",
+    countsRefusals: true,
     summary: "A decision from where people were told, signed with the channel's secret (Standard Webhooks).",
     body: nothing,
     query: nothing,

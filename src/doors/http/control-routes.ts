@@ -5,6 +5,7 @@ import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
+import { isOfTheHouse } from "./visible.ts";
 
 interface AutonomyFields extends ReasonFields {
   readonly level: Autonomy;
@@ -39,11 +40,14 @@ export const controlRoutes: readonly Route[] = [
     method: "get",
     path: "/v1/controls/history",
     needs: "controls:read",
-    summary: "Every change of a switch, new to old.",
+    summary: "Every change of a switch, new to old: by whom and why. Of the installation's own tenant alone.",
     body: nothing,
     query: nothing,
     answers: controlHistoryAnswer,
-    run: async ({ runtime }) => answer({ changes: (await runtime.controls.history()).map(controlChangeToWire) }),
+    run: async ({ runtime, by }) => {
+      const changes = isOfTheHouse(by) ? await runtime.controls.history() : [];
+      return answer({ changes: changes.map(controlChangeToWire) });
+    },
   }),
   route({
     method: "post",

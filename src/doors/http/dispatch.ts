@@ -14,7 +14,7 @@ export interface Env {
 export interface DispatchOptions {
   readonly house: House;
   readonly maxBodyBytes: number;
-  /** Of decisions that named what is not there, or what is not theirs: by credential. */
+  /** Of decisions that were refused, whatever for: by credential, or by address where there is none. */
   readonly guesses: Tries;
 }
 
@@ -32,11 +32,14 @@ export async function dispatch(
       `The \`${odd[0]}\` in the path is longer than 256 characters or holds a control character.`,
     );
   }
-  const guesser = route.needs === "approvals:decide" ? (by?.decider.via ?? address) : undefined;
+  const guesser = guesserOf(route, by, address);
   if (guesser !== undefined && guesses.isOver(guesser))
-    return problem("too_many_attempts", "Too many decisions on what is not there; wait a second.", {
+    return problem("too_many_attempts", "Too many decisions were refused; wait a second.", {
       headers: { "retry-after": "1" },
     });
+  const refused = (): void => {
+    if (guesser !== undefined) guesses.count(guesser);
+  };
   const { signal, leave } = untilEnded(req.raw, by);
   const answered = await route.handle({
     ...house,
@@ -49,10 +52,24 @@ export async function dispatch(
     part: (name) => named.get(name) ?? "",
     headers: req.raw.headers,
     signal,
+    refused,
   });
-  if (guesser !== undefined && (answered.status === 404 || answered.status === 403)) guesses.count(guesser);
+  if (isRefusal(route, answered.status)) refused();
   if (answered.headers.get("content-type")?.startsWith("text/event-stream") !== true) leave();
   return answered;
+}
+
+/** To who is known, every no; at an open route what is answered to who may not, and to who names what is not there. */
+function isRefusal({ needs }: Route, status: number): boolean {
+  return needs === "approvals:decide"
+    ? status >= 400 && status < 500
+    : status === 401 || status === 403 || status === 404;
+}
+
+/** Whose tries are counted; undefined: nothing is decided here. */
+function guesserOf({ needs, countsRefusals }: Route, by: Who | undefined, address: string): string | undefined {
+  if (needs === "approvals:decide") return by?.decider.via ?? address;
+  return countsRefusals === true ? address : undefined;
 }
 
 /**

@@ -27,7 +27,11 @@ export function refuseNobody({ nobody }: Extract<Identified, { nobody: string }>
     case "ended":
       return problem("session_ended", "This session has ended; sign in again.", { headers });
     case "no_csrf":
-      return problem("csrf_refused", "Send the session's `csrf`, as `GET /v1/session` tells it, in `x-postern-csrf`.");
+      return problem(
+        "csrf_refused",
+        "A session's cookie alone is nobody's: send `csrf`, told once at sign-in, as `x-postern-csrf`. A page that lost it signs in again.",
+        { headers },
+      );
     case "no_origin":
       return problem(
         "page_refused",

@@ -4,6 +4,7 @@ import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalState, CallState } from "../../calls/records.ts";
 import type { autonomies } from "../../calls/risk.ts";
+import { approvalStates, callStates } from "../../calls/states.ts";
 import type { ContextWire } from "../wire.ts";
 
 /** The fields of requests, each written once. Strict objects throughout: an unknown field is refused by its name. */
@@ -79,25 +80,8 @@ export const time: ZodType<number> = z
   ])
   .openapi({ type: "string", format: "date-time" });
 
-export const callState: ZodType<CallState> = z.enum([
-  "held",
-  "queued",
-  "attempted",
-  "suspended",
-  "ok",
-  "failed",
-  "denied",
-  "unknown",
-]);
-export const approvalState: ZodType<ApprovalState> = z.enum([
-  "pending",
-  "approved",
-  "denied",
-  "skipped",
-  "expired",
-  "withdrawn",
-  "used",
-]);
+export const callState: ZodType<CallState> = z.enum(callStates);
+export const approvalState: ZodType<ApprovalState> = z.enum(approvalStates);
 
 export interface ReasonFields {
   readonly reason?: string | undefined;

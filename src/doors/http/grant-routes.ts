@@ -3,7 +3,7 @@ import type { ZodType } from "zod";
 import type { Grant } from "../../approvals/grant.ts";
 import type { GrantState } from "../../approvals/grants.ts";
 import type { Runtime } from "../../face.ts";
-import { delegationToWire, grantToWire } from "../wire-grants.ts";
+import { delegationToWire, type GrantWire, grantToWire } from "../wire-grants.ts";
 import { answer, problem } from "./answers.ts";
 import { delegationAnswer, delegationsAnswer, grantAnswer, grantsAnswer } from "./approval-schemas.ts";
 import { deciderOf } from "./decider.ts";
@@ -42,12 +42,11 @@ export const grantRoutes: readonly Route[] = [
     body: nothing,
     query: grantQuery,
     answers: grantsAnswer,
-    run: ({ runtime, by, query: { state, tool } }) => {
+    run: async ({ runtime, by, query: { state, tool } }) => {
       const where = { ...(state !== undefined && { state }), ...(tool !== undefined && { tool }) };
       const grants = runtime.approvals.grants.list({ tenant: by.principal.tenant, ...where });
-      return answer({
-        grants: grants.filter(({ principal }) => sees(by, principal)).map((one) => wireOf(runtime, one)),
-      });
+      const seen = grants.filter(({ principal }) => sees(by, principal));
+      return answer({ grants: await Promise.all(seen.map((one) => wireOf(runtime, one))) });
     },
   }),
   route({
@@ -62,7 +61,7 @@ export const grantRoutes: readonly Route[] = [
       const known = runtime.approvals.grants.get(part("id"));
       if (known === undefined || !sees(by, known.principal)) return unknownGrant(part("id"));
       const grant = await runtime.approvals.grants.revoke(part("id"), deciderOf(by), body.reason);
-      return grant === undefined ? unknownGrant(part("id")) : answer(wireOf(runtime, grant));
+      return grant === undefined ? unknownGrant(part("id")) : answer(await wireOf(runtime, grant));
     },
   }),
   route({
@@ -110,8 +109,9 @@ export const grantRoutes: readonly Route[] = [
   }),
 ];
 
-function wireOf(runtime: Runtime, grant: Grant) {
-  return grantToWire(grant, runtime.approvals.grants.stateOf(grant));
+async function wireOf({ approvals: { grants } }: Runtime, grant: Grant): Promise<GrantWire> {
+  const state = grants.stateOf(grant);
+  return grantToWire(grant, state, state === "live" ? await grants.silence(grant) : undefined);
 }
 
 function unknownGrant(id: string): Response {

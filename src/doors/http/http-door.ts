@@ -67,6 +67,7 @@ export interface HttpDoorOptions {
   readonly openId?: OpenIdSignIn | undefined;
   /** How people reach it through a proxy; links are written with it. */
   readonly publicUrl?: string | undefined;
+  readonly learnSecret?: House["learnSecret"];
   /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
@@ -125,9 +126,13 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   /** Wrong tokens, by address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
   const windows = new Windows(runtime, clock);
-  const { memory, policies, openId, publicUrl } = options;
+  const { memory, policies, openId, publicUrl, learnSecret } = options;
   const now = (): number => clock.now();
-  const app = routed(options, { runtime, windows, memory, policies, accounts, openId, publicUrl, now }, clock);
+  const app = routed(
+    options,
+    { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, now },
+    clock,
+  );
 
   const names = typeof hosts === "function" ? hosts : () => hosts;
 
@@ -138,7 +143,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     if (pathname === "/healthz") return healthz(request, runtime);
     const origin = originOf(request, names()) ?? "";
     if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
-    const found = await identify(shownBy(request), credentials, accounts);
+    const found = await identify(shownBy(request, origin), credentials, accounts);
     if ("nobody" in found) {
       const isTooMany = found.nobody === "wrong_token" && wrongTokens.isOver(address);
       if (found.nobody === "wrong_token") wrongTokens.count(address);
@@ -174,11 +179,11 @@ function isOwn(pathname: string): boolean {
   return /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
 }
 
-function shownBy(request: Request): Parameters<typeof identify>[0] {
+function shownBy(request: Request, origin: string): Parameters<typeof identify>[0] {
   const { headers, method } = request;
   return {
     authorization: headers.get("authorization"),
-    cookie: readCookie(headers, sessionCookie),
+    cookie: readCookie(headers, sessionCookie, origin),
     csrf: headers.get("x-postern-csrf"),
     changesSomething: method !== "GET" && method !== "HEAD",
     hasOrigin: headers.get("origin") !== null,

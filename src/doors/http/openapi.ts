@@ -13,6 +13,13 @@ export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: reado
     type: "apiKey",
     in: "cookie",
     name: "postern_session",
+    description: "Over TLS `__Host-postern_session`. It counts only with its proof.",
+  });
+  app.openAPIRegistry.registerComponent("securitySchemes", "proof", {
+    type: "apiKey",
+    in: "header",
+    name: "x-postern-csrf",
+    description: "What signing in answered as `csrf`, with every request under the cookie.",
   });
   for (const route of routes) app.openAPIRegistry.registerPath(configOf(route));
   return app.getOpenAPI31Document({
@@ -36,7 +43,7 @@ function configOf(route: Route): RouteConfig {
     path: route.path,
     summary: route.summary,
     description: route.needs === "nothing" ? "Open: no credential is looked at." : `Needs \`${route.needs}\`.`,
-    security: route.needs === "nothing" ? [] : [{ token: [] }, { session: [] }],
+    security: route.needs === "nothing" ? [] : [{ token: [] }, { session: [], proof: [] }],
     parameters: names.map((name) => ({
       name,
       in: "path",

@@ -3,7 +3,7 @@ import { RuntimeFault } from "../../calls/fault.ts";
 import { problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, openIdCookie, readCookie, sessionCookie } from "./cookies.ts";
 import { type Asked, nothing, openRoute, type Route } from "./route.ts";
-import { withAccounts } from "./session-routes.ts";
+import { tooMany, withAccounts } from "./session-routes.ts";
 
 interface ToQuery {
   readonly to?: string | undefined;
@@ -25,13 +25,15 @@ export const openIdRoutes: readonly Route[] = [
     body: nothing,
     query: toQuery,
     answers: "text/plain",
-    run: async ({ openId, origin, query }) => {
+    run: async ({ openId, origin, address, query }) => {
       if (openId === undefined) return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
       try {
-        const { url, binder } = await openId.begin({ redirectUri: `${origin}${callback}`, to: ownPath(query.to) });
+        const to = ownPath(query.to);
+        const begun = await openId.begin({ redirectUri: `${origin}${callback}`, to, address });
+        if ("refused" in begun) return tooMany();
         // Lax: the way back comes from another site.
-        const options = { origin, path, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
-        return redirect(url, [cookieHeader(openIdCookie, binder, options)]);
+        const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
+        return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
       } catch (error) {
         if (error instanceof RuntimeFault) return problem("openid_failed", error.message);
         throw error;
@@ -63,17 +65,20 @@ async function finished({
   const back = new URLSearchParams(
     Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
   );
-  const said = await openId.finish(back, readCookie(headers, openIdCookie));
+  const said = await openId.finish(back, readCookie(headers, openIdCookie, origin));
   const signedIn = await accounts.signInByOpenId("refused" in said ? said : said.person, { address });
-  const done = droppedCookie(openIdCookie, { origin, path, sameSite: "Lax" });
+  const done = droppedCookie(openIdCookie, { origin, sameSite: "Lax" });
   if ("refused" in signedIn || "refused" in said) return redirect("/sign-in?problem=openid_refused", [done]);
   const maxAgeSeconds = (signedIn.session.expiresAt - now()) / 1000;
-  return redirect(said.to, [done, cookieHeader(sessionCookie, signedIn.cookie, { origin, maxAgeSeconds })]);
+  // Behind `#`, which no browser sends on; the page takes it out of sight.
+  const to = `${said.to}#csrf=${signedIn.csrf}`;
+  return redirect(to, [done, cookieHeader(sessionCookie, signedIn.cookie, { origin, maxAgeSeconds })]);
 }
 
 /** A path of ours, whatever was asked for: `//evil.example` and `/\evil.example` are other sites to a browser. */
 function ownPath(to = "/"): string {
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(to) && !to.startsWith("/v1/") ? to : "/";
+  const isOurs = /^\/(?![/\\])[\x21-\x7e]*$/.test(to) && !to.includes("#") && !to.startsWith("/v1/");
+  return isOurs ? to : "/";
 }
 
 function redirect(location: string, cookies: readonly string[]): Response {

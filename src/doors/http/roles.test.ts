@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { bodyOf, type HttpHouse, host, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpHouse, httpHouse, inSession, stubHouse } from "../../../test/fakes/http-house.ts";
 import { everybody, holder, type People, people } from "../../../test/fakes/people.ts";
 import { type Column, columns, expected, grid, matrix, numbered, pathOf } from "../../../test/fakes/role-matrix.ts";
 import { aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
@@ -17,8 +17,8 @@ describe("the matrix of roles, routes and tenants", () => {
     crowd = await people();
     await everybody(crowd);
     await crowd.add("target", ["viewer"]);
-    await crowd.add("sponsor", ["operator"]);
-    await crowd.add("sponsor@acme", ["operator"], "acme");
+    await crowd.add("sponsor", ["operator", "admin"]);
+    await crowd.add("sponsor@acme", ["operator", "admin"], "acme");
     house = await httpHouse(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
   });
   afterEach(() => house[Symbol.asyncDispose]());
@@ -29,11 +29,7 @@ describe("the matrix of roles, routes and tenants", () => {
     if (by === "none") return {};
     if (by === "file") return { authorization: `Bearer ${house.tokens[who === "agent" ? "agent" : "operator"]}` };
     const name = tenant === "acme" ? `${who}@acme` : `${who}-here`;
-    if (by === "session") {
-      const cookie = await crowd.signIn(name);
-      const csrf = (await accounts.session(cookie))?.session.csrf ?? "";
-      return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": csrf };
-    }
+    if (by === "session") return inSession(await crowd.signIn(name));
     const isAgent = who === "agent";
     const owner = await accounts.get(isAgent ? (tenant === "acme" ? "sponsor@acme" : "sponsor") : name, holder);
     // The runtime of this house knows what belongs to the agent `bot`.

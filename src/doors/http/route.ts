@@ -34,6 +34,8 @@ export interface House {
   readonly openId?: OpenIdSignIn | undefined;
   /** How people reach it through a proxy. */
   readonly publicUrl?: string | undefined;
+  /** Reads a secret that was set just now, so that it is masked before anybody borrows it. Never throws. */
+  readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
@@ -49,6 +51,8 @@ interface Room extends House {
   readonly address: string;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
+  /** Counts one of several decisions that was refused, as a request is that was. */
+  readonly refused: () => void;
 }
 
 interface Spec<Fields, Query, By extends Who | undefined> {
@@ -85,6 +89,8 @@ export interface Route {
   readonly body: ZodType;
   readonly query: ZodType;
   readonly answers: ZodType | string;
+  /** An open route where somebody may try what is not theirs: refusals are counted, by address. */
+  readonly countsRefusals?: true;
   readonly handle: (arrived: Arrived) => Promise<Response> | Response;
 }
 

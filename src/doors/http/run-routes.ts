@@ -5,7 +5,7 @@ import { answer, problem } from "./answers.ts";
 import { limit, name, position, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
-import { sees } from "./visible.ts";
+import { visibleRun } from "./visible.ts";
 
 interface ListQuery {
   readonly agent?: string | undefined;
@@ -107,16 +107,14 @@ export const runRoutes: readonly Route[] = [
 
 /** The run, when there is one and this token may know of it: both are the same answer to who may not. */
 export async function withRun<Query, By extends Who>(
-  { runtime: { runs }, by, part }: Asked<unknown, Query, By>,
+  { runtime, by, part }: Asked<unknown, Query, By>,
   then: (runs: Runs, summary: RunSummary) => Promise<Response>,
 ): Promise<Response> {
+  const { runs } = runtime;
   if (runs === undefined) return runsOff();
   const id = part("id");
-  if (!runId.safeParse(id).success) return unknownRun(id);
-  const summary = await runs.get({ runId: id, tenant: by.principal.tenant });
-  // A run that nobody has called in yet is the operator's alone.
-  const isVisible = summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal });
-  return isVisible ? then(runs, summary) : unknownRun(id);
+  const summary = runId.safeParse(id).success ? await visibleRun(runtime, by, id) : undefined;
+  return summary === undefined ? unknownRun(id) : then(runs, summary);
 }
 
 export function unknownRun(id: string): Response {

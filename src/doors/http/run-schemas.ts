@@ -24,6 +24,7 @@ export const runAnswer: ZodType = z
       completed: whole,
       failed: whole,
       blocked: whole,
+      replayed: whole,
       waiting: whole,
       errors: whole,
       artifacts: whole,

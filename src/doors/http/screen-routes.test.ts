@@ -90,16 +90,23 @@ describe("the timeline of a run", () => {
     ]);
   });
 
-  it("shows an agent its own calls only, and the same nothing for a run that is not there", async () => {
+  it("shows an agent its own calls only, and answers for a run that is not its own as for one that is not there", async () => {
     const { h, http } = await served({ archive: { folder: runsFolder() } });
     const other = { principal: { tenant: "default", agent: "other" }, runId: "theirs" };
     await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, other);
     await h.runtime.invoke({ tool: "nope", arguments: {} }, other);
     await h.runtime.runs?.flush();
     expect((await timeline(http, "theirs/timeline")).calls).toHaveLength(2);
-    for (const run of ["theirs", "nobodys"])
-      expect((await timeline(http, `${run}/timeline`, "agent")).calls).toEqual([]);
-    expect((await http.ask("/v1/runs/..%2Fx/timeline", { as: "operator" })).status).toBe(404);
+    for (const run of ["theirs", "nobodys", "..%2Fx"])
+      expect((await http.ask(`/v1/runs/${run}/timeline`, { as: "agent" })).status, run).toBe(404);
+    expect((await http.ask("/v1/runs/nobodys/timeline", { as: "operator" })).status).toBe(404);
+  });
+
+  it("has an end, which is no run that is not there, also where no folders are kept", async () => {
+    const { h, http } = await served();
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, inRun("r1"));
+    expect(await timeline(http, "r1/timeline?before=1")).toEqual({ run_id: "r1", calls: [] });
+    expect((await http.ask("/v1/runs/r2/timeline?before=1", { as: "operator" })).status).toBe(404);
   });
 });
 

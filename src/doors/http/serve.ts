@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { RuntimeFault } from "../../calls/fault.ts";
 import { problem } from "./answers.ts";
 import type { HttpDoor } from "./http-door.ts";
+import { bound } from "./port.ts";
 
 export interface ListenOptions {
   readonly door: HttpDoor;
@@ -70,26 +70,6 @@ function refuseGarbage(_: Error, socket: Socket): void {
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
-}
-
-function bound(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));
-    server.listen({ host, port }, resolve);
-  });
-}
-
-function listenFault(error: NodeJS.ErrnoException, host: string, port: number): RuntimeFault {
-  if (error.code === "EADDRINUSE") {
-    return new RuntimeFault(
-      "port_taken",
-      `Port ${port} on ${host} is taken; stop what uses it or choose another with \`--port\`.`,
-      { cause: error },
-    );
-  }
-  return new RuntimeFault("listen_failed", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, {
-    cause: error,
-  });
 }
 
 function closed(server: Server, graceMs: number): Promise<void> {

@@ -10,7 +10,13 @@ interface Scene {
   readonly house: HttpHouse;
   /** What the runtime was told. */
   readonly said: readonly Said[];
-  signIn(name: string): Promise<{ readonly cookie: string; readonly csrf: string; readonly setCookie: string }>;
+  signIn(name: string): Promise<{
+    readonly cookie: string;
+    readonly csrf: string;
+    readonly setCookie: string;
+    /** What a page that only reads sends. */
+    readonly shown: Readonly<Record<string, string>>;
+  }>;
 }
 
 async function scene(): Promise<Scene> {
@@ -27,7 +33,8 @@ async function scene(): Promise<Scene> {
       expect(answered.status).toBe(200);
       const setCookie = answered.headers.get("set-cookie") ?? "";
       const cookie = setCookie.split(";")[0] ?? "";
-      return { cookie, csrf: String((await bodyOf(answered))["csrf"]), setCookie };
+      const csrf = String((await bodyOf(answered))["csrf"]);
+      return { cookie, csrf, setCookie, shown: { cookie, "x-postern-csrf": csrf } };
     },
   };
 }
@@ -36,12 +43,13 @@ describe("signing in to the console", () => {
   it("sets a cookie no script can read, for this site alone, and tells who is here", async () => {
     const { crowd, house, signIn } = await scene();
     await crowd.add("ada", ["approver"]);
-    const { cookie, setCookie } = await signIn("ada");
+    const { shown, setCookie } = await signIn("ada");
     expect(setCookie).toMatch(
       /^postern_session=usr_[\w-]+-0\.[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
     );
-    const who = await house.ask("/v1/session", { headers: { cookie } });
-    expect(await bodyOf(who)).toMatchObject({
+    const who = await bodyOf(await house.ask("/v1/session", { headers: shown }));
+    expect(who).not.toHaveProperty("csrf"); // told once
+    expect(who).toMatchObject({
       user: { name: "ada", display_name: "ada" },
       tenant: "default",
       roles: ["approver"],
@@ -51,7 +59,7 @@ describe("signing in to the console", () => {
     });
   });
 
-  it("says Secure where the browser came over TLS, and knows its own name there", async () => {
+  it("says Secure and __Host- where the browser came over TLS, and knows its own name there", async () => {
     const { crowd, house } = await scene();
     await crowd.add("ada", ["viewer"]);
     const asked = (from: string) =>
@@ -62,8 +70,16 @@ describe("signing in to the console", () => {
           body: JSON.stringify({ name: "ada", password: goodPassword }),
         }),
       );
-    expect((await asked("https://gate.example")).headers.get("set-cookie")).toMatch(/; Secure$/);
+    const answered = await asked("https://gate.example");
+    const setCookie = answered.headers.get("set-cookie") ?? "";
+    expect(setCookie).toMatch(/^__Host-postern_session=usr_\S+; Path=\/; .*; Secure$/);
     expect((await asked("http://gate.example")).status).toBe(403);
+    const [cookie = ""] = setCookie.split(";");
+    const proof = { "x-postern-csrf": String((await bodyOf(answered))["csrf"]) };
+    const read = (shown: string) =>
+      house.door.fetch(new Request("http://gate.example/v1/session", { headers: { cookie: shown, ...proof } }));
+    expect((await read(cookie)).status).toBe(200);
+    expect((await read(cookie.replace("__Host-", ""))).status).toBe(401); // any port could have set that one
   });
 
   it("answers the same for a wrong name, a wrong password, a disabled account, and a link that is none", async () => {
@@ -125,9 +141,9 @@ describe("a session", () => {
     const pause = (headers: Readonly<Record<string, string>>) =>
       house.ask("/v1/controls/pause", { body: {}, headers: { cookie, ...headers } }).then(({ status }) => status);
     expect(await pause({ origin, "x-postern-csrf": csrf })).toBe(200);
-    expect(await pause({ origin })).toBe(403);
-    expect(await pause({ origin, "x-postern-csrf": other })).toBe(403);
-    expect(await pause({ origin, "x-postern-csrf": "" })).toBe(403);
+    expect(await pause({ origin })).toBe(401);
+    expect(await pause({ origin, "x-postern-csrf": other })).toBe(401);
+    expect(await pause({ origin, "x-postern-csrf": "" })).toBe(401);
     expect(await pause({ "x-postern-csrf": csrf })).toBe(403);
     expect(await pause({ origin: "null", "x-postern-csrf": csrf })).toBe(403);
     expect(await pause({ origin: "http://evil.example", "x-postern-csrf": csrf })).toBe(403);
@@ -144,7 +160,7 @@ describe("a session", () => {
     });
     expect(out.status).toBe(204);
     expect(out.headers.get("set-cookie")).toMatch(/^postern_session=; Path=\/; Max-Age=0;/);
-    const after = await house.ask("/v1/tools", { headers: { cookie } });
+    const after = await house.ask("/v1/tools", { headers: { cookie, "x-postern-csrf": csrf } });
     expect(after.status).toBe(401);
     expect(await bodyOf(after)).toMatchObject({ error: { code: "session_ended" } });
   });
@@ -164,21 +180,21 @@ describe("a session", () => {
   it("that two cookies of its name claim is nobody's", async () => {
     const { crowd, house, signIn } = await scene();
     await crowd.add("ada", ["viewer"]);
-    const { cookie } = await signIn("ada");
+    const { cookie, shown } = await signIn("ada");
     for (const both of [`postern_session=planted; ${cookie}`, `${cookie}; postern_session=planted`])
-      expect((await house.ask("/v1/session", { headers: { cookie: both } })).status).toBe(401);
+      expect((await house.ask("/v1/session", { headers: { ...shown, cookie: both } })).status).toBe(401);
   });
 
   it("gets its new cookie with an ordinary answer, and goes on", async () => {
     const { crowd, house, signIn } = await scene();
     await crowd.add("ada", ["viewer"]);
-    const { cookie, csrf } = await signIn("ada");
+    const { cookie, shown } = await signIn("ada");
     await crowd.clock.advance(15 * 60_000);
-    const rotated = (await house.ask("/v1/session", { headers: { cookie } })).headers.get("set-cookie") ?? "";
+    const rotated = (await house.ask("/v1/session", { headers: shown })).headers.get("set-cookie") ?? "";
     expect(rotated).toMatch(/HttpOnly; SameSite=Strict$/);
     const next = rotated.split(";")[0] ?? "";
     expect(next).not.toBe(cookie);
-    expect(await bodyOf(await house.ask("/v1/session", { headers: { cookie: next } }))).toMatchObject({ csrf });
+    expect((await house.ask("/v1/session", { headers: { ...shown, cookie: next } })).status).toBe(200);
   });
 
   it("changes its own password with the one before, and every session of that person ends", async () => {
@@ -194,8 +210,7 @@ describe("a session", () => {
     expect((await change("wrong horse battery", "another horse battery")).status).toBe(401);
     expect((await change(goodPassword, "short")).status).toBe(422);
     expect((await change(goodPassword, "another horse battery")).status).toBe(204);
-    for (const { cookie } of [one, two])
-      expect((await house.ask("/v1/session", { headers: { cookie } })).status).toBe(401);
+    for (const { shown } of [one, two]) expect((await house.ask("/v1/session", { headers: shown })).status).toBe(401);
   });
 
   it("follows a link to a page from another site, and to nothing of the API", async () => {
@@ -231,7 +246,6 @@ describe("an API token", () => {
     expect(await bodyOf(await house.ask("/v1/session", { headers: bearer }))).toMatchObject({
       user: { name: "ada" },
       signed_in: false,
-      csrf: null,
       credential: "api-token",
     });
     const revoked = await house.ask(`/v1/tokens/${id}`, { method: "DELETE", headers: signedIn });
@@ -239,12 +253,12 @@ describe("an API token", () => {
     expect((await house.ask("/v1/tools", { headers: bearer })).status).toBe(401);
   });
 
-  it("of an agent calls in its own name with its own scopes, and decides nothing", async () => {
+  it("of an agent calls under its owner's name with its own scopes, and decides nothing", async () => {
     const { house, said, bearer, id } = await made("agent");
     expect((await house.ask("/v1/approvals/apr_1/approve", { body: {}, headers: bearer })).status).toBe(403);
     expect((await house.ask("/v1/tokens", { headers: bearer })).status).toBe(403);
     await house.ask("/v1/calls", { body: { tool: "echo", scopes: ["mail:write", "mail:read"] }, headers: bearer });
-    const principal = { tenant: "default", agent: "mailer", via: `token:${id}` };
+    const principal = { tenant: "default", agent: "ada/mailer", via: `token:${id}` };
     expect(said).toMatchObject([["invoke", { tool: "echo" }, { principal, scopes: ["mail:write"] }]]);
   });
 
@@ -271,8 +285,8 @@ describe("a stream that goes on", () => {
   const followed = async (change: (of: Scene & { readonly cookie: string }) => Promise<unknown>) => {
     const here = await scene();
     await here.crowd.add("ada", ["viewer"]);
-    const { cookie } = await here.signIn("ada");
-    const answered = await here.house.ask("/v1/events", { headers: { cookie } });
+    const { cookie, shown } = await here.signIn("ada");
+    const answered = await here.house.ask("/v1/events", { headers: shown });
     expect([answered.status, answered.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
     const ended = answered.text();
     await change({ ...here, cookie: cookie.replace("postern_session=", "") });

@@ -2,7 +2,7 @@ import { type Accounts, accountProblems, type SignIn } from "../../accounts/acco
 import { roles as allRoles } from "../../accounts/roles.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { Who } from "../credentials.ts";
-import type { SessionWire } from "../wire-accounts.ts";
+import type { SessionWire, SignedInWire } from "../wire-accounts.ts";
 import {
   type LinkFields,
   linkFields,
@@ -10,6 +10,7 @@ import {
   ownPasswordFields,
   type SignInFields,
   sessionAnswer,
+  signedInAnswer,
   signInFields,
   waysAnswer,
 } from "./account-schemas.ts";
@@ -36,10 +37,10 @@ export const sessionRoutes: readonly Route[] = [
   openRoute<SignInFields, Record<string, never>>({
     method: "post",
     path: "/v1/session",
-    summary: "Sign in with name and password. The answer sets the session's cookie.",
+    summary: "Sign in with name and password. The answer sets the session's cookie, and tells its `csrf` this once.",
     body: signInFields,
     query: nothing,
-    answers: sessionAnswer,
+    answers: signedInAnswer,
     run: (asked) =>
       signingIn(asked, (accounts) => accounts.signIn(asked.body.name, asked.body.password, { address: asked.address })),
   }),
@@ -49,14 +50,14 @@ export const sessionRoutes: readonly Route[] = [
     summary: "Sign in with the token of a one-time link.",
     body: linkFields,
     query: nothing,
-    answers: sessionAnswer,
+    answers: signedInAnswer,
     run: (asked) => signingIn(asked, (accounts) => accounts.signInByLink(asked.body.token, { address: asked.address })),
   }),
   route({
     method: "get",
     path: "/v1/session",
     needs: "session:own",
-    summary: "Who is asking: user, roles, permissions, and the CSRF token of a session.",
+    summary: "Who is asking: user, roles, permissions.",
     body: nothing,
     query: nothing,
     answers: sessionAnswer,
@@ -71,7 +72,7 @@ export const sessionRoutes: readonly Route[] = [
     query: nothing,
     answers: sessionAnswer,
     run: async ({ accounts, headers, origin, by }) => {
-      const cookie = readCookie(headers, sessionCookie);
+      const cookie = readCookie(headers, sessionCookie, origin);
       if (by.session === undefined || cookie === undefined || accounts === undefined)
         return problem("request_invalid", "A token has no session to end; revoke it instead.");
       await accounts.signOut(cookie);
@@ -104,15 +105,15 @@ async function ownPassword(
 }
 
 /** What every way of signing in answers: the session, and its cookie. */
-export async function signingIn(
+async function signingIn(
   asked: Asked<unknown, unknown, undefined>,
   way: (accounts: Accounts) => Promise<SignIn>,
 ): Promise<Response> {
   return withAccounts(asked, async (accounts) => {
     const signedIn = await way(accounts);
     if ("refused" in signedIn) return signedIn.refused === "too_many" ? tooMany() : refusedSignIn();
-    const { cookie, session, account } = signedIn;
-    const found = await accounts.session(cookie);
+    const { cookie, csrf, session, account } = signedIn;
+    const found = await accounts.session(cookie, csrf);
     const permissions = [...(found?.permissions ?? [])];
     const headers = {
       "set-cookie": cookieHeader(sessionCookie, cookie, {
@@ -120,10 +121,10 @@ export async function signingIn(
         maxAgeSeconds: (session.expiresAt - asked.now()) / 1000,
       }),
     };
-    const said: SessionWire = {
+    const said: SignedInWire = {
       ...personOf(account),
       permissions,
-      csrf: session.csrf,
+      csrf,
       expires_at: new Date(session.expiresAt).toISOString(),
       signed_in: true,
       credential: "session",
@@ -139,7 +140,6 @@ function sessionToWire({ account, session, permissions, credential, principal, d
   return {
     ...(account === undefined ? builtIn : personOf(account)),
     permissions: [...permissions],
-    csrf: session?.csrf ?? null,
     expires_at: session === undefined ? null : new Date(session.expiresAt).toISOString(),
     signed_in: session !== undefined,
     credential,
@@ -165,7 +165,7 @@ function refusedSignIn(): Response {
   );
 }
 
-function tooMany(): Response {
+export function tooMany(): Response {
   return problem("too_many_attempts", "Too many tries; wait a second.", { headers: { "retry-after": "1" } });
 }
 

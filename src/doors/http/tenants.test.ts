@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
-import { cheap, goodPassword, here, holder } from "../../../test/fakes/people.ts";
+import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
 import { defineTool } from "../../tools/define.ts";
@@ -43,13 +43,7 @@ afterAll(async () => {
 });
 
 async function signedIn(tenant: string): Promise<Readonly<Record<string, string>>> {
-  const session = await runtime.accounts.signIn(`all@${tenant}`, goodPassword, here);
-  if ("refused" in session) throw new Error(session.refused);
-  return {
-    cookie: `postern_session=${session.cookie}`,
-    origin: "http://127.0.0.1:7420",
-    "x-postern-csrf": session.session.csrf,
-  };
+  return inSession(entered(await runtime.accounts.signIn(`all@${tenant}`, goodPassword, here)));
 }
 
 describe.each([
@@ -96,7 +90,7 @@ it("a token's use is named in the log: who decided, and who called", async () =>
   const asked = await bodyOf(await house.ask("/v1/calls", { headers: bearer, body: { tool: "send" } }));
   expect(asked).toMatchObject({ status: "pending" });
   const events = await runtime.audit.query({ callId: String(asked["call_id"]) });
-  expect(events[0]).toMatchObject({ principal: { agent: "bot2", via: `token:${agent.token.id}` } });
+  expect(events[0]).toMatchObject({ principal: { agent: "ada/bot2", via: `token:${agent.token.id}` } });
 });
 
 it("who asked with one credential does not decide with it", async () => {

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { RuntimeFault } from "../../calls/fault.ts";
+import { nearest } from "../../calls/nearest.ts";
 import type { Runtime } from "../../face.ts";
 import type { Action } from "../../tools/tool.ts";
 import type { Who } from "../credentials.ts";
@@ -42,8 +43,9 @@ export const toolRoutes: readonly Route[] = [
     query: nothing,
     answers: toolAnswer,
     run: ({ runtime, by, part }) => {
-      const actions = offeredTo(runtime, by).filter(({ tool }) => tool === part("name"));
-      if (actions.length === 0) return problem("tool_unknown", `There is no tool \`${part("name").slice(0, 200)}\`.`);
+      const offered = offeredTo(runtime, by);
+      const actions = offered.filter(({ tool }) => tool === part("name"));
+      if (actions.length === 0) return unknown(part("name"), offered);
       return answer({
         tool: part("name"),
         actions: actions.map((action) => describe(runtime, action)),
@@ -74,6 +76,15 @@ export const toolRoutes: readonly Route[] = [
 ];
 
 /** A person is shown everything; an agent what policy and the active skills of its run let it see. */
+function unknown(named: string, offered: readonly Action[]): Response {
+  const meant = nearest(
+    named,
+    offered.map(({ tool }) => tool),
+  );
+  const perhaps = meant === undefined ? "" : ` Did you mean \`${meant}\`?`;
+  return problem("tool_unknown", `There is no tool \`${named.slice(0, 200)}\`.${perhaps}`);
+}
+
 function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Action[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }

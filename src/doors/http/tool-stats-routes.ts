@@ -10,16 +10,18 @@ export const toolStatsRoutes: readonly Route[] = [
     method: "get",
     needs: "controls:read",
     path: "/v1/statistics",
-    summary: "Calls, errors and times of each tool since the start, and every minute of the last hour.",
+    summary: "Calls, errors and times of each tool of your tenant since the start, and every minute of the last hour.",
     body: nothing,
     query: nothing,
     answers: statisticsAnswer,
-    run: ({ runtime: { tools } }) =>
-      answer({
+    run: ({ runtime: { tools }, by }) => {
+      const { tenant } = by.principal;
+      return answer({
         since: isoOrNothing(tools.statistics.since),
-        tools: tools.statistics.actions().map(statisticsToWire),
-        minutes: tools.statistics.minutes().map(minuteToWire),
-      }),
+        tools: tools.statistics.actions(tenant).map(statisticsToWire),
+        minutes: tools.statistics.minutes(tenant).map(minuteToWire),
+      });
+    },
   }),
 ];
 

@@ -1,7 +1,9 @@
+import { ownTenant } from "../../accounts/roles.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { Runtime } from "../../face.ts";
 import type { CallFilter } from "../../stores/store.ts";
+import type { RunSummary } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 
 /**
@@ -20,6 +22,19 @@ export async function visibleCall(runtime: Runtime, by: Who, id: string): Promis
 export async function visibleApproval(runtime: Runtime, by: Who, id: string): Promise<ApprovalRecord | undefined> {
   const approval = await runtime.approvals.get(id);
   return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
+}
+
+/** Undefined where no folders of runs are kept, too. */
+export async function visibleRun(
+  { runs }: Pick<Runtime, "runs">,
+  by: Who,
+  id: string,
+): Promise<RunSummary | undefined> {
+  const summary = await runs?.get({ runId: id, tenant: by.principal.tenant });
+  // A run that nobody has called in yet is the operator's alone.
+  return summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal })
+    ? summary
+    : undefined;
 }
 
 /** Pages on until the limit is full, because the store knows tenants but not whose token asks. */
@@ -43,6 +58,11 @@ export async function visibleCalls(
     if (found.length >= limit || page.length < limit || last === undefined) return found.slice(0, limit);
     before = last.call.number;
   }
+}
+
+/** Switches and channels belong to no tenant: who turned or broke them is told in the installation's own alone. */
+export function isOfTheHouse({ principal }: Who): boolean {
+  return principal.tenant === ownTenant;
 }
 
 /** Whose events of the log: a person's tenant's. Who holds the data folder has the log itself. */

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../../calls/outcome.ts";
+import { shortTrace } from "../../chains/trace.ts";
 
 /** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
 export function answerOf(outcome: ToolOutcome, tool: string): CallToolResult {
@@ -54,7 +55,9 @@ function howTo(id: string): string {
   return `approve or deny it in the Postern console, or with \`postern approvals approve ${id}\``;
 }
 
-function structuredOf({ status, refusal, structured, preview }: ToolOutcome): Json | undefined {
+function structuredOf(outcome: ToolOutcome): Json | undefined {
+  const { status, refusal, preview } = outcome;
+  const structured = shortTrace(outcome);
   if (refusal !== undefined) {
     const { code, message, retry, details } = refusal;
     return {

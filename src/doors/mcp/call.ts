@@ -30,7 +30,8 @@ export async function callTool(
   const { name, arguments: given = {} } = request.params;
   const { runtime, windows, clock, approvalWaitMs } = parts;
   const { _meta: meta, signal } = context.mcpReq;
-  const idempotencyKey = keyOf(meta?.["postern/idempotency-key"]);
+  const idempotencyKey = said(meta, "postern/idempotency-key", 256);
+  const reason = said(meta, "postern/reason", 2_000);
   const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
   const target = targetOf(runtime, visit, name);
   const how = {
@@ -39,6 +40,7 @@ export async function callTool(
     signal,
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(reason !== undefined && { reason }),
     ...(listener !== undefined && { onProgress: (content: string) => listener.tell(content) }),
   } as const;
   try {
@@ -58,12 +60,13 @@ function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
   return { principal, scopes, ...(autonomy !== undefined && { autonomy }) };
 }
 
-/** The caller's own key of this call (SPEC 9.2). */
-function keyOf(given: unknown): string | undefined {
-  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= 256)) return given;
+/** What the caller says of this call beside its arguments: a key of its own (SPEC 9.2), why it calls (SPEC 8.5). */
+function said(meta: Readonly<Record<string, unknown>> | undefined, name: string, most: number): string | undefined {
+  const given = meta?.[name];
+  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    '`_meta["postern/idempotency-key"]` must be a text of 1 to 256 characters.',
+    `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`,
   );
 }
 

@@ -204,6 +204,17 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     expect(await call()).toMatchObject({ _meta: { "postern/replayed": true } });
   });
 
+  it("a client's reason reaches whoever is asked, and one that is no text is refused", async () => {
+    const { url, runtime } = await open({ approvalWaitMs: 0 });
+    const client = await connect(url, era);
+    const call = (reason: unknown) =>
+      client.callTool({ name: "send", arguments: { to: "ann" }, _meta: { "postern/reason": reason } });
+    for (const odd of ["", 7, "x".repeat(2_001)]) await expect(call(odd)).rejects.toThrow("postern/reason");
+    await call("Ann asked for it");
+    const [approval] = await runtime.approvals.list({ state: "pending" });
+    expect(approval).toMatchObject({ tool: "send", reason: "Ann asked for it" });
+  });
+
   it("progress reaches a client that asked for it", async () => {
     const { url } = await open();
     const client = await connect(url, era);

@@ -18,7 +18,9 @@ export const won: Committed = { won: true };
  * a failed batch back is to forget it.
  */
 export class Batch {
-  readonly calls: Map<string, PendingCall> = new Map();
+  /** In the order they came. */
+  readonly calls: PendingCall[] = [];
+  readonly #byKey = new Map<string, PendingCall>();
   readonly events: DurableEvent[] = [];
   writes = 0;
   /** Made when there is one: most batches have neither approvals nor documents. */
@@ -43,8 +45,8 @@ export class Batch {
     this.writes += 1;
     if (event !== undefined) this.events.push(event);
     if (call !== undefined) {
-      const pending = before === undefined ? undefined : this.calls.get(call.key);
-      if (pending === undefined) this.calls.set(call.key, { record: call, isNew: before === undefined });
+      const pending = before === undefined ? undefined : this.#byKey.get(call.key);
+      if (pending === undefined) this.#put({ record: call, isNew: before === undefined });
       else pending.record = call;
     }
     if (approval !== undefined) {
@@ -57,13 +59,22 @@ export class Batch {
     }
   }
 
+  call(key: string): CallRecord | undefined {
+    return this.#byKey.get(key)?.record;
+  }
+
+  #put(pending: PendingCall): void {
+    this.calls.push(pending);
+    this.#byKey.set(pending.record.key, pending);
+  }
+
   committed(): Promise<Committed> {
-    this.#committed ??= waiting();
+    this.#committed ??= Promise.withResolvers();
     return this.#committed.promise;
   }
 
   synced(): Promise<Committed> {
-    this.#synced ??= waiting();
+    this.#synced ??= Promise.withResolvers();
     return this.#synced.promise;
   }
 
@@ -77,19 +88,16 @@ export class Batch {
 
   /** @returns whether anybody was told */
   reject(error: Error): boolean {
-    this.#committed?.reject(error);
-    this.#synced?.reject(error);
-    return this.#committed !== undefined || this.#synced !== undefined;
+    const waiting = [this.#committed, this.#synced].filter((one) => one !== undefined);
+    for (const { promise, reject } of waiting) {
+      promise.catch(() => {}); // who commits hears it; a caller that does not wait must not end the process
+      reject(error);
+    }
+    return waiting.length > 0;
   }
 }
 
 /** Both parts are in it whole: a name cannot be read in two ways. */
 export function documentName(kind: string, id: string): string {
   return `${kind.length}:${kind}${id}`;
-}
-
-function waiting(): PromiseWithResolvers<Committed> {
-  const waiter = Promise.withResolvers<Committed>();
-  waiter.promise.catch(() => {}); // who commits hears it; a caller that does not wait must not end the process
-  return waiter;
 }

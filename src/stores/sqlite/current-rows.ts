@@ -35,14 +35,14 @@ export class CurrentRows implements Rows {
   readonly now = (): number => this.#clock.now();
 
   call(key: string): CallRecord | undefined {
-    return this.#queued().calls.get(key)?.record ?? this.open.get(key) ?? this.#tables.callByKey(key);
+    return this.#queued().call(key) ?? this.open.get(key) ?? this.#tables.callByKey(key);
   }
 
   /** Also by the first arrival's id, when the call has another key. */
   callNamed(name: string): CallRecord | undefined {
     const found = this.call(name);
     if (found !== undefined) return found;
-    for (const { record } of this.#queued().calls.values()) if (record.call.id === name) return record;
+    for (const { record } of this.#queued().calls) if (record.call.id === name) return record;
     const key = this.#tables.keyOfId(name);
     return key === undefined ? undefined : this.call(key);
   }
@@ -53,7 +53,7 @@ export class CurrentRows implements Rows {
   }
 
   approval(id: string): ApprovalRecord | undefined {
-    return this.#queued().approvals.get(id) ?? this.#tables.approval(id);
+    return this.#queued().approvals.get(id) ?? this.#tables.approvals.get(id);
   }
 
   version(kind: string, id: string): number {
@@ -70,15 +70,15 @@ export class CurrentRows implements Rows {
   }
 
   written({ calls }: Batch): void {
-    for (const [key, { record, isNew }] of calls) {
-      if (record.state === "attempted" && record.fence === this.incarnation) this.open.set(key, record);
-      else if (!isNew) this.open.delete(key);
+    for (const { record, isNew } of calls) {
+      if (record.state === "attempted" && record.fence === this.incarnation) this.open.set(record.key, record);
+      else if (!isNew) this.open.delete(record.key);
     }
   }
 
   /** The batch was taken back: what can be found by `match` is what is written. */
   undone({ calls }: Batch): void {
-    for (const [key, { record }] of calls)
-      this.#live.moved(record, this.open.get(key) ?? this.#tables.callByKey(key), this.now);
+    for (const { record } of calls)
+      this.#live.moved(record, this.open.get(record.key) ?? this.#tables.callByKey(record.key), this.now);
   }
 }

@@ -1,22 +1,15 @@
 /** A record as a row of schema 3, and back. Texts that many rows share are spelled once. */
+
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
 import { type Json, sha256 } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
+import { callStates } from "../../calls/states.ts";
 
 /** Kept as their index. */
-export const states: readonly CallState[] = [
-  "held",
-  "queued",
-  "attempted",
-  "suspended",
-  "ok",
-  "failed",
-  "denied",
-  "unknown",
-];
+export const states: readonly CallState[] = callStates;
 const stateNumbers = new Map(states.map((state, number) => [state, number]));
 
 export interface CallRow {
@@ -64,10 +57,11 @@ export function stateNumber(state: CallState): number {
   return stateNumbers.get(state) ?? -1;
 }
 
-/** All columns, in the table's order. */
-export function insertValues(record: CallRecord, form: number): SQLInputValue[] {
+/** Adds all columns, in the table's order. Returns the outcome's. */
+export function addInsertValues(values: SQLInputValue[], record: CallRecord, form: number): string | null {
   const { call } = record;
-  return [
+  const outcome = outcomeText(record);
+  values.push(
     call.number,
     call.id,
     stateNumber(record.state),
@@ -80,8 +74,9 @@ export function insertValues(record: CallRecord, form: number): SQLInputValue[] 
     call.authority.traceId,
     moreOf(record),
     call.text,
-    outcomeText(record),
-  ];
+    outcome,
+  );
+  return outcome;
 }
 
 /** What may change in a row, then its number: the parameters of `updateSql`. */
@@ -101,8 +96,8 @@ export function updateValues(record: CallRecord, form: number): SQLInputValue[] 
 export const updateSql: string = `update call set state=?, flags=?, form=?, alive_until=?,
   started_at=?, ended_at=?, more=?, outcome=? where number=?`;
 
-/** Where the outcome stands among the values. */
-export const outcomeAt = { insert: 12, update: 7 } as const;
+/** Where the outcome stands among them. */
+export const outcomeAt = 7;
 
 export function recordOf(row: CallRow): CallRecord {
   const rare: RareFields = row.more === null ? {} : JSON.parse(row.more);

@@ -37,6 +37,26 @@ it("keeps what bodies share once, and reads each as it was spelled, also after a
   database.close();
 });
 
+it("keeps the entries of one transaction in few rows, and reads from any of them on, as many as are asked for", async () => {
+  const types = Array.from({ length: 75 }, (_, i) => (i % 7 === 0 ? "whole" : `t${i}`));
+  {
+    await using store = openAt("shared.db", { spell: inParts });
+    await store.commit(note("alone"), "committed");
+    await Promise.all(types.map((type) => store.commit(note(type), "committed")));
+  }
+  const database = new DatabaseSync(at("shared.db"));
+  expect(database.prepare("select seq from event").all()).toEqual([0, 1, 33, 65].map((seq) => ({ seq })));
+  database.close();
+  await using again = openAt("shared.db", { spell: inParts });
+  const whole = ["alone", ...types].map((type, seq) => ({ seq, body: bodyOf(inParts(eventOf(type))) }));
+  for (const after of [-1, 0, 1, 31, 32, 33, 70, 74, 75, 100]) {
+    expect(await all(again.events({ after }))).toEqual(whole.slice(after + 1));
+    expect(await all(again.events({ after, limit: 3 }))).toEqual(whole.slice(after + 1, after + 4));
+  }
+  await again.commit(note("next"), "committed");
+  expect((await all(again.events({ after: 75 }))).map(({ seq }) => seq)).toEqual([76]);
+});
+
 it("keeps a form anew when the transaction that brought it was taken back", async () => {
   await using store = openAt("undone.db", {
     spell: (event) => {

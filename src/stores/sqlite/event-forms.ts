@@ -1,44 +1,51 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Formed } from "../store.ts";
 
-/** Bodies begin with a brace, so a number is none of them. */
+/** Bodies begin with a brace, so a number is none of them; and JSON has no bare line ends. */
 const separator = "\n";
+/** Between two entries of one row. */
+const boundary = "\x1e";
 const mostRead = 1000;
 
 /**
- * Keeps the fixed parts of bodies once: of the second body with the same fragments on, a row is the number of the form
- * and the fields between them. Reading puts together exactly what was spelled; a row that fits no form stays as it is,
+ * Entries as rows, and back. Entries of one transaction share a row, for a row costs as much as what stands in it; and
+ * fixed parts of bodies are kept once: from the second body with the same fragments on, an entry is the number of the
+ * form and the fields between them. Reading puts together exactly what was spelled; a row that fits no form stays as it is,
  * and the log's tree says that it was changed.
  */
 export class EventForms {
-  readonly #add: StatementSync;
+  readonly #insert: StatementSync;
   readonly #find: StatementSync;
-  /** 0: met once, not kept. */
-  #numbers = new WeakMap<readonly string[], number>();
+  /** Empty: met once, not kept. */
+  #numbers = new WeakMap<readonly string[], string>();
   readonly #read = new Map<string, readonly string[]>();
   #last: number;
   #added = false;
 
   constructor(database: DatabaseSync) {
-    this.#add = database.prepare("insert into event_form values (?, ?)");
+    this.#insert = database.prepare("insert into event_form values (?, ?)");
     this.#find = database.prepare("select fragments from event_form where number = ?");
     const [last] = Object.values(database.prepare("select max(number) from event_form").get() ?? {});
     this.#last = Number(last ?? 0);
   }
 
-  /** What is kept of it; writes the form when it is new, in the transaction that is open. */
-  kept(spelled: string | Formed): string {
-    if (typeof spelled === "string") return spelled;
-    const { body, fragments, fields } = spelled;
-    const number = this.#numbers.get(fragments);
-    if (number === undefined) {
-      this.#numbers.set(fragments, 0);
-      return body;
+  /** The row of these; writes a form that is new, in the transaction that is open. */
+  row(entries: readonly (string | Formed)[]): string {
+    const pieces: string[] = [];
+    for (const spelled of entries) {
+      if (pieces.length > 0) pieces.push(boundary);
+      if (typeof spelled === "string") pieces.push(spelled);
+      else this.#add(spelled, pieces);
     }
-    return [number === 0 ? this.#keep(fragments) : number, ...fields].join(separator);
+    return pieces.join(separator);
   }
 
-  whole(kept: string): string {
+  /** The entries of a row, as they were spelled. */
+  entriesIn(row: string): readonly string[] {
+    return row.split(separator + boundary + separator).map((kept) => this.#whole(kept));
+  }
+
+  #whole(kept: string): string {
     if (kept.startsWith("{")) return kept;
     const [number = "", ...fields] = kept.split(separator);
     const fragments = this.#fragments(number);
@@ -57,12 +64,21 @@ export class EventForms {
     this.#added = false;
   }
 
-  #keep(fragments: readonly string[]): number {
+  #add({ body, fragments, fields }: Formed, pieces: string[]): void {
+    const number = this.#numbers.get(fragments);
+    if (number === undefined) {
+      this.#numbers.set(fragments, "");
+      pieces.push(body);
+    } else pieces.push(number === "" ? this.#keep(fragments) : number, ...fields);
+  }
+
+  #keep(fragments: readonly string[]): string {
     this.#last += 1;
-    this.#add.get(this.#last, JSON.stringify(fragments));
+    this.#insert.get(this.#last, JSON.stringify(fragments));
     this.#added = true;
-    this.#numbers.set(fragments, this.#last);
-    return this.#last;
+    const number = String(this.#last);
+    this.#numbers.set(fragments, number);
+    return number;
   }
 
   #fragments(number: string): readonly string[] {

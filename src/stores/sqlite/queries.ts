@@ -1,13 +1,13 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { CallRecord } from "../../calls/records.ts";
 import { digestsIn, needsArtifacts, runsWith } from "../references.ts";
-import type { ApprovalFilter, CallFilter, Entry } from "../store.ts";
+import type { CallFilter, Entry } from "../store.ts";
 import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
 import type { EventForms } from "./event-forms.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
-const entriesATurn = 256;
+const rowsOfEntriesATurn = 64;
 const digestsATurn = 64;
 
 /** What start-up needs to know. */
@@ -40,7 +40,7 @@ export class Queries {
     this.#database.prepare(`delete from call_waiting where number not in (select number ${live})`).run(now);
     return {
       lastNumber: this.#number("select max(number) from call", 0),
-      lastSeq: this.#number("select max(seq) from event", -1),
+      lastSeq: this.#lastSeq(),
       watermark,
       open: this.#calls(
         `${selectCalls} where call.number >= ? and state = ${stateNumber("attempted")} order by call.number`,
@@ -79,30 +79,6 @@ export class Queries {
     return found;
   }
 
-  /** Old to new. */
-  approvals(where: ApprovalFilter): readonly ApprovalRecord[] {
-    const { state, tenant, after, limit = Infinity } = where;
-    const start = state === "pending" ? "state = 'pending'" : "1"; // spelled out: a parameter would not use the index
-    const { risk, tool, runId, agent } = where;
-    const { sql, values } = conditions({
-      state,
-      tenant,
-      "body ->> '$.risk'": risk,
-      "body ->> '$.tool'": tool,
-      "body ->> '$.runId'": runId,
-      "body ->> '$.principal.agent'": agent,
-    });
-    const later = after === undefined ? "" : "and number > (select number from approval where id = ?)";
-    const texts = Object.entries({ risk, tool, runId, agent })
-      .filter(([, wanted]) => wanted !== undefined)
-      .map(([name, wanted]) => `"${name}":${JSON.stringify(wanted)}`);
-    const perhaps = texts.map(() => "and instr(body, ?) > 0").join(" "); // spares most rows the parsing
-    const rows = this.#database
-      .prepare(`select body from approval where ${start} ${later} ${perhaps} ${sql} order by number limit ?`)
-      .all(...(after === undefined ? [] : [after]), ...texts, ...values, Number.isFinite(limit) ? limit : -1);
-    return rows.map(({ body }) => JSON.parse(String(body)));
-  }
-
   /** Those of the artifacts that a row needs. */
   async needed(digests: readonly string[], now: number): Promise<ReadonlySet<string>> {
     const needed = this.#edited(now);
@@ -136,16 +112,36 @@ export class Queries {
     readonly after: number;
     readonly limit?: number;
   }): AsyncGenerator<Entry, void> {
-    const statement = this.#database.prepare("select seq, body from event where seq > ? order by seq limit ?");
-    let last = after;
-    for (let left = limit; left > 0; ) {
-      const rows = statement.all(last, Math.min(left, entriesATurn));
-      for (const { seq, body } of rows) yield { seq: Number(seq), body: this.#eventForms.whole(String(body)) };
-      if (rows.length < entriesATurn) return;
-      last = Number(rows.at(-1)?.["seq"]);
-      left -= rows.length;
+    const statement = this.#database.prepare("select seq, body from event where seq >= ? order by seq limit ?");
+    let left = limit;
+    for (let from = this.#rowWith(after + 1); left > 0; ) {
+      const rows = statement.all(from, rowsOfEntriesATurn);
+      for (const entry of rows.flatMap((row) => this.#entriesOf(row))) {
+        if (entry.seq <= after) continue;
+        if (left === 0) return;
+        left -= 1;
+        yield entry;
+      }
+      if (rows.length < rowsOfEntriesATurn) return;
+      from = Number(rows.at(-1)?.["seq"]) + 1;
       await turn();
     }
+  }
+
+  /** A row's entries follow each other. */
+  #entriesOf({ seq, body }: Readonly<Record<string, SQLOutputValue>>): Entry[] {
+    const first = Number(seq);
+    return this.#eventForms.entriesIn(String(body)).map((body, i) => ({ seq: first + i, body }));
+  }
+
+  /** Where the row begins that has this entry, if one has it. */
+  #rowWith(seq: number): number {
+    return this.#number("select max(seq) from event where seq <= ?", seq, seq);
+  }
+
+  #lastSeq(): number {
+    const [last] = this.#database.prepare("select seq, body from event order by seq desc limit 1").all();
+    return last === undefined ? -1 : (this.#entriesOf(last).at(-1)?.seq ?? -1);
   }
 
   documents(kind: string, prefix: string): readonly string[] {
@@ -163,8 +159,8 @@ export class Queries {
     return rows.map((row) => recordOf(row as unknown as CallRow)); // the columns are those of schema.ts
   }
 
-  #number(sql: string, otherwise: number): number {
-    const [value] = Object.values(this.#database.prepare(sql).get() ?? {});
+  #number(sql: string, otherwise: number, ...values: SQLInputValue[]): number {
+    const [value] = Object.values(this.#database.prepare(sql).get(...values) ?? {});
     return typeof value === "number" ? value : otherwise;
   }
 }

@@ -15,8 +15,9 @@ import {
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import type { ApprovalRecord } from "../../calls/records.ts";
+import type { ApprovalRecord, Routed } from "../../calls/records.ts";
 import { risks } from "../../calls/risk.ts";
+import type { Audience } from "../audience.ts";
 import { migrations } from "./schema.ts";
 
 const { at, openAt } = sqliteFiles();
@@ -136,6 +137,55 @@ describe("SqliteStore over restarts", () => {
     const again = openAt("queued.db");
     expect(await all(again.events({ after: -1 }))).toHaveLength(1);
     await again[Symbol.asyncDispose]();
+  });
+
+  it("brings the approvals of the third schema up to date: they are listed as before, by tool, run and audience", async () => {
+    const clock = new FakeClock();
+    const next = openAt("written.db", { clock });
+    const routed: Routed = {
+      ...{
+        rule: "r",
+        to: { users: ["ann"] },
+        quorum: 2,
+        typedConfirmation: false,
+        separateUser: true,
+        signedIn: false,
+      },
+      deny: "any",
+      ...{ remembers: false, remindAt: 5, escalateAt: 6, escalateTo: { roles: ["approver"] } },
+    };
+    const votes = [{ as: "approved", by: "bob", via: "user:bob", at: 1 }] as const;
+    const asked: readonly Partial<ApprovalRecord>[] = [
+      {},
+      { tool: "pay" },
+      { state: "denied" },
+      { routed, votes, escalatedAt: 7 },
+    ];
+    const approvals = asked.map((more) => approvalOf(recordOf(callOf(next, clock)), more));
+    await next[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at("third.db"));
+    const third = migrations.slice(0, 3).join("");
+    database.exec(`${third} pragma application_id = 0x506f7374; insert into meta values ('schema', 3)`);
+    const insert = database.prepare("insert into approval (id, state, tenant, body) values (?, ?, ?, ?)");
+    for (const one of approvals) insert.run(one.id, one.state, one.principal.tenant, JSON.stringify(one));
+    database.close();
+
+    await using again = openAt("third.db", { clock });
+    const [first, second, , fourth] = approvals;
+    expect(await again.approvals({})).toEqual(approvals);
+    expect(await again.approvals({ state: "pending", tenant: "default" })).toEqual([first, second, fourth]);
+    expect(await again.approvals({ tool: "pay", runId: "run_1" })).toEqual([second]);
+    expect(await again.approvals({ runId: "run_2" })).toEqual([]);
+    const seen: Audience[] = [];
+    await again.approvals({ state: "pending", isFor: (audience) => seen.push(audience) > 0 });
+    expect(seen.map(({ escalatedAt, votes: said, routed: way }) => [escalatedAt, said?.length, way?.quorum])).toEqual(
+      expect.arrayContaining([
+        [undefined, undefined, undefined],
+        [7, 1, 2],
+      ]),
+    );
+    expect(seen).toHaveLength(3);
+    for (const { routed: way } of seen) expect(way ?? {}).not.toHaveProperty("remindAt");
   });
 
   it("brings a file of the first schema up to date: its rows stay what they were, and their artifacts are known", async () => {

@@ -13,6 +13,7 @@ import {
   type Documents,
   type Durability,
   type Entry,
+  type Formed,
   type Spell,
   type Store,
 } from "../store.ts";
@@ -129,7 +130,7 @@ export class SqliteStore implements Store {
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     this.#writer.drain();
-    return this.#queries.approvals(where);
+    return this.#tables.approvals.list(where);
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -171,12 +172,15 @@ export class SqliteStore implements Store {
   }
 
   #write(batch: Batch): void {
+    const seq = this.#nextSeq;
+    const spelled: (string | Formed)[] = [];
     const entries = batch.events.map((event, i) => {
-      const spelled = this.#spell(event);
-      return { seq: this.#nextSeq + i, body: bodyOf(spelled), event, spelled };
+      const own = this.#spell(event);
+      spelled.push(own);
+      return { seq: seq + i, body: bodyOf(own), event };
     });
     const watermark = this.#watermark.next(batch, this.#rows.open);
-    this.#tables.write(batch, entries, watermark);
+    this.#tables.write(batch, { seq, spelled }, watermark);
     if (watermark !== undefined) this.#watermark.written(watermark);
     this.#nextSeq += entries.length;
     this.#written = entries;

@@ -1,77 +1,76 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { numberOf } from "../../calls/ids.ts";
 import type { Json } from "../../calls/json.ts";
-import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import type { CallRecord } from "../../calls/records.ts";
 import type { NewDocument } from "../rules.ts";
-import type { Entry, Formed } from "../store.ts";
+import type { Formed } from "../store.ts";
+import { ApprovalRows } from "./approvals.ts";
 import type { Batch } from "./batch.ts";
 import { CallForms } from "./call-forms.ts";
-import { type CallRow, insertValues, outcomeAt, recordOf, selectCalls, updateSql, updateValues } from "./encode.ts";
+import { addInsertValues, type CallRow, outcomeAt, recordOf, selectCalls, updateSql, updateValues } from "./encode.ts";
 import type { EventForms } from "./event-forms.ts";
 import { Inserts } from "./inserts.ts";
 import { type Keys, MapKeys, TableKeys } from "./keys.ts";
 import { Referring } from "./referring.ts";
 import { Waiting } from "./waiting.ts";
 
-/** An entry with its body in parts, where it has some. */
-export interface SpelledEntry extends Entry {
-  readonly spelled: string | Formed;
+/** A transaction's entries, from `seq` on. */
+export interface NewEntries {
+  readonly seq: number;
+  readonly spelled: readonly (string | Formed)[];
 }
+
+/** So many share a row: reading one entry reads its row. */
+const entriesARow = 32;
 
 /** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
 export class Tables {
+  readonly approvals: ApprovalRows;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #database: DatabaseSync;
   readonly #callForms: CallForms;
   readonly #eventForms: EventForms;
   readonly #newCalls: Inserts;
-  readonly #newEvents: Inserts;
+  readonly #newEvents: StatementSync;
   readonly #updateCall: StatementSync;
-  readonly #putApproval: StatementSync;
   readonly #putDocument: StatementSync;
   readonly #putMeta: StatementSync;
   readonly #callByNumber: StatementSync;
   readonly #keys: Keys;
   readonly #waiting: Waiting;
   readonly #referring: Referring;
-  readonly #approval: StatementSync;
   readonly #document: StatementSync;
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
   constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
     this.#database = database;
+    this.approvals = new ApprovalRows(database);
     this.#callForms = new CallForms(database);
     this.#eventForms = eventForms;
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
     this.#newCalls = new Inserts(database, "call", 13, [16, 4, 1]);
-    this.#newEvents = new Inserts(database, "event", 2, [32, 8, 2, 1]);
+    this.#newEvents = database.prepare("insert into event values (?, ?)");
     this.#updateCall = database.prepare(updateSql);
-    this.#putApproval = database.prepare(
-      "insert into approval (id, state, tenant, body) values (?, ?, ?, ?) on conflict (id) do update set state = excluded.state, body = excluded.body",
-    );
     this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
     this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
     this.#callByNumber = database.prepare(`${selectCalls} where call.number = ?`);
     this.#keys = isKept ? new TableKeys(database) : new MapKeys();
     this.#waiting = new Waiting(database, isKept);
     this.#referring = new Referring(database);
-    this.#approval = database.prepare("select body from approval where id = ?");
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
 
   /** One transaction: all of it, or it throws and nothing of it is there. */
-  write(batch: Batch, entries: readonly SpelledEntry[], watermark: number | undefined): void {
+  write(batch: Batch, entries: NewEntries, watermark: number | undefined): void {
     this.#begin.get();
     try {
       this.#writeCalls(batch);
-      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.#writeApproval(approval);
+      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.approvals.put(approval);
       if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
       if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
-      const events: SQLInputValue[] = [];
-      for (const { seq, spelled } of entries) events.push(seq, this.#eventForms.kept(spelled));
-      this.#newEvents.write(events);
+      this.#writeEntries(entries);
       this.#commit.get();
       this.#callForms.committed();
       this.#eventForms.committed();
@@ -103,11 +102,6 @@ export class Tables {
     return row && recordOf(row).key;
   }
 
-  approval(id: string): ApprovalRecord | undefined {
-    const row = this.#approval.get(id);
-    return row === undefined ? undefined : JSON.parse(String(row["body"]));
-  }
-
   document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
     const row = this.#document.get(kind, id);
     return row && { version: Number(row["version"]), body: JSON.parse(String(row["body"])) };
@@ -121,22 +115,21 @@ export class Tables {
   }
 
   #rowOf(statement: StatementSync, value: string | number): CallRow | undefined {
-    return statement.get(value) as CallRow | undefined; // the columns are those of schema.ts, written by insertValues
+    return statement.get(value) as CallRow | undefined; // the columns are those of schema.ts, written by addInsertValues
   }
 
   #writeCalls({ calls }: Batch): void {
     const inserts: SQLInputValue[] = [];
-    for (const { record, isNew } of calls.values()) {
+    for (const { record, isNew } of calls) {
       const { number, text } = record.call;
       const form = this.#callForms.numberOf(record);
       if (isNew) {
-        const values = insertValues(record, form);
-        inserts.push(...values);
-        this.#referring.note(number, text, values[outcomeAt.insert]);
+        const outcome = addInsertValues(inserts, record, form);
+        this.#referring.note(number, text, outcome);
       } else {
         const values = updateValues(record, form);
         this.#updateCall.get(...values);
-        this.#referring.note(number, values[outcomeAt.update]);
+        this.#referring.note(number, values[outcomeAt]);
       }
       if (isNew && record.key !== record.call.id) this.#keys.put(record.key, number);
       this.#waiting.note(record);
@@ -144,8 +137,11 @@ export class Tables {
     this.#newCalls.write(inserts);
   }
 
-  #writeApproval(approval: ApprovalRecord): void {
-    this.#putApproval.get(approval.id, approval.state, approval.principal.tenant, JSON.stringify(approval));
+  #writeEntries({ seq, spelled }: NewEntries): void {
+    for (let at = 0; at < spelled.length; at += entriesARow) {
+      const together = spelled.length <= entriesARow ? spelled : spelled.slice(at, at + entriesARow);
+      this.#newEvents.get(seq + at, this.#eventForms.row(together));
+    }
   }
 
   #writeDocument({ kind, id, version, body }: NewDocument): void {

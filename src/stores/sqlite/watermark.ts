@@ -22,7 +22,7 @@ export class Watermark {
   /** The value that must be written with this batch, if it is another. `open`: what is attempted before the batch. */
   next({ calls }: Batch, open: ReadonlyMap<string, CallRecord>): number | undefined {
     let lowest = Infinity;
-    for (const { record } of calls.values()) {
+    for (const { record } of calls) {
       const { number } = record.call;
       if (number > this.#highest) this.#highest = number;
       if (record.state === "attempted" && number < lowest) lowest = number;

@@ -13,7 +13,7 @@ const answer: UpstreamAnswer = {
   isError: false,
 };
 
-function context(progress: (content: string) => void = () => {}): ToolContext {
+function context(progress: (content: string, fraction?: number) => void = () => {}): ToolContext {
   const part = { signal: new AbortController().signal, idempotencyKey: "key-1", progress };
   return part as unknown as ToolContext; // the adapter uses no more of it
 }
@@ -56,17 +56,17 @@ it("the bytes of an artifact go to the server as base64, at any depth (D13)", as
 });
 
 it("the server's progress is the call's progress", async () => {
-  const told: string[] = [];
+  const told: unknown[] = [];
   const tool = adapt("s__hello", hello, {}, async (_name, _given, { onProgress }) => {
-    onProgress("half way");
+    onProgress("half way", 0.5);
     return answer;
   });
   await tool.execute?.(
     {},
-    context((content) => told.push(content)),
+    context((...words) => told.push(words)),
     "default",
   );
-  expect(told).toEqual(["half way"]);
+  expect(told).toEqual([["half way", 0.5]]);
 });
 
 it("structured content of any kind is passed on", async () => {

@@ -38,7 +38,7 @@ export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, ca
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
-        onProgress: (content) => context.progress(content),
+        onProgress: (content, fraction) => context.progress(content, fraction),
       });
       const { content, structured, isError } = answer;
       return {

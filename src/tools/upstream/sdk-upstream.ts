@@ -169,7 +169,10 @@ export class SdkUpstream implements Upstream {
       _meta: { "postern/idempotency-key": call.idempotencyKey },
     };
     const onprogress = (at: { progress: number; total?: number | undefined; message?: string | undefined }): void =>
-      call.onProgress(at.message ?? `${at.progress}${at.total === undefined ? "" : ` of ${at.total}`}`);
+      call.onProgress(
+        at.message ?? `${at.progress}${at.total === undefined ? "" : ` of ${at.total}`}`,
+        at.total === undefined || at.total === 0 ? undefined : at.progress / at.total,
+      );
     try {
       const answer = within(exchange, () =>
         client.callTool(params, { signal: call.signal, timeout: neverMs, onprogress }),

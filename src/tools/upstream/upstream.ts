@@ -34,7 +34,7 @@ export interface UpstreamCall {
   readonly signal: AbortSignal;
   /** The same for every attempt of one logical call. */
   readonly idempotencyKey: string;
-  readonly onProgress: (content: string) => void;
+  readonly onProgress: (content: string, fraction?: number) => void;
 }
 
 export interface UpstreamEvents {

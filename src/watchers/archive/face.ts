@@ -1,4 +1,3 @@
-import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditLog } from "../../audit/log.ts";
 import type { Principal } from "../../calls/call.ts";
@@ -6,14 +5,14 @@ import { RuntimeFault } from "../../calls/fault.ts";
 import type { Archive } from "./archive.ts";
 import type { Redact } from "./bounded.ts";
 import { folderName } from "./folders.ts";
-import { eventIn, recordIn, summaryIn } from "./kept.ts";
+import { eventIn, recordIn } from "./kept.ts";
 import { checkDeliverables, writeAbout } from "./papers.ts";
-import { linesAfter } from "./reader.ts";
+import { lastLines, linesAfter } from "./reader.ts";
+import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunAbout, RunEvent, RunName, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
 import { tarOf } from "./tar.ts";
 import { sizesIn, verifyRun } from "./verify.ts";
-import { readWholeFile } from "./whole-file.ts";
 
 const defaultLimit = 200;
 
@@ -30,11 +29,13 @@ export interface RunsOptions {
 /** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
 export class RunsFace implements Runs {
   readonly #archive: Archive;
+  readonly #listing: RunListing;
   readonly #options: RunsOptions;
 
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#archive = options.archive;
+    this.#listing = new RunListing(options.archive);
   }
 
   async begin(name: RunName, about: RunAbout & { readonly principal?: Principal } = {}): Promise<RunSummary> {
@@ -79,22 +80,16 @@ export class RunsFace implements Runs {
     readonly agent?: string;
     readonly limit?: number;
   } = {}): Promise<readonly RunSummary[]> {
-    await this.#archive.with(() => this.#archive.runs.save());
-    const found: RunSummary[] = [];
-    for (const name of await this.#latest()) {
-      if (found.length >= limit) break;
-      const summary = await this.#kept(name);
-      if (summary === undefined || folderName(summary.tenant, summary.run_id) !== name) continue;
-      if ((tenant ?? summary.tenant) === summary.tenant && (agent === undefined || agent === summary.principal?.agent))
-        found.push(summary);
-    }
-    return found;
+    await this.#archive.flush();
+    const isWanted = ({ tenant: whose, principal }: RunSummary): boolean =>
+      (tenant ?? whose) === whose && (agent === undefined || agent === principal?.agent);
+    return this.#listing.latest(isWanted, limit);
   }
 
   async get({ tenant = "default", runId }: RunName): Promise<RunSummary | undefined> {
     const name = folderName(tenant, runId);
     await this.#archive.flush();
-    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#kept(name));
+    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#listing.kept(name));
     return summary?.tenant === tenant && summary.run_id === runId ? summary : undefined;
   }
 
@@ -115,8 +110,7 @@ export class RunsFace implements Runs {
 
   async calls(name: RunName, limit: number = defaultLimit): Promise<readonly ToolRecord[] | undefined> {
     if ((await this.get(name)) === undefined) return undefined;
-    const all = await linesAfter(join(this.#folder(name), "logs", "tools.jsonl"), Number.POSITIVE_INFINITY, recordIn);
-    return all.slice(-limit);
+    return lastLines(join(this.#folder(name), "logs", "tools.jsonl"), limit, recordIn);
   }
 
   async verify(name: RunName): Promise<RunVerification | undefined> {
@@ -163,30 +157,5 @@ export class RunsFace implements Runs {
 
   #folder({ tenant = "default", runId }: RunName): string {
     return join(this.#archive.folder, folderName(tenant, runId));
-  }
-
-  /** As its folder says; a run that nobody here writes to has stopped, whatever its process last said. */
-  async #kept(name: string): Promise<RunSummary | undefined> {
-    const text = await readWholeFile(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // unreadable: it is none
-    const summary = text === undefined ? undefined : summaryIn(text);
-    if (summary === undefined || this.#archive.runs.get(summary.tenant, summary.run_id) !== undefined) return summary;
-    return summary.state === "started" || summary.state === "running" ? { ...summary, state: "stopped" } : summary;
-  }
-
-  /** Names of folders, the one that was written last first. */
-  async #latest(): Promise<readonly string[]> {
-    const entries = await readdir(this.#archive.folder, { withFileTypes: true });
-    const dated = await Promise.all(
-      entries
-        .filter((entry) => entry.isDirectory())
-        .map(async ({ name }) => {
-          const found = await lstat(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // no run
-          return found === undefined ? [] : [{ name, at: found.mtimeMs }];
-        }),
-    );
-    return dated
-      .flat()
-      .sort((one, other) => other.at - one.at)
-      .map(({ name }) => name);
   }
 }

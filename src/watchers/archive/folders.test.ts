@@ -1,13 +1,13 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { folderName, openRunFolders } from "./folders.ts";
 
 function emptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), "postern-folders-"));
+  return ownFolder();
 }
 
 function codeOf(act: () => unknown): string | undefined {

@@ -1,4 +1,4 @@
-import { constants, lstatSync, mkdirSync, realpathSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { sha256 } from "../../calls/json.ts";
@@ -85,6 +85,3 @@ function makeFolder(path: string, runId: string): void {
     );
   }
 }
-
-/** For files of a run: a link in the place of one is not opened. */
-export const noLink: number = constants.O_NOFOLLOW;

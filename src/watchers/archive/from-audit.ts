@@ -3,7 +3,7 @@ import { endWords, words } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import { brief, type Redact } from "./bounded.ts";
 import type { ToolRecord } from "./runs.ts";
-import { endAs, type Spelled } from "./spell.ts";
+import { codeOfEnd, endAs, type Spelled } from "./spell.ts";
 import type { ErrorRecord } from "./tool-record.ts";
 
 const page = 1_000;
@@ -102,7 +102,7 @@ export function recordFrom(
   const { type, refs, tool_name = "", action = "default", code, latency_ms = 0, timestamp, payload_ref } = event;
   const status = endOf(event)?.record ?? "failed";
   const isBad = status === "failed" || status === "blocked";
-  const told = { code: code ?? "tool_failed", message: `${type}; nothing more was kept` };
+  const told = { code: codeOfEnd(type, code), message: `${type}; nothing more was kept` };
   const of = {
     call_id: refs.tool_call ?? "",
     tool_name: brief(tool_name, nameBytes, redact),

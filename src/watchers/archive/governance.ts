@@ -1,3 +1,4 @@
+import { counted } from "../../calls/counted.ts";
 import type { Governance, GovernanceReason } from "./runs.ts";
 import type { Tally } from "./tally.ts";
 
@@ -60,8 +61,4 @@ function* unfinished({ finishedAt, waiting, open }: Tally, missing: readonly str
     };
   if (finishedAt !== undefined && open.size > 0)
     yield { result: "incomplete", code: "calls_open", message: `${counted(open.size, "call")} had not ended.` };
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }

@@ -1,22 +1,13 @@
 import { createHash } from "node:crypto";
-import {
-  appendFileSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { LineFile } from "./line-file.ts";
 
 function aPath(): string {
-  return join(mkdtempSync(join(tmpdir(), "postern-lines-")), "lines.jsonl");
+  return join(ownFolder(), "lines.jsonl");
 }
 
 async function openedFile(path: string): Promise<{ readonly file: LineFile; readonly changed: string[] }> {

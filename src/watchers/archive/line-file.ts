@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { constants, type FileHandle } from "node:fs/promises";
 import { RuntimeFault } from "../../calls/fault.ts";
-import { noLink } from "./folders.ts";
+import { openPlainFile } from "../../calls/plain-file.ts";
 
 /** What a seal vouches for: the first so many bytes have this digest. */
 export interface Extent {
@@ -9,6 +9,7 @@ export interface Extent {
   readonly sha256: string;
 }
 
+const addingTo = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 const newline = 0x0a;
 const chunkBytes = 65_536;
 const longestLineBytes = 1_048_576;
@@ -49,7 +50,7 @@ export class LineFile {
 
   /** Reads what is there, cuts a torn end, and goes on behind it. */
   async open(each: (line: string, number: number) => void = () => {}): Promise<void> {
-    await using file = await opened(this.path, constants.O_RDWR | constants.O_CREAT);
+    await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "run_invalid");
     this.#bytes = 0;
     this.#lines = 0;
     this.#hash = createHash("sha256");
@@ -75,7 +76,7 @@ export class LineFile {
     const bytes = Buffer.from(this.#waiting);
     const taken = this.#waiting.length;
     const lines = this.#waitingLines;
-    await using file = await opened(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+    await using file = await openPlainFile(this.path, addingTo, "run_invalid");
     await this.#mend(file);
     this.#torn = true;
     try {
@@ -109,15 +110,6 @@ export class LineFile {
     this.#changed(this.path);
     await this.open();
   }
-}
-
-/** @throws RuntimeFault `run_invalid` when something else stands there */
-async function opened(path: string, flags: number): Promise<FileHandle> {
-  const file = await open(path, flags | noLink | constants.O_NONBLOCK, 0o600);
-  const found = await file.stat();
-  if (found.isFile() && found.nlink <= 1) return file;
-  await file.close();
-  throw new RuntimeFault("run_invalid", `\`${path}\` is not a plain file of its own. Move it away.`);
 }
 
 /** Each with its break. What comes after the last break is no line. */

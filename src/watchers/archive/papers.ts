@@ -1,12 +1,14 @@
 /** What stands beside a run's lines: what it was asked to do, where it may write, what it leaves behind. */
+
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
+import { counted } from "../../calls/counted.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { Json } from "../../calls/json.ts";
 import { sha256 } from "../../calls/json.ts";
+import { noLink } from "../../calls/plain-file.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redact } from "./bounded.ts";
-import { noLink } from "./folders.ts";
 import { pretty } from "./kept.ts";
 import type { Extent } from "./line-file.ts";
 import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
@@ -79,7 +81,7 @@ async function append(path: string, text: string): Promise<void> {
 /** `deliverable.check.*` (SPEC 14.3): which of the expected ones are not there. */
 export async function checkDeliverables(run: RunLog): Promise<readonly string[]> {
   const { expected } = run;
-  run.say("deliverable.check.started", `${expected.length} deliverables are expected`, {
+  run.say("deliverable.check.started", `Expected: ${counted(expected.length, "deliverable")}`, {
     data: { expected: expected.length },
   });
   const { deliverables } = await deliverablesIn(run.folder);
@@ -90,7 +92,7 @@ export async function checkDeliverables(run: RunLog): Promise<readonly string[]>
   for (const path of missing)
     run.say("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
   run.miss(missing);
-  run.say("deliverable.check.completed", `${missing.length} of ${expected.length} deliverables are missing`, {
+  run.say("deliverable.check.completed", `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`, {
     severity: missing.length === 0 ? "info" : "warning",
     data: { expected: expected.length, missing: missing.length, found: deliverables.length },
   });

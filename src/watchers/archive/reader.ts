@@ -1,5 +1,5 @@
-import { constants, open } from "node:fs/promises";
-import { noLink } from "./folders.ts";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { noLink } from "../../calls/plain-file.ts";
 
 /** The lines that are ours and wanted, in order, `limit` at most. A file that is not there has none. */
 export async function linesAfter<T>(
@@ -9,10 +9,7 @@ export async function linesAfter<T>(
   isWanted: (value: T) => boolean = () => true,
 ): Promise<readonly T[]> {
   const found: T[] = [];
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const file = await opened(path);
   if (file === undefined) return found;
   for await (const line of file.readLines()) {
     const value = read(line);
@@ -21,4 +18,44 @@ export async function linesAfter<T>(
     if (found.length >= limit) break;
   }
   return found;
+}
+
+const stretchBytes = 256 * 1024;
+const lineBreak = 0x0a;
+
+/** The last lines that are ours, in order, `limit` at most: read from the end, however long the file has become. */
+export async function lastLines<T>(
+  path: string,
+  limit: number,
+  read: (line: string) => T | undefined,
+): Promise<readonly T[]> {
+  const file = await opened(path);
+  if (file === undefined) return [];
+  try {
+    const found: T[] = [];
+    let rest: Buffer = Buffer.alloc(0);
+    for (let end = (await file.stat()).size; end > 0 && found.length < limit; ) {
+      const start = Math.max(0, end - stretchBytes);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+      const bytes = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+      const cut = start === 0 ? 0 : bytes.indexOf(lineBreak) + 1; // what stands before it is part of a line that began earlier
+      rest = start === 0 || cut > 0 ? bytes.subarray(0, cut) : bytes;
+      const lines = start > 0 && cut === 0 ? [] : bytes.toString("utf8", cut).split("\n").reverse();
+      for (const line of lines) {
+        const value = line === "" ? undefined : read(line);
+        if (value !== undefined && found.length < limit) found.push(value);
+      }
+      end = start;
+    }
+    return found.reverse();
+  } finally {
+    await file.close();
+  }
+}
+
+async function opened(path: string): Promise<FileHandle | undefined> {
+  return open(path, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
 }

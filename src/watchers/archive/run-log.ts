@@ -137,7 +137,7 @@ export class RunLog {
     const { at, callId, ...said } = spelled;
     if (this.tally.sequence === 1 && !said.type.startsWith("run.")) this.start();
     const sequence = this.tally.sequence + 1;
-    const parentEvent = parent === undefined ? undefined : this.tally.open.get(parent)?.eventId;
+    const parentEvent = parent === undefined ? undefined : this.tally.startOf(parent);
     const event: RunEvent = {
       event_id: `evt_${this.runId}_${sequence}`,
       sequence,

@@ -86,11 +86,15 @@ export interface RunSummary {
 
 export interface RunCounts {
   readonly events: number;
-  /** Calls that were started, and how arrivals ended. */
+  /** Calls that ran, each once however often it was sent: those that have not ended are neither completed nor failed. */
   readonly started: number;
   readonly completed: number;
+  /** What may have happened too, until it is settled. */
   readonly failed: number;
+  /** Arrivals that were refused or only previewed; a call that is sent again is refused again. */
   readonly blocked: number;
+  /** Arrivals that were answered with what the same call had ended with: nothing ran. */
+  readonly replayed: number;
   /** Approvals that nobody has decided yet. */
   readonly waiting: number;
   readonly errors: number;

@@ -159,6 +159,11 @@ export function endAs(
   return status === "denied" ? endWords.refused : endWords.failed;
 }
 
+/** What did not go well says why, in its records. A preview refuses nothing, and is not what was asked for either. */
+export function codeOfEnd(audit: string, code: string | undefined): string {
+  return code ?? (audit === endWords.previewed.audit ? "preview_only" : "tool_failed");
+}
+
 /** Whom the artifacts were released to. */
 function ownerIn({ agent, user }: ToolCall["authority"]["principal"], redact: Redact): JsonObject {
   const told = (name: string): string => brief(name, nameBytes, redact);

@@ -1,3 +1,4 @@
+import { endWords } from "../../calls/event.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { RunCounts, RunEvent, RunState } from "./runs.ts";
 
@@ -18,10 +19,12 @@ export class Tally {
   /** Events after the one that ended the run. */
   late = 0;
   errors = 0;
-  readonly #ends = { completed: 0, failed: 0, blocked: 0 };
+  readonly #ends = { completed: 0, failed: 0, blocked: 0, replayed: 0 };
   #started = 0;
   /** Calls that were started and have not ended: their event and when. */
   readonly open: Map<string, { readonly eventId: string; readonly at: string }> = new Map();
+  /** Starts of calls that left without an end: a script that waited, or whose process died, goes on as the call it was. */
+  readonly #left: Map<string, string> = new Map();
   /** Approvals that nobody has decided. */
   readonly waiting: Set<string> = new Set();
   /** Calls that may have happened. */
@@ -42,6 +45,11 @@ export class Tally {
       errors: this.errors,
       artifacts: this.artifacts.size,
     };
+  }
+
+  /** The event that a call's later events belong to; also of one that goes on in another process, as a new arrival. */
+  startOf(callId: string): string | undefined {
+    return this.open.get(callId)?.eventId ?? this.#left.get(callId);
   }
 
   add(event: RunEvent): void {
@@ -79,23 +87,31 @@ export class Tally {
         if (data["recovered"] !== true && this.open.size < mostKept) this.open.set(callId, { eventId, at });
         return;
       case "tool.waiting":
-        this.open.delete(callId);
+        this.#leave(callId);
         if (this.waiting.size < mostKept) this.waiting.add(textIn(data, "approval_id"));
         return;
       case "tool.completed":
       case "tool.failed":
       case "tool.blocked":
+        if (data["audit"] === "tool_call.unknown") this.#leave(callId);
         this.open.delete(callId);
         this.#addEnd(event, data, callId);
     }
   }
 
+  #leave(callId: string): void {
+    const started = this.open.get(callId);
+    if (started !== undefined && this.#left.size < mostKept) this.#left.set(callId, started.eventId);
+    this.open.delete(callId);
+  }
+
   #addEnd({ type, summary }: RunEvent, data: JsonObject, callId: string): void {
-    this.#ends[type === "tool.completed" ? "completed" : type === "tool.failed" ? "failed" : "blocked"] += 1;
     const audit = textIn(data, "audit");
     const code = textIn(data, "code");
-    if (audit === "tool_call.unknown" && this.unknown.size < mostKept) this.unknown.add(callId);
-    if (audit === "operator.call_settled") this.unknown.delete(callId);
+    // A call that was settled had failed until then; one that is answered again runs nothing.
+    if (audit === endWords.settled.audit && this.unknown.delete(callId)) this.#ends.failed -= 1;
+    this.#ends[audit === endWords.deduped.audit ? "replayed" : endedAs(type)] += 1;
+    if (audit === endWords.unknown.audit && this.unknown.size < mostKept) this.unknown.add(callId);
     if (unsafeCodes.has(code)) this.#addUnsafe(code, summary);
     const { artifacts, artifacts_of: of } = data;
     if (!Array.isArray(artifacts)) return;
@@ -142,6 +158,10 @@ const unsafeCodes: ReadonlySet<string> = new Set([
   "secret_in_arguments",
   "artifact_unavailable",
 ]);
+
+function endedAs(type: string): "completed" | "failed" | "blocked" {
+  return type === "tool.completed" ? "completed" : type === "tool.failed" ? "failed" : "blocked";
+}
 
 function textIn(data: JsonObject, name: string): string {
   const value = data[name];

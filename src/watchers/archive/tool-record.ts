@@ -1,9 +1,9 @@
-import type { CallEvent } from "../../calls/event.ts";
+import { type CallEvent, endWords } from "../../calls/event.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import type { RefusalCode } from "../../calls/refusals.ts";
 import { brief, type Redact } from "./bounded.ts";
 import type { ToolRecord } from "./runs.ts";
-import { artifactsOf, endAs, rounded } from "./spell.ts";
+import { artifactsOf, codeOfEnd, endAs, rounded } from "./spell.ts";
 
 type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
 
@@ -54,7 +54,7 @@ export function toolRecord(
     ...(result !== undefined && { result_summary: result }),
     artifacts: artifactsOf(outcome).slice(0, mostArtifacts),
     ...(result === undefined && {
-      error: { code: code ?? "tool_failed", message: brief(outcome.text, messageBytes, redact) },
+      error: { code: codeOfEnd(endWords[as].audit, code), message: brief(outcome.text, messageBytes, redact) },
     }),
     ...(as === "deduped" && { replayed: true }),
   };
@@ -62,7 +62,8 @@ export function toolRecord(
 
 /** Of what failed or was refused; nothing of what went well. */
 export function errorRecord(event: Ended, redact: Redact): ErrorRecord | undefined {
-  const { call, at, as, outcome, code = "tool_failed", weighing } = event;
+  const { call, at, as, outcome, weighing } = event;
+  const code = codeOfEnd(endWords[as].audit, event.code);
   const { record: status } = endAs(as, outcome.status);
   if (status !== "failed" && status !== "blocked") return undefined;
   const rules = (weighing?.reasons ?? [])
@@ -83,7 +84,7 @@ export function errorRecord(event: Ended, redact: Redact): ErrorRecord | undefin
   };
 }
 
-const categories: ReadonlyMap<RefusalCode, ErrorRecord["category"]> = new Map([
+const categories: ReadonlyMap<string, ErrorRecord["category"]> = new Map<RefusalCode, ErrorRecord["category"]>([
   ["internal", "engine"],
   ["audit_unavailable", "engine"],
   ["overloaded", "engine"],

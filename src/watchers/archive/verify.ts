@@ -1,10 +1,11 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent, AuditLog } from "../../audit/log.ts";
+import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json, sha256 } from "../../calls/json.ts";
+import { noLink } from "../../calls/plain-file.ts";
 import { compareCalls, compareEvents, type Numbered } from "./compare.ts";
-import { noLink } from "./folders.ts";
 import { auditEvents } from "./from-audit.ts";
 import { errorIn, eventIn, recordIn, summaryIn } from "./kept.ts";
 import { deliverablesIn } from "./manifest.ts";
@@ -236,7 +237,7 @@ async function summaryProblems(
   if (summary === undefined) return [{ file, why: text === undefined ? "it is missing" : "it is no summary of ours" }];
   const problems: RunProblem[] = [];
   if (!isLive && isWhole && summary.counts.events !== events.length)
-    problems.push({ file, why: `it counts ${summary.counts.events} events; there are ${events.length}` });
+    problems.push({ file, why: `it counts ${counted(summary.counts.events, "event")}; there are ${events.length}` });
   const end = events.findLast(({ value }) => value.type === "run.completed" || value.type === "run.failed");
   const said = end === undefined ? undefined : end.value.type.slice("run.".length);
   const isOver = summary.state === "completed" || summary.state === "failed";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type House, house } from "../../fakes/house.ts";
-import { bodyOf, type HttpHouse, host, httpHouse } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../fakes/http-house.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
 
 let h: House;
@@ -20,8 +20,7 @@ afterEach(async () => {
 });
 
 async function session(name: string): Promise<Readonly<Record<string, string>>> {
-  const { cookie, session: live } = entered(await h.runtime.accounts.signIn(name, goodPassword, here));
-  return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": live.csrf };
+  return inSession(entered(await h.runtime.accounts.signIn(name, goodPassword, here)));
 }
 
 /** What somebody asks for through a token that they made for an agent. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { asker, type House, house } from "../../fakes/house.ts";
-import { type HttpHouse, host, httpHouse } from "../../fakes/http-house.ts";
+import { type HttpHouse, host, httpHouse, inSession } from "../../fakes/http-house.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
 
 let h: House;
@@ -16,8 +16,7 @@ afterEach(async () => {
 });
 
 async function bySession(): Promise<Readonly<Record<string, string>>> {
-  const { cookie, session } = entered(await h.runtime.accounts.signIn("eve", goodPassword, here));
-  return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": session.csrf };
+  return inSession(entered(await h.runtime.accounts.signIn("eve", goodPassword, here)));
 }
 
 async function byToken(): Promise<Readonly<Record<string, string>>> {

@@ -1,15 +1,15 @@
-import { chmodSync, mkdtempSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import { asker, boss, house } from "../../fakes/house.ts";
+import { ownFolder } from "../../fakes/own-folder.ts";
 import { posting } from "../../fakes/probe.ts";
 import { approved, mail } from "./approved.ts";
 
 describe("a record edited in the store", () => {
-  const folder = mkdtempSync(join(tmpdir(), "postern-edited-"));
+  const folder = ownFolder();
   /** Each bound field of the request as it is kept, and of the call it belongs to. */
   const edits: readonly (readonly [string, (database: DatabaseSync) => unknown])[] = [
     ...(
@@ -108,7 +108,7 @@ describe("an artifact that an approved call names", () => {
   });
 
   it("whose bytes were swapped in the folder after the approval / not run with them", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "postern-swapped-"));
+    const folder = ownFolder();
     const ran: unknown[] = [];
     await using h = await house({ folder }, posting(ran));
     const { digest } = await h.runtime.artifacts.put(new TextEncoder().encode("good"), "text/plain", asker.principal);

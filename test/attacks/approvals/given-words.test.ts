@@ -7,7 +7,8 @@ import { cheap, holder } from "../../fakes/people.ts";
 /** A house with accounts, where Ann has given Bob her word. */
 async function given(route: ApprovalRoute): Promise<House> {
   const h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } });
-  for (const name of ["ann", "bob"]) await h.runtime.accounts.add({ name, roles: ["approver"], groups: [] }, holder);
+  for (const name of ["ann", "bob", "cal"])
+    await h.runtime.accounts.add({ name, roles: ["approver"], groups: [] }, holder);
   const until = h.clock.now() + 3_600_000;
   expect(await h.runtime.approvals.delegations.make({ to: "bob", until }, ann)).toMatchObject({ delegated: true });
   return h;
@@ -35,7 +36,8 @@ describe("a word given away", () => {
   it("is not handed on", async () => {
     await using h = await given(forAnn);
     const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
-    await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
+    const handedOn = await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
+    expect(handedOn).toMatchObject({ delegated: true });
     expect(await yes(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 

@@ -52,4 +52,4 @@ it(`approve, deny, skip, withdraw, resume and expire ${races} requests at once: 
   }
   expect([...seen.keys()].sort()).toEqual(["denied", "expired", "skipped", "used", "withdrawn"]);
   expect(await runtime.audit.verify()).toMatchObject({ intact: true });
-}, 60_000);
+}, 300_000);

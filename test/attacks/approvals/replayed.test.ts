@@ -1,8 +1,7 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+import { ownFolder } from "../../fakes/own-folder.ts";
 
 const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   tool: "mail",
@@ -86,7 +85,7 @@ describe("an approval that is used again", () => {
 });
 
 describe("after a restart", () => {
-  const folder = mkdtempSync(join(tmpdir(), "postern-approvals-"));
+  const folder = ownFolder();
 
   it("what was pending is pending, can be decided, and runs once with the same payload (case 90)", async () => {
     const file = join(folder, "pending.db");

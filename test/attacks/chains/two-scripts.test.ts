@@ -1,6 +1,4 @@
-import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
@@ -8,6 +6,7 @@ import type { RuntimeOptions } from "../../../src/index.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss } from "../../fakes/house.ts";
 import { httpHouse } from "../../fakes/http-house.ts";
+import { ownFolder } from "../../fakes/own-folder.ts";
 import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
 
 const folders: string[] = [];
@@ -76,7 +75,7 @@ describe("two scripts that wait for the same call", () => {
   });
 
   it("cannot have their images exchanged in the store", async () => {
-    const place = mkdtempSync(join(tmpdir(), "postern-two-"));
+    const place = ownFolder();
     folders.push(place);
     const options: RuntimeOptions = { store: `sqlite:${join(place, "postern.db")}`, folder: place };
     const other = 'const r = await call("mail", { to: "y" }); await call("echo", { to: "evil" }); return r.text;';

@@ -18,6 +18,9 @@ const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => i
 const limits = { cpuMs: 400, memoryBytes: 32 << 20, outputBytes: 20_000, wallMs: 3_000 };
 const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
 const canary = `canary-${process.pid}-${"x".repeat(8)}`;
+/** What a script of the same owner had in the process before. */
+const kept = `former-${process.pid}-${"y".repeat(8)}`;
+const leaving = `globalThis.kept = ${JSON.stringify(kept)}; files.write("/workspace/kept", kept); kept.length`;
 /** What escapes leave when they get out: files they write, and what they print of the host. */
 const leftBehind = ["/tmp/pwned", "/tmp/pwn", "/tmp/escaped", "/tmp/poc", "/tmp/test", "pwned", "flag"];
 const ownBefore = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map(
@@ -38,7 +41,10 @@ afterAll(async () => {
 
 /** Everything the script could say: its value, its prints, its calls' arguments, its error. */
 async function everythingSaid(source: string): Promise<{ readonly end: Step; readonly said: string }> {
-  await using session = await driver.start({ language: "javascript", source, tools: someTools, chainId: "c" }, limits);
+  const about = { language: "javascript", tools: someTools, chainId: "c", owner: "one" } as const;
+  await using former = await driver.start({ ...about, source: leaving }, limits);
+  expect((await driveScript(former)).end.step).toBe("done");
+  await using session = await driver.start({ ...about, source }, limits); // in the same process, where that one is at rest
   const { end, calls, out } = await driveScript(session);
   return { end, said: JSON.stringify([end, calls, out]) };
 }
@@ -66,6 +72,7 @@ it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.c
       "contained",
     );
     expect(said).not.toContain(canary);
+    expect(said).not.toContain(kept);
     expect(said).not.toMatch(/ESCAPED|uid=\d|root:x:/);
   },
 );
@@ -73,6 +80,7 @@ it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.c
 it.each(greedy)("reads no canary by %s", async (code) => {
   const { said } = await everythingSaid(code);
   expect(said).not.toContain(canary);
+  expect(said).not.toContain(kept);
   expect(said).not.toContain("/work/");
 });
 

@@ -222,6 +222,20 @@ export function approvalContract(kit: StoreKit): void {
       });
     });
 
+    it("does not let an approval that was used start what failed and may be retried", async () => {
+      const { record, approval } = await held();
+      await commit(decideOf(approval, "approved"));
+      const run = recordOf(callOf(kit.store, kit.clock), { key: record.key, fence: kit.store.incarnation });
+      expect(await commit(claimOf(run, { use: approval.id }))).toEqual(wins);
+      expect(await commit(settleOf(run, "failed", { retryable: true }))).toEqual(wins);
+      const again = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      expect(await commit(claimOf(again, { use: approval.id }))).toMatchObject({
+        won: false,
+        approval: { state: "used" },
+      });
+      expect(await state(record.key)).toBe("failed");
+    });
+
     it("does not let an approval be used that has expired or was withdrawn", async () => {
       for (const spoil of [
         async () => await kit.clock.advance(hourMs),

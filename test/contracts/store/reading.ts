@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Authority } from "../../../src/calls/call.ts";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import type { Write } from "../../../src/calls/records.ts";
+import type { Audience } from "../../../src/stores/audience.ts";
 import type { Entry, Store } from "../../../src/stores/store.ts";
 import {
   all,
@@ -173,6 +174,39 @@ export function readingContract(kit: StoreKit): void {
         { after: "apr_none" },
       ])
         expect(await list(where)).toEqual([]);
+    });
+
+    it("lists approvals for whoever weighs their audiences, each of which is weighed once, also after votes and edits", async () => {
+      const ids: string[] = [];
+      for (const [tool, voters] of [
+        ["mail", []],
+        ["pay", []],
+        ["mail", []],
+        ["mail", ["ann"]],
+      ] as const) {
+        const record = recordOf(callOf(kit.store, kit.clock), { state: "held", match: `match ${ids.length}` });
+        const approval = approvalOf(record, { tool });
+        expect(await commit(holdOf(record, approval))).toEqual(wins);
+        const votes = voters.map((by, at) => ({ as: "approved", by, via: `user:${by}`, at }) as const);
+        const next = { ...approval, votes, revision: 1 };
+        const voted = { write: "decide", approval: next, expectedRevision: 0, event: eventOf("voted") } as const;
+        if (votes.length > 0) expect(await commit(voted)).toEqual(wins);
+        ids.push(approval.id);
+      }
+      const list = async (where: Parameters<Store["approvals"]>[0]): Promise<readonly string[]> =>
+        (await kit.store.approvals({ state: "pending", ...where }))
+          .map(({ id }) => id)
+          .filter((id) => ids.includes(id));
+      const [first, second, third, fourth] = ids;
+      const weighed: Audience[] = [];
+      const isMail = (audience: Audience): boolean => weighed.push(audience) > 0 && audience.tool === "mail";
+      expect(await list({ isFor: isMail })).toEqual([first, third, fourth]);
+      expect(await list({ isFor: isMail, after: first ?? "", limit: 1 })).toEqual([third]);
+      expect(await list({ isFor: isMail, tool: "pay" })).toEqual([]);
+      expect(await list({ isFor: ({ votes = [] }) => votes.some(({ by }) => by === "ann") })).toEqual([fourth]);
+      expect(await list({ isFor: ({ principal }) => principal.user === "ann", tool: "pay" })).toEqual([second]);
+      expect(await list({ isFor: () => false })).toEqual([]);
+      for (const audience of weighed) expect(audience).toMatchObject({ risk: "high", principal: { agent: "agent" } });
     });
 
     it("lists approvals old to new, filtered by state and tenant", async () => {

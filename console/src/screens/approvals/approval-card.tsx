@@ -3,15 +3,16 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
-import { ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
 import { AlikeRequests } from "./alike-requests.tsx";
-import { FinePrint, RunSoFar, Votes, WhyAsked } from "./card-parts.tsx";
+import { FinePrint, Votes, WhyAsked } from "./card-parts.tsx";
 import { DecideBar } from "./decide-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { useInbox } from "./inbox.ts";
 import { PreviewPart } from "./preview-part.tsx";
+import { RunSoFar } from "./run-so-far.tsx";
 
 export interface ApprovalCardProps {
   readonly id: string;
@@ -29,8 +30,7 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
     placeholderData: approvals.find(({ approval_id }) => approval_id === id),
   });
   const changed = useChanged(data);
-  if (data === undefined)
-    return error === null ? <Skeleton /> : <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: Approval): void => {
     client.setQueryData<Approval>(["approval", id], (old) => ({ ...old, ...fresh }));
     put(fresh);

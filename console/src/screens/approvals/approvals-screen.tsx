@@ -64,7 +64,11 @@ export function ApprovalsScreen(): ReactNode {
           id !== undefined && "max-lg:hidden",
         )}
       >
-        <FilterBar approvals={inbox.approvals} wanted={{ risk, isMine }} onChange={want} />
+        <FilterBar
+          approvals={inbox.status === "ready" ? inbox.approvals : undefined}
+          wanted={{ risk, isMine }}
+          onChange={want}
+        />
         <div className="min-h-0 flex-1">
           <List inbox={inbox} shown={shown} open={open} at={at} wanted={{ risk, isMine }} />
         </div>
@@ -126,13 +130,14 @@ function FilterBar({
   wanted: { risk, isMine },
   onChange,
 }: {
-  readonly approvals: readonly Approval[];
+  /** None: it is not known yet what waits. */
+  readonly approvals: readonly Approval[] | undefined;
   readonly wanted: Wanted;
   readonly onChange: (wanted: Wanted) => void;
 }): ReactNode {
   const counts = useMemo(() => {
     const found = new Map<string, number>();
-    for (const { risk_level } of approvals) found.set(risk_level, (found.get(risk_level) ?? 0) + 1);
+    for (const { risk_level } of approvals ?? []) found.set(risk_level, (found.get(risk_level) ?? 0) + 1);
     return found;
   }, [approvals]);
   const choices = [undefined, ...risks.filter((one) => counts.has(one) || one === risk)];
@@ -143,9 +148,11 @@ function FilterBar({
       {choices.map((one) => (
         <Chip key={one ?? "all"} isOn={one === risk} onClick={() => onChange({ risk: one, isMine })}>
           {one ?? "All"}{" "}
-          <span className="tabular text-[0.8571rem]">
-            {one === undefined ? approvals.length : (counts.get(one) ?? 0)}
-          </span>
+          {approvals !== undefined && (
+            <span className="tabular text-[0.8571rem]">
+              {one === undefined ? approvals.length : (counts.get(one) ?? 0)}
+            </span>
+          )}
         </Chip>
       ))}
       {may("approvals:decide") && (

@@ -1,8 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Addressees, Approval } from "../../api/approvals.ts";
-import { get } from "../../api/client.ts";
 import { Badge, StateBadge } from "../../kit/badge.tsx";
 import { Card, Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
@@ -117,58 +114,6 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
 
 function namesIn({ users = [], roles = [], groups = [] }: Addressees): string {
   return [...users, ...groups.map((group) => `group ${group}`), ...roles.map((role) => `any ${role}`)].join(", ");
-}
-
-interface PastCall {
-  readonly call_id: string;
-  readonly number: number;
-  readonly state: string;
-  readonly tool: string;
-  readonly action: string;
-  readonly arrived_at: string;
-}
-
-/** What this run did before it asked: a request is judged by its company. */
-export function RunSoFar({ approval }: { readonly approval: Approval }): ReactNode {
-  const { run } = approval.refs;
-  const { data } = useQuery({
-    queryKey: ["approval", approval.approval_id, "run"],
-    queryFn: ({ signal }) =>
-      get<{ readonly calls: readonly PastCall[] }>("/v1/calls", { query: { run_id: run, limit: 12 }, signal }),
-  });
-  const past = data?.calls.filter(({ state }) => state !== "held") ?? [];
-  return (
-    <Card
-      title="What this run did before"
-      actions={
-        <Link to="/runs/$id" params={{ id: run }} className="text-accent hover:underline">
-          Open the run
-        </Link>
-      }
-    >
-      {past.length === 0 ? (
-        <p className="px-4 py-3 text-ink-2">Nothing else: this is its first call.</p>
-      ) : (
-        <ol className="grid">
-          {past.slice(0, 8).map(({ call_id, tool, action, state, arrived_at }) => (
-            <li
-              key={call_id}
-              className="flex items-center justify-between gap-3 border-b border-line px-4 py-1.5 last:border-0"
-            >
-              <span className="min-w-0 truncate">
-                <Text>{tool}</Text>
-                {action !== "default" && <Text className="text-ink-2">{` ${action}`}</Text>}
-              </span>
-              <span className="flex shrink-0 items-center gap-2 text-ink-3">
-                <Time at={arrived_at} />
-                <StateBadge state={state} />
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
-    </Card>
-  );
 }
 
 /** What an auditor asks for; folded away from who decides. */

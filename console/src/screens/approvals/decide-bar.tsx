@@ -2,16 +2,18 @@ import { type ReactNode, useState } from "react";
 import { needsTyping } from "../../api/approvals.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
+import { late } from "../../kit/late.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { useNow } from "../../kit/use-now.ts";
 import { ApproveDialog } from "./approve-dialog.tsx";
 import { DenyDialog } from "./deny-dialog.tsx";
-import { EditDialog } from "./edit-dialog.tsx";
-import { RememberDialog } from "./remember-dialog.tsx";
 import { type Deciding, type DecidingOptions, useDeciding } from "./use-deciding.ts";
 import { useKeys } from "./use-keys.ts";
+
+const EditDialog = late(async () => (await import("./edit-dialog.tsx")).EditDialog);
+const RememberDialog = late(async () => (await import("./remember-dialog.tsx")).RememberDialog);
 
 type Open = "approve" | "remember" | "edit" | "deny" | undefined;
 

@@ -4,7 +4,7 @@ import { type Delegation, delegate, endDelegation, listDelegations } from "../..
 import { useSession } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Field } from "../../kit/field.tsx";
-import { ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
@@ -16,8 +16,7 @@ export function Delegations(): ReactNode {
     queryKey: ["live", "delegations"],
     queryFn: ({ signal }) => listDelegations(signal),
   });
-  if (data === undefined)
-    return error === null ? <Skeleton rows={2} /> : <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={2} />;
   const live = data.delegations.filter(({ status }) => status === "live");
   return (
     <>

@@ -1,15 +1,12 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { type Arguments, needsTyping } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
 import { canonical } from "../../kit/canonical.ts";
-import { Dialog } from "../../kit/dialog.tsx";
 import { Diff, unified } from "../../kit/diff.tsx";
 import { Field } from "../../kit/field.tsx";
 import { SchemaForm } from "../../kit/schema-form.tsx";
-import { Notice } from "../../kit/states.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
-import { Text } from "../../kit/text.tsx";
-import type { DecideDialogProps } from "./approve-dialog.tsx";
+import { ChoiceDialog } from "../choice-dialog.tsx";
+import { type DecideDialogProps, TypedName, Why, wordsIn } from "./decision-fields.tsx";
 
 /** Other arguments, by form or as JSON. They pass every gate again; the log keeps what was asked and what was approved. */
 export function EditDialog({ approval, deciding, onClose }: DecideDialogProps): ReactNode {
@@ -19,7 +16,6 @@ export function EditDialog({ approval, deciding, onClose }: DecideDialogProps): 
   const [tab, setTab] = useState("form");
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
-  const [problem, setProblem] = useState<string>();
   const parsed = useMemo(() => (json === undefined ? value : parse(json)), [json, value]);
   const isChanged = typeof parsed !== "string" && canonical(parsed) !== canonical(asked);
   const isTyped = !needsTyping(approval) || typed === approval.what.tool;
@@ -29,43 +25,18 @@ export function EditDialog({ approval, deciding, onClose }: DecideDialogProps): 
     setJson(next === "json" ? JSON.stringify(value, null, 2) : undefined);
     setTab(next);
   };
-  const approve = async (): Promise<void> => {
-    if (typeof parsed === "string") return;
-    const refused = await deciding.say({
-      verb: "modify",
-      arguments: parsed,
-      reason: reason.trim() === "" ? undefined : reason.trim(),
-      confirmation: typed === "" ? undefined : typed,
-    });
-    if (refused === undefined) onClose();
-    else setProblem(refused);
-  };
+  const approve = {
+    word: "Approve as edited",
+    look: "primary",
+    icon: "check",
+    isReady: isChanged && isTyped,
+    say: async () =>
+      typeof parsed === "string"
+        ? parsed
+        : deciding.say({ verb: "modify", arguments: parsed, reason: wordsIn(reason), confirmation: wordsIn(typed) }),
+  } as const;
   return (
-    <Dialog
-      title="Approve with other arguments"
-      open
-      wide
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button
-            look="primary"
-            icon="check"
-            disabled={!isChanged || !isTyped}
-            busy={deciding.busy !== undefined}
-            onClick={() => void approve()}
-          >
-            Approve as edited
-          </Button>
-        </>
-      }
-    >
-      {problem !== undefined && (
-        <Notice>
-          <Text lines>{problem}</Text>
-        </Notice>
-      )}
+    <ChoiceDialog title="Approve with other arguments" choices={[approve]} wide onClose={onClose}>
       <Tabs label="How to edit" tabs={tabs} selected={tab} onSelect={choose}>
         {tab === "form" && (
           <SchemaForm schema={approval.input_schema} value={value} onChange={setValue} compare={asked} />
@@ -92,35 +63,12 @@ export function EditDialog({ approval, deciding, onClose }: DecideDialogProps): 
             <p className="text-ink-2">Nothing is changed yet.</p>
           ))}
       </Tabs>
-      <Field label="Why? (may stay empty)">
-        {(wired) => (
-          <input
-            {...wired}
-            maxLength={2_000}
-            className="input"
-            value={reason}
-            onChange={({ target }) => setReason(target.value)}
-          />
-        )}
-      </Field>
-      {needsTyping(approval) && (
-        <Field label={<>Type {approval.what.tool} to approve it</>}>
-          {(wired) => (
-            <input
-              {...wired}
-              autoComplete="off"
-              spellCheck={false}
-              className="input mono"
-              value={typed}
-              onChange={({ target }) => setTyped(target.value)}
-            />
-          )}
-        </Field>
-      )}
+      <Why value={reason} onChange={setReason} />
+      {needsTyping(approval) && <TypedName tool={approval.what.tool} value={typed} onChange={setTyped} />}
       <p className="text-ink-3">
         What you approve is checked again by every rule before it runs. Both versions are kept.
       </p>
-    </Dialog>
+    </ChoiceDialog>
   );
 }
 

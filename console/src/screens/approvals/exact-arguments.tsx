@@ -15,7 +15,7 @@ export function ExactArguments({ approval }: { readonly approval: Approval }): R
   const [tab, setTab] = useState("tree");
   const text = useMemo(() => canonical(what.arguments), [what.arguments]);
   const tabs = [
-    { id: "tree", label: "Arguments" },
+    { id: "tree", label: "Readable" },
     { id: "bytes", label: "Exact bytes" },
     ...(asked === undefined ? [] : [{ id: "edit", label: "What the edit changed" }]),
   ];

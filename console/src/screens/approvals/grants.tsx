@@ -6,7 +6,7 @@ import { useMay } from "../../api/session.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Json } from "../../kit/json.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
@@ -18,8 +18,7 @@ export function Grants(): ReactNode {
     queryFn: ({ signal }) =>
       get<{ readonly grants: readonly Grant[] }>("/v1/grants", { query: { state: "live" }, signal }),
   });
-  if (data === undefined)
-    return error === null ? <Skeleton rows={3} /> : <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={3} />;
   if (data.grants.length === 0) {
     return <EmptyState title="Nothing is remembered">Every call that a rule asks about is asked about.</EmptyState>;
   }

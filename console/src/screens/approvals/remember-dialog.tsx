@@ -1,11 +1,9 @@
 import { type ReactNode, useState } from "react";
 import type { Approval, Arguments, Remember } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
-import { Dialog } from "../../kit/dialog.tsx";
-import { Field } from "../../kit/field.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
-import type { DecideDialogProps } from "./approve-dialog.tsx";
+import { ChoiceDialog } from "../choice-dialog.tsx";
+import { type DecideDialogProps, Why } from "./decision-fields.tsx";
 
 type Span = "run" | "session" | "hour" | "day";
 
@@ -22,42 +20,20 @@ export function RememberDialog({ approval, deciding, onClose }: DecideDialogProp
   const [fixed, setFixed] = useState<readonly string[]>(names);
   const [span, setSpan] = useState<Span>("run");
   const [reason, setReason] = useState("");
-  const [problem, setProblem] = useState<string>();
-  const approve = async (): Promise<void> => {
-    const remember: Remember = {
-      scope: fixed.length === 0 ? {} : { arguments: pattern(approval.what.arguments, fixed) },
-      for: span === "run" || span === "session" ? span : { until: untilOf(span) },
-      reason: reason.trim(),
-    };
-    const refused = await deciding.say({ verb: "approve", remember });
-    if (refused === undefined) onClose();
-    else setProblem(refused);
-  };
+  const remember = (): Remember => ({
+    scope: fixed.length === 0 ? {} : { arguments: pattern(approval.what.arguments, fixed) },
+    for: span === "run" || span === "session" ? span : { until: untilOf(span) },
+    reason: reason.trim(),
+  });
+  const approve = {
+    word: "Approve and remember",
+    look: "primary",
+    icon: "check",
+    isReady: reason.trim() !== "",
+    say: () => deciding.say({ verb: "approve", remember: remember() }),
+  } as const;
   return (
-    <Dialog
-      title="Approve, and remember it"
-      open
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button
-            look="primary"
-            icon="check"
-            disabled={reason.trim() === ""}
-            busy={deciding.busy !== undefined}
-            onClick={() => void approve()}
-          >
-            Approve and remember
-          </Button>
-        </>
-      }
-    >
-      {problem !== undefined && (
-        <Notice>
-          <Text lines>{problem}</Text>
-        </Notice>
-      )}
+    <ChoiceDialog title="Approve, and remember it" choices={[approve]} onClose={onClose}>
       <fieldset className="grid min-w-0 gap-1.5">
         <legend className="mb-1 font-medium">How long?</legend>
         {spans.map(({ id, label }) => (
@@ -77,7 +53,7 @@ export function RememberDialog({ approval, deciding, onClose }: DecideDialogProp
         <fieldset className="grid min-w-0 gap-1.5">
           <legend className="mb-1 font-medium">Only when these arguments are the same</legend>
           {names.map((name) => (
-            <label key={name} className="flex items-baseline gap-2">
+            <label key={name} className="flex items-center gap-2">
               <input
                 type="checkbox"
                 className="accent-accent"
@@ -94,22 +70,11 @@ export function RememberDialog({ approval, deciding, onClose }: DecideDialogProp
           ))}
         </fieldset>
       )}
-      <Field label="Why do such calls need nobody?">
-        {(wired) => (
-          <input
-            {...wired}
-            required
-            maxLength={2_000}
-            className="input"
-            value={reason}
-            onChange={({ target }) => setReason(target.value)}
-          />
-        )}
-      </Field>
+      <Why label="Why do such calls need nobody?" value={reason} onChange={setReason} />
       <Notice tone="medium">
         <Scope approval={approval} fixed={fixed} span={span} />
       </Notice>
-    </Dialog>
+    </ChoiceDialog>
   );
 }
 

@@ -2,8 +2,10 @@ import { type ReactNode, useState } from "react";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
-import { Delegations } from "./delegations.tsx";
-import { Grants } from "./grants.tsx";
+import { late } from "../../kit/late.tsx";
+
+const Delegations = late(async () => (await import("./delegations.tsx")).Delegations);
+const Grants = late(async () => (await import("./grants.tsx")).Grants);
 
 type Open = "grants" | "delegations" | undefined;
 
@@ -23,10 +25,10 @@ export function Standing(): ReactNode {
         </Button>
       )}
       <Dialog title="What needs nobody for a while" open={open === "grants"} wide onClose={close}>
-        <Grants />
+        <Grants onClose={close} />
       </Dialog>
       <Dialog title="Who decides in whose place" open={open === "delegations"} onClose={close}>
-        <Delegations />
+        <Delegations onClose={close} />
       </Dialog>
     </div>
   );

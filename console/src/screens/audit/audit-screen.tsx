@@ -4,7 +4,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { useFeed } from "../../live/feed.ts";
 import { EventDetail } from "./event-detail.tsx";
@@ -69,10 +69,8 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
       <Integrity size={data?.pages[0]?.size} isNew={isNew} onLatest={latest} />
       <div className="grid min-h-0 flex-1 grid-rows-1 lg:grid-cols-[minmax(0,1fr)_minmax(0,28rem)]">
         <div className="min-h-0 min-w-0 bg-surface">
-          {error !== null ? (
-            <ErrorState error={error} retry={() => void refetch()} />
-          ) : rows === undefined ? (
-            <Skeleton rows={12} />
+          {rows === undefined ? (
+            <NotYet error={error} again={refetch} rows={12} />
           ) : rows.length === 0 && !hasNextPage ? (
             <EmptyState icon="search" title="No event matches" />
           ) : (

@@ -8,7 +8,7 @@ import { Facts, Part } from "../../kit/card.tsx";
 import { Copy, Hash } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
-import { EmptyState, ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { OutcomeBadge } from "./event-row.tsx";
@@ -54,8 +54,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton rows={6} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={6} />;
   const { proof, checked } = data;
   const event = eventIn(proof.body);
   if (event === undefined)
@@ -136,7 +135,14 @@ function EventFacts({ event }: { readonly event: AuditEventWire }): ReactNode {
               "Agent",
               <Text key="agent">{`${principal.agent}${principal.user === undefined ? "" : `, for ${principal.user}`}`}</Text>,
             ],
-        event.decided_by === undefined ? undefined : ["By", <Text key="by">{event.decided_by}</Text>],
+        event.decided_by === undefined
+          ? undefined
+          : [
+              "By",
+              <Text key="by">
+                {event.decided_via === undefined ? event.decided_by : `${event.decided_by} (${event.decided_via})`}
+              </Text>,
+            ],
         event.reason === undefined ? undefined : ["Reason", <Text key="reason">{event.reason}</Text>],
         event.verdict === undefined ? undefined : ["Verdict", event.verdict],
         event.code === undefined

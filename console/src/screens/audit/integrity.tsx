@@ -1,12 +1,14 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
+import { save } from "../../api/save.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Hash } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
+import { toast } from "../../kit/toast.tsx";
 import type { VerificationWire } from "./wire.ts";
 
 interface Kept extends VerificationWire {
@@ -66,14 +68,14 @@ export function Integrity({
 }
 
 function Export(): ReactNode {
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => save("/v1/audit/export", "audit.log"),
+    onError: (problem) => toast(problem.message, "bad"),
+  });
   return (
-    <a
-      href="/v1/audit/export"
-      download="audit.log"
-      className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-2 text-[0.9286rem] font-medium hover:bg-hover"
-    >
+    <Button size="small" busy={isPending} onClick={() => mutate()}>
       <Icon name="down_tray" size={14} /> Export
-    </a>
+    </Button>
   );
 }
 

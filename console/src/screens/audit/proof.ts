@@ -24,7 +24,7 @@ export async function checkProof(proof: ProofWire): Promise<Checked> {
   const steps: readonly Step[] = [
     { word: "The event's hash", holds: leaf === proof.leaf, more: "SHA-256 over its text as it is kept" },
     {
-      word: `Its way to the root, ${proof.path.length} hashes`,
+      word: `Its way to the root, ${proof.path.length} ${proof.path.length === 1 ? "hash" : "hashes"}`,
       holds: root !== undefined && root === proof.root,
       more: `as entry ${proof.seq} of ${proof.size}`,
     },

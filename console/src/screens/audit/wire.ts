@@ -17,6 +17,7 @@ export interface AuditEventWire {
   readonly code?: string;
   readonly latency_ms?: number;
   readonly decided_by?: string;
+  readonly decided_via?: string;
   readonly reason?: string;
   readonly reasons?: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
 }

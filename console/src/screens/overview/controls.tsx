@@ -1,30 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { get, post } from "../../api/client.ts";
+import { post } from "../../api/client.ts";
+import { useControls } from "../../api/controls.ts";
 import { useMay } from "../../api/session.ts";
-import { Badge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { toast } from "../../kit/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
-
-export interface Controls {
-  readonly paused: boolean;
-  /** Null: thresholds decide. */
-  readonly autonomy: string | null;
-  readonly off_tools: readonly string[];
-  readonly off_servers: readonly string[];
-}
-
-export function useControls(): Controls | undefined {
-  const may = useMay();
-  const { data } = useQuery({
-    queryKey: ["live", "controls"],
-    queryFn: ({ signal }) => get<Controls>("/v1/controls", { signal }),
-    enabled: may("controls:read"),
-  });
-  return data;
-}
 
 /** As the matrix has them where nothing else is configured. */
 const levels: readonly (readonly [level: string, meaning: string])[] = [
@@ -124,9 +105,4 @@ function Confirm({ change, onClose }: { readonly change: Change; readonly onClos
       </p>
     </ReasonDialog>
   );
-}
-
-/** At the head of every screen: nobody should have to look for why nothing runs. */
-export function PausedBadge(): ReactNode {
-  return useControls()?.paused === true ? <Badge tone="critical">Paused</Badge> : null;
 }

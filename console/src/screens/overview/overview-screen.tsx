@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { Approval } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
+import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
 import { type Bar, Bars, type Series } from "../../kit/charts.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration, TimeLeft } from "../../kit/time.tsx";
@@ -49,8 +51,7 @@ export function OverviewScreen(): ReactNode {
     queryFn: ({ signal }) => get<Statistics>("/v1/statistics", { signal }),
     refetchInterval: 30_000,
   });
-  if (data === undefined)
-    return error === null ? <Skeleton /> : <ErrorState error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} />;
   return (
     <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2 lg:p-6">
       <Waiting />
@@ -80,6 +81,13 @@ function Waiting(): ReactNode {
           </span>
           <span className="text-ink-2">{approvals.length === 1 ? "request" : "requests"}</span>
         </p>
+        <ul aria-label="By risk" className="flex flex-wrap gap-x-4 gap-y-1.5 empty:hidden">
+          {byRisk(approvals).map(([risk, count]) => (
+            <li key={risk} className="flex items-center gap-1.5">
+              <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{count}</span>
+            </li>
+          ))}
+        </ul>
         {first === undefined ? (
           <p className="text-ink-2">Nobody waits for you.</p>
         ) : (
@@ -93,6 +101,14 @@ function Waiting(): ReactNode {
       </div>
     </Card>
   );
+}
+
+/** The riskiest first. */
+function byRisk(approvals: readonly Approval[]): readonly (readonly [risk: string, count: number])[] {
+  return ["critical", "high", "medium", "safe"].flatMap((risk) => {
+    const count = approvals.filter(({ risk_level }) => risk_level === risk).length;
+    return count === 0 ? [] : [[risk, count] as const];
+  });
 }
 
 function CallsAMinute({ minutes }: { readonly minutes: readonly Minute[] }): ReactNode {

@@ -8,10 +8,10 @@ import { EmptyState } from "../../kit/states.tsx";
 import { duration } from "../../kit/time.tsx";
 
 const steps: readonly { readonly name: string; readonly belowMs: number }[] = [
-  { name: "under 10 s", belowMs: 10_000 },
-  { name: "under 1 min", belowMs: 60_000 },
-  { name: "under 5 min", belowMs: 300_000 },
-  { name: "under 30 min", belowMs: 1_800_000 },
+  { name: "< 10\u00a0s", belowMs: 10_000 },
+  { name: "< 1\u00a0min", belowMs: 60_000 },
+  { name: "< 5\u00a0min", belowMs: 300_000 },
+  { name: "< 30\u00a0min", belowMs: 1_800_000 },
   { name: "longer", belowMs: Number.POSITIVE_INFINITY },
 ];
 

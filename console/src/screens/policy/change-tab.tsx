@@ -7,7 +7,7 @@ import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Copy } from "../../kit/copy.tsx";
 import { Diff } from "../../kit/diff.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { type Asked, AskedResult } from "./asked.tsx";
@@ -28,8 +28,7 @@ export function ChangeTab(): ReactNode {
         {error.message}
       </EmptyState>
     );
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton rows={8} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
   return <Change key={data.digest} document={data} again={() => void refetch()} />;
 }
 

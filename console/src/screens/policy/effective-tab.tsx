@@ -4,7 +4,7 @@ import { get } from "../../api/client.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Field } from "../../kit/field.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { type Column, Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 import { AutonomyField } from "./call-fields.tsx";
@@ -54,8 +54,7 @@ export function EffectiveTab(): ReactNode {
       }),
     placeholderData: (before) => before,
   });
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton rows={8} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
   return (
     <div className="grid gap-4">
       <div className="grid max-w-xl gap-3 sm:grid-cols-2">

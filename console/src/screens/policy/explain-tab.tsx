@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { get, post } from "../../api/client.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
-import { EmptyState, ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { CallFields, PastCalls } from "./call-fields.tsx";
 import { argumentsIn, bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
@@ -80,8 +80,7 @@ function Explained({ asked }: { readonly asked: TypedCall }): ReactNode {
     queryFn: () => post<ExplanationWire>("/v1/policy/explain", bodyFrom(asked)),
     staleTime: 0,
   });
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton rows={4} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
   const { refusal, summary, decision } = data;
   return (
     <div className="grid gap-3 p-4">

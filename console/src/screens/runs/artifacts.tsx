@@ -1,6 +1,8 @@
 import type { ReactNode } from "react";
+import { save } from "../../api/save.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
+import { toast } from "../../kit/toast.tsx";
 import type { TimelineCall } from "./wire.ts";
 
 /** What a call left behind: each a chip that saves the file. A stranger's bytes are never shown in this page. */
@@ -13,20 +15,24 @@ export function Artifacts({ call }: { readonly call: TimelineCall }): ReactNode 
     <ul aria-label="Artifacts" className="flex flex-wrap gap-2">
       {call.artifacts.map(({ digest, media_type, name }) => (
         <li key={digest}>
-          <a
-            href={`/v1/artifacts/${digest}?${owner}`}
-            download={fileName(name, digest)}
+          <button
+            type="button"
+            onClick={() => void save(`/v1/artifacts/${digest}?${owner}`, fileName(name, digest)).catch(told)}
             title={digest}
             className="inline-flex max-w-72 items-center gap-1.5 rounded-full border border-line-strong bg-surface px-2.5 py-1 hover:bg-hover"
           >
             <Icon name="down_tray" size={13} />
             <Text className="truncate">{name ?? digest.slice(0, 12)}</Text>
             {media_type !== undefined && <Text className="text-ink-3">{media_type}</Text>}
-          </a>
+          </button>
         </li>
       ))}
     </ul>
   );
+}
+
+function told(problem: Error): void {
+  toast(problem.message, "bad");
 }
 
 /** A tool chose the name: only letters of it that no system obeys. */

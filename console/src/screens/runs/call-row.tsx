@@ -7,6 +7,7 @@ import { Hash } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration, Time } from "../../kit/time.tsx";
+import { ProgressLine } from "../progress-line.tsx";
 import { Artifacts } from "./artifacts.tsx";
 import { chainTool } from "./chains.ts";
 import { hatched } from "./looks.ts";
@@ -25,6 +26,9 @@ interface CallRowProps {
   readonly maySettle: boolean;
 }
 
+/** Name, time, length; on a phone one beneath the other. */
+const columns = "gap-x-4 md:grid-cols-[minmax(14rem,20rem)_minmax(0,1fr)_5.5rem]";
+
 /** One call: its name, its stretch of time, and on demand what is known of it. */
 export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
   const { row, scale, chain, isOpen, onToggle, maySettle } = props;
@@ -35,7 +39,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
         type="button"
         aria-expanded={isOpen}
         onClick={() => onToggle(call.call_id)}
-        className="grid w-full items-center gap-x-4 gap-y-1.5 px-4 py-2 text-left hover:bg-hover md:grid-cols-[minmax(14rem,20rem)_minmax(0,1fr)_5.5rem]"
+        className={classNames("grid w-full items-center gap-y-1.5 px-4 py-2 text-left hover:bg-hover", columns)}
       >
         <span className="flex min-w-0 items-center gap-2" style={{ paddingLeft: `${Math.min(depth, 6) * 16}px` }}>
           <span className="shrink-0 text-ink-3">
@@ -59,6 +63,11 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
         <Track row={row} scale={scale} />
         <span className="tabular text-right text-[0.9286rem] text-ink-2 max-md:hidden">{spent(row)}</span>
       </button>
+      {call.state === "attempted" && (
+        <div className={classNames("grid px-4 pb-2 empty:hidden", columns)}>
+          <ProgressLine callId={call.call_id} tool={call.tool} className="md:col-start-2" />
+        </div>
+      )}
       {isOpen && <Details row={row} chain={chain} maySettle={maySettle} />}
     </div>
   );

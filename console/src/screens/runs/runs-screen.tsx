@@ -5,7 +5,8 @@ import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { Badge, type Tone } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { SearchField } from "../../kit/search-field.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
@@ -48,21 +49,11 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
         person can read.
       </EmptyState>
     );
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (runs === undefined) return <Skeleton rows={8} />;
+  if (runs === undefined) return <NotYet error={error} again={refetch} rows={8} />;
   const found = runs.filter((run) => isWanted(run, words));
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <div className="border-b border-line p-3">
-        <input
-          type="search"
-          className="input"
-          aria-label="Search runs"
-          placeholder="Run, agent, task or state"
-          value={words}
-          onChange={({ target }) => setWords(target.value)}
-        />
-      </div>
+      <SearchField label="Search runs" placeholder="Run, agent, task or state" words={words} onChange={setWords} />
       {found.length === 0 ? (
         <EmptyState icon="runs" title={runs.length === 0 ? "No runs yet" : "No run matches"}>
           {runs.length === 0 && "The first call of an agent begins one."}
@@ -123,7 +114,7 @@ function RunRow({ run, isChosen }: { readonly run: RunWire; readonly isChosen: b
       </span>
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-2">
         <Text className="max-w-40 truncate">{run.principal?.agent ?? "nobody yet"}</Text>
-        <span className="tabular text-ink-3">{said.join(", ")}</span>
+        <span className="tabular text-ink-3 empty:hidden">{said.join(", ")}</span>
         {counts.waiting > 0 && <Badge tone="accent">{counts.waiting} waiting</Badge>}
         {run.state !== "running" && run.state !== "started" && (
           <Badge tone={tones.get(governance.result) ?? "neutral"}>{run.state}</Badge>

@@ -6,7 +6,7 @@ import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Part } from "../../kit/card.tsx";
 import { classNames } from "../../kit/class-names.ts";
-import { ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import type { ChainWire, TimelineCall } from "./wire.ts";
@@ -57,7 +57,7 @@ export function Script({
   return (
     <Part label={`Script ${languages.get(language) ?? ""}`}>
       {chain?.state === "waiting" && <PutAway chain={chain} />}
-      {data === undefined && (error === null ? <Skeleton rows={3} /> : <ErrorState error={error} retry={refetch} />)}
+      {data === undefined && <NotYet error={error} again={refetch} rows={3} />}
       {typeof code === "string" && (
         <Listing code={code} traced={tracedIn(data?.outcome?.structured)} waiting={chain?.waiting ?? []} />
       )}
@@ -108,7 +108,7 @@ function Listing({
             <li
               key={number}
               className={classNames(
-                "grid grid-cols-[3rem_minmax(0,1fr)_auto] items-baseline gap-x-3 pr-3",
+                "grid grid-cols-[2rem_minmax(0,1fr)_auto] sm:grid-cols-[3rem_minmax(0,1fr)_auto] items-baseline gap-x-3 pr-3",
                 waits.length > 0 && "bg-accent-tint",
               )}
             >

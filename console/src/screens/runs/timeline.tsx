@@ -4,7 +4,7 @@ import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { classNames } from "../../kit/class-names.ts";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration } from "../../kit/time.tsx";
 import { useNow } from "../../kit/use-now.ts";
@@ -26,8 +26,7 @@ export function Timeline({ runId }: { readonly runId: string }): ReactNode {
   });
   const calls = useMemo(() => data?.pages.flatMap((page) => page.calls), [data]);
   const isRunning = calls?.some(({ state }) => !["ok", "failed", "denied", "refused", "unknown"].includes(state));
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (calls === undefined) return <Skeleton rows={10} />;
+  if (calls === undefined) return <NotYet error={error} again={refetch} rows={10} />;
   if (calls.length === 0)
     return (
       <EmptyState icon="runs" title="Nothing was called in this run">
@@ -109,6 +108,7 @@ function Head({
 }): ReactNode {
   const sum = (of: (row: Row) => number): number =>
     rows.reduce((total, row) => total + (row.isScript ? 0 : of(row)), 0);
+  const waitingMs = sum((row) => row.waitingMs);
   const unknown = rows.filter(({ call }) => call.state === "unknown").length;
   return (
     <header className="grid gap-2 border-b border-line bg-surface px-4 py-3">
@@ -142,7 +142,7 @@ function Head({
           {rows.length} call{rows.length === 1 ? "" : "s"}
         </span>
         <Legend look="bg-ink-2" word={`executing ${duration(sum(({ runningMs }) => runningMs))}`} />
-        <Legend look={hatched} word={`waiting for people ${duration(sum(({ waitingMs }) => waitingMs))}`} />
+        {waitingMs > 0 && <Legend look={hatched} word={`waiting for people ${duration(waitingMs)}`} />}
         {unknown > 0 && <span className="font-medium text-medium">{unknown} with unknown outcome</span>}
       </div>
     </header>

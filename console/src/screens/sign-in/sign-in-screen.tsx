@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
+import { goElsewhere, isProofLost } from "../../api/proof.ts";
 import { useSignIn } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
@@ -57,11 +58,18 @@ function SignInForm(): ReactNode {
   return (
     <div className="grid gap-4">
       {link.error !== undefined && <Notice>{link.error}</Notice>}
+      {isProofLost() && (
+        <Notice tone="accent">
+          This browser has your session but not what this page kept for it, which was cleared. Sign in again.
+        </Notice>
+      )}
       <Refused />
       {ways?.password === true && <PasswordForm />}
       {ways?.openid !== undefined && (
         <a
           href={`/v1/session/openid?to=${encodeURIComponent(pageToComeBackTo())}`}
+          onClick={goElsewhere}
+          onAuxClick={goElsewhere}
           className="inline-flex h-11 items-center justify-center rounded-md border border-line-strong bg-surface font-medium hover:bg-hover"
         >
           Continue with <Text className="ml-1">{ways.openid.name}</Text>

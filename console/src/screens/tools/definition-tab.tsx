@@ -6,7 +6,7 @@ import { Button } from "../../kit/button.tsx";
 import { Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
 import { Diff } from "../../kit/diff.tsx";
-import { ErrorState, Notice, Skeleton } from "../../kit/states.tsx";
+import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
@@ -19,8 +19,7 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
     queryKey: ["live", "changes", tool],
     queryFn: () => get<ChangesWire>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
   });
-  if (error !== null) return <ErrorState error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton rows={4} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
   const { state, pinned, offered, differences } = data;
   return (
     <div className="grid gap-5">

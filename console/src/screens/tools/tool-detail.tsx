@@ -99,7 +99,7 @@ function About({
 }): ReactNode {
   const statistics = tool.statistics.find((one) => one.action === action.action);
   return (
-    <div className="grid max-w-4xl gap-4">
+    <div className="grid gap-4">
       <Sheet title={tool.server === undefined ? "Description" : "Description, in the server's own words"}>
         <Text lines className="max-w-prose">
           {action.description}

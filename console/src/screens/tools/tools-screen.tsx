@@ -2,7 +2,8 @@ import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Badge, RiskBadge } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
-import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
+import { SearchField } from "../../kit/search-field.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration } from "../../kit/time.tsx";
 import { SplitView } from "../split-view.tsx";
@@ -13,8 +14,7 @@ import { type Group, riskOf, type Tool, useTools } from "./use-tools.ts";
 export function ToolsScreen(): ReactNode {
   const { id } = useParams({ strict: false });
   const { groups, since, error, again } = useTools();
-  if (error !== null) return <ErrorState error={error} retry={again} />;
-  if (groups === undefined) return <Skeleton rows={10} />;
+  if (groups === undefined) return <NotYet error={error} again={again} rows={10} />;
   const chosen = groups.flatMap(({ tools }) => tools).find(({ name }) => name === id);
   return (
     <SplitView
@@ -55,16 +55,7 @@ function ToolList({
     .filter(({ tools, server }) => tools.length > 0 || (words === "" && server !== undefined));
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <div className="border-b border-line p-3">
-        <input
-          type="search"
-          className="input"
-          aria-label="Search tools"
-          placeholder="Name, server or description"
-          value={words}
-          onChange={({ target }) => setWords(target.value)}
-        />
-      </div>
+      <SearchField label="Search tools" placeholder="Name, server or description" words={words} onChange={setWords} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section aria-label="Tools" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto">
         {shown.length === 0 && <EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../../calls/json.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
+import { keepWithUs, letGo } from "./warden.ts";
 
 export interface ChildSpec {
   readonly command: string;
@@ -33,6 +34,7 @@ const mostStderrBytes = 8_192;
 /** For one that lost its host in the middle of something endless. */
 const longestCpuSeconds = 900;
 const defaultStartMs = 30_000;
+const longestRestMs = 5_000;
 const clock = new SystemClock(); // a process starts in real time
 
 export class SandboxProcess implements SandboxEnd {
@@ -53,11 +55,13 @@ export class SandboxProcess implements SandboxEnd {
     this.gone = new Promise((resolve) => {
       child.once("close", (code, signal) => {
         living.delete(this);
+        letGo(this.pid);
         this.#line.end({ heard: "ended", message: this.#farewell(code, signal) });
         resolve();
       });
     });
     living.add(this);
+    keepWithUs(this.pid);
   }
 
   /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
@@ -99,6 +103,18 @@ export class SandboxProcess implements SandboxEnd {
 
   receive(): Promise<Heard> {
     return this.#line.receive();
+  }
+
+  /**
+   * Makes it forget the script it had. False: it did not, and is not fit for another one.
+   *
+   * Only for engines of which nothing of a script is left when its memory is thrown away.
+   */
+  async rest(): Promise<boolean> {
+    const heard = await this.ask({ do: "rest" }, longestRestMs);
+    if (heard.heard !== "frame" || heard.frame["rested"] !== true || this.hasMore) return false;
+    this.#line.renew();
+    return true;
   }
 
   get hasMore(): boolean {

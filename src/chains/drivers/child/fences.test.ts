@@ -1,8 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { SandboxProcess } from "./child-process.ts";
-import { closeIn, fencesHere, permissionFlags } from "./fences.ts";
+import { closeIn, fencesHere, packagePlaces, permissionFlags } from "./fences.ts";
 
 const children: SandboxProcess[] = [];
 afterEach(async () => {
@@ -86,4 +89,22 @@ it.runIf(process.getuid?.() === 0)("a sandbox of root's is nobody's", async () =
 
 it.runIf(hasLimits)("a process that is gone cannot be closed in", async () => {
   expect(await closeIn(2 ** 22 - 1, { cpuSeconds: 1 })).toMatch(/no such|No such/);
+});
+
+it("a program may look for its package through every folder above it, through links too, and for no other", () => {
+  const folder = mkdtempSync(join(tmpdir(), "postern-places-"));
+  try {
+    mkdirSync(join(folder, "packages"));
+    mkdirSync(join(folder, "project"));
+    symlinkSync(join(folder, "packages"), join(folder, "project", "node_modules"));
+    const places = packagePlaces(join(folder, "project", "program.js"), "engine");
+    expect(places.slice(0, 3)).toEqual([
+      join(folder, "project", "node_modules"), // the link itself: it is asked for before it is followed
+      join(folder, "project", "node_modules", "engine*"),
+      join(folder, "node_modules", "engine*"),
+    ]);
+    expect(places).toContain("/node_modules/engine*");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

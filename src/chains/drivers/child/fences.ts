@@ -7,12 +7,13 @@
  * its limits on processes, threads, written bytes and core files.
  */
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { messageOf } from "../../../calls/fault.ts";
+import { passingFolder } from "../../../calls/passing-folder.ts";
 
 const run = promisify(execFile);
 const prlimitPaths = ["/usr/bin/prlimit", "/bin/prlimit"] as const;
@@ -71,18 +72,38 @@ export function permissionFlags(readable: readonly string[]): readonly string[] 
   ];
 }
 
+/** A child's program: a source here, and where the package is built one file that holds all it needs. */
+export function programBeside(url: string, name: string): string {
+  return fileURLToPath(new URL(`./${name}.${url.endsWith(".ts") ? "ts" : "js"}`, url));
+}
+
+/** What it may read of ours: itself; a source also what it imports. */
+export function readableFor(program: string): readonly string[] {
+  const source = join(dirname(program), "..", "..", "..");
+  if (program.endsWith(".ts")) return [`${source}/*`, join(source, "..", "package.json")];
+  return [program, ...upwards(program).map((folder) => join(folder, "package.json"))]; // they say what kind of module it is
+}
+
+/** Where a program finds a package before links are followed: the permission model is asked for those paths first. */
+export function packagePlaces(program: string, name: string): readonly string[] {
+  return upwards(program).flatMap((folder) => {
+    const packages = join(folder, "node_modules");
+    const isLink = lstatSync(packages, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return [...(isLink ? [packages] : []), `${join(packages, name)}*`];
+  });
+}
+
+function upwards(path: string): readonly string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...upwards(folder)];
+}
+
 let empty: string | undefined;
 
 /** One folder with nothing in it, where every sandbox starts. Made anew when somebody has tidied up the temporary ones. */
 export function emptyFolder(): string {
   if (empty !== undefined && existsSync(empty)) return empty;
-  const path = mkdtempSync(join(tmpdir(), "postern-empty-"));
-  chmodSync(path, 0o555);
-  if (empty === undefined) process.once("exit", removeEmpty);
-  empty = path;
-  return path;
-}
-
-function removeEmpty(): void {
-  if (empty !== undefined) rmSync(empty, { recursive: true, force: true });
+  empty = passingFolder("empty");
+  chmodSync(empty, 0o555);
+  return empty;
 }

@@ -1,8 +1,8 @@
 /**
  * One conversation in frames, whatever carries it: the pipe of a process, a machine's vsock, a pod's WebSocket.
  *
- * Invariant: every frame in either direction bears this line's own token, and nothing is kept that nobody asked for; so what
- * another chain's sandbox says, or one that never stops saying it, ends the line.
+ * Invariant: every frame in either direction bears the token of the script that has the line, and nothing is kept that nobody
+ * asked for; so what another chain's sandbox says, or one that never stops saying it, ends the line.
  */
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../../calls/json.ts";
@@ -32,7 +32,7 @@ export interface SandboxEnd {
 const mostUnasked = 2;
 
 export class FrameLine {
-  readonly #token = randomBytes(32).toString("base64url");
+  #token = newToken();
   readonly #heard: Heard[] = [];
   readonly #reader: FrameReader;
   readonly #carrier: { write(bytes: Buffer): void; kill(): void };
@@ -50,6 +50,11 @@ export class FrameLine {
 
   send(message: JsonObject): void {
     if (this.#last === undefined) this.#carrier.write(encodeFrame({ ...message, token: this.#token }));
+  }
+
+  /** Another script is on it: what is said with the old token is another chain's. */
+  renew(): void {
+    this.#token = newToken();
   }
 
   receive(): Promise<Heard> {
@@ -89,4 +94,8 @@ export class FrameLine {
     if (waiting === undefined) this.#heard.push(heard);
     else waiting(heard);
   }
+}
+
+function newToken(): string {
+  return randomBytes(32).toString("base64url");
 }

@@ -7,7 +7,7 @@
  */
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 
-const headerBytes = 4;
+export const headerBytes = 4;
 
 export interface FrameLimits {
   readonly maxBytes: number;
@@ -67,12 +67,14 @@ export class ProtocolBroken extends Error {
   override readonly name = "ProtocolBroken";
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** @throws ProtocolBroken */
 export function readFrame(bytes: Buffer, maxDepth: number): JsonObject {
   if (deeperThan(bytes, maxDepth)) throw new ProtocolBroken(`A frame is nested deeper than ${maxDepth} levels.`);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    parsed = JSON.parse(utf8.decode(bytes));
   } catch (error) {
     throw new ProtocolBroken("A frame is not JSON.", { cause: error });
   }

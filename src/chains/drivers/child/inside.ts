@@ -6,15 +6,20 @@
  */
 import { readSync, writeSync } from "node:fs";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import { encodeFrame, headerBytes } from "./frames.ts";
+
+type Answer = JsonObject | Promise<JsonObject>;
 
 /** What an engine answers to the host's questions. It may throw: that ends the process, and the host says `crash`. */
 export interface InsideEngine {
-  start(order: JsonObject): JsonObject | Promise<JsonObject>;
-  restore(order: JsonObject): JsonObject | Promise<JsonObject>;
+  start(order: JsonObject): Answer;
+  restore(order: JsonObject): Answer;
   next(order: JsonObject): JsonObject;
-  freeze(): JsonObject;
+  freeze(): Answer;
   /** Does once what a script will make it do. */
-  rehearse?(): JsonObject | Promise<JsonObject>;
+  rehearse?(): Answer;
+  /** Forgets the script it had. Only engines whose scripts leave nothing behind have this. */
+  rest?(): Answer;
 }
 
 /** Gives up root, if it has it: from here on the process is nobody's. */
@@ -26,22 +31,25 @@ export function becomeNobody(): void {
   process.setuid?.(nobody);
 }
 
-/** Serves one script, and ends when the host closes the pipe. */
+/** Serves the host, and ends when the host closes the pipe. */
 export async function serveHost(engine: InsideEngine): Promise<never> {
   for (;;) {
     const order = readMessage();
     if (order === undefined) process.exit(0);
-    const { token } = order;
-    writeMessage({ ...(await answer(engine, order)), token: token ?? null });
+    const given = answer(engine, order);
+    const said = given instanceof Promise ? await given : given;
+    writeMessage({ ...said, token: order["token"] ?? null });
   }
 }
 
-function answer(engine: InsideEngine, order: JsonObject): JsonObject | Promise<JsonObject> {
+function answer(engine: InsideEngine, order: JsonObject): Answer {
   switch (order["do"]) {
     case "ready":
       return { ready: true };
     case "rehearse":
       return engine.rehearse?.() ?? {};
+    case "rest":
+      return engine.rest?.() ?? {};
     case "start":
       return engine.start(order);
     case "restore":
@@ -55,29 +63,44 @@ function answer(engine: InsideEngine, order: JsonObject): JsonObject | Promise<J
   }
 }
 
+/** What was read and not used yet: an order of ordinary size comes with one system call. */
+const usual = Buffer.allocUnsafeSlow(64 * 1024);
+let inbox = usual;
+let from = 0;
+let until = 0;
+
 function readMessage(): JsonObject | undefined {
-  const header = readExactly(4);
-  if (header === undefined) return undefined;
-  const body = readExactly(header.readUInt32BE(0));
-  if (body === undefined) return undefined;
-  const parsed: unknown = JSON.parse(body.toString("utf8"));
+  if (!fill(headerBytes)) return undefined;
+  const length = inbox.readUInt32BE(from);
+  if (!fill(headerBytes + length)) return undefined;
+  const start = from + headerBytes;
+  from = start + length;
+  const parsed: unknown = JSON.parse(inbox.toString("utf8", start, from));
   return isJsonObject(parsed) ? parsed : undefined;
 }
 
-function readExactly(length: number): Buffer | undefined {
-  const bytes = Buffer.allocUnsafe(length);
-  for (let have = 0; have < length; ) {
-    const read = readSync(0, bytes, have, length - have, null);
-    if (read === 0) return undefined; // the host is gone
-    have += read;
+/** Reads until so many bytes are there. False: the host is gone. */
+function fill(bytes: number): boolean {
+  if (from === until) {
+    inbox = usual; // a large one was for one order
+    from = until = 0;
   }
-  return bytes;
+  if (from + bytes > inbox.length) {
+    const next = bytes > inbox.length ? Buffer.allocUnsafeSlow(bytes) : inbox;
+    inbox.copy(next, 0, from, until);
+    inbox = next;
+    until -= from;
+    from = 0;
+  }
+  while (until - from < bytes) {
+    const read = readSync(0, inbox, until, inbox.length - until, null);
+    if (read === 0) return false;
+    until += read;
+  }
+  return true;
 }
 
 function writeMessage(message: JsonObject): void {
-  const body = Buffer.from(JSON.stringify(message));
-  const header = Buffer.allocUnsafe(4);
-  header.writeUInt32BE(body.length, 0);
-  const frame = Buffer.concat([header, body]);
+  const frame = encodeFrame(message);
   for (let written = 0; written < frame.length; ) written += writeSync(1, frame, written);
 }

@@ -45,7 +45,7 @@ it("has never more alive than may be; who comes later waits for one to end", asy
 it("has one ready when the next script comes", async () => {
   const pool = open({ most: 4, warm: 1 });
   const first = await take(pool);
-  expect(pool.alive).toBe(2);
+  await expect.poll(() => pool.alive).toBe(2);
   const [second] = await Promise.all([take(pool)]);
   expect(second.pid).not.toBe(first.pid);
 });
@@ -61,4 +61,74 @@ it("once closed it gives none, and its idle ones are gone", async () => {
   await take(pool);
   await pool[Symbol.asyncDispose]();
   await expect(pool.take()).rejects.toThrow("closed");
+});
+
+const resting = 'if (order.do === "rest") say({ rested: true }); else say({ step: "done" })';
+const shared = { scriptsEach: 3, most: 1 } as const;
+
+it("one that served an owner serves this owner again, as often as may be", async () => {
+  const pool = open({ ...shared }, lyingChild(resting));
+  const pids: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const child = await pool.take("owner");
+    pids.push(child.pid);
+    await pool.release(child, "owner");
+  }
+  expect(pids[0]).toBe(pids[2]);
+  expect(pids[3]).not.toBe(pids[0]);
+});
+
+it("another owner's turn comes, whoever has the last one and goes on asking", async () => {
+  const pool = open({ ...shared, scriptsEach: 1_000 }, lyingChild(resting));
+  const first = await pool.take("busy");
+  const waits = pool.take("other");
+  const again = pool.take("busy");
+  await pool.release(first, "busy");
+  const other = await waits;
+  expect(other.pid).not.toBe(first.pid);
+  await pool.release(other, "other");
+  expect((await again).pid).not.toBe(other.pid);
+  (await again).kill();
+});
+
+it("one at rest makes room for another owner", async () => {
+  const pool = open({ ...shared }, lyingChild(resting));
+  const first = await pool.take("owner");
+  await pool.release(first, "owner");
+  const other = await pool.take("other");
+  taken.push(other);
+  expect(other.pid).not.toBe(first.pid);
+  await first.gone;
+});
+
+it.each([
+  ["says that it did not", "say({ rested: false })"],
+  ["says two things", "say({ rested: true }); say({ rested: true })"],
+  ["goes away", "process.exit(0)"],
+])("one that shall forget its script and %s is not used again", async (_, onRest) => {
+  const pool = open({ ...shared, most: 2 }, lyingChild(`if (order.do === "rest") { ${onRest} }`));
+  const first = await pool.take("owner");
+  await pool.release(first, "owner");
+  expect((await take(pool)).pid).not.toBe(first.pid);
+  await first.gone;
+});
+
+it("what bears the token of the script before is another chain's", async () => {
+  const old =
+    'if (order.do === "rest") { say({ rested: true }); globalThis.old = token } else say({ step: "done", token: globalThis.old })';
+  const pool = open({ ...shared }, lyingChild(old));
+  await pool.release(await pool.take("owner"), "owner");
+  const child = await pool.take("owner");
+  taken.push(child);
+  child.send({ do: "next" });
+  expect(await child.receive()).toMatchObject({ heard: "broken", message: expect.stringContaining("another chain") });
+});
+
+it("once closed, what is given back is ended", async () => {
+  const pool = open({ ...shared }, lyingChild(resting));
+  const child = await pool.take("owner");
+  await pool[Symbol.asyncDispose]();
+  await pool.release(child, "owner");
+  await child.gone;
+  expect(pool.alive).toBe(0);
 });

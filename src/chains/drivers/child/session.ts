@@ -1,7 +1,7 @@
 /**
  * A script in a child, seen from the host: the budgets are kept here, and every word of the child is checked here.
  *
- * Invariant: after a `done` or `failed` step the process is dead, and the step stays the answer.
+ * Invariant: after a `done` or `failed` step the process is dead or given back, and the step stays the answer.
  */
 import type { Clock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
@@ -21,6 +21,8 @@ export interface SessionTerms {
   readonly places?: number;
   /** Of a restored script: it waits in a batch already, so that its first word is no step. */
   readonly asked?: readonly number[];
+  /** Takes the process back when its script has left it in order: it ended by itself, or was frozen. */
+  readonly release?: () => void;
 }
 
 type Failed = Extract<Step, { step: "failed" }>;
@@ -36,6 +38,8 @@ export class ChildSession implements SandboxSession {
   #printedBytes = 0;
   #overrun: Overrun | undefined;
   #state: "new" | "running" | "waiting" | "ended" = "new";
+  #isFrozen = false;
+  #isReleased = false;
   #last: Step | undefined;
 
   constructor(child: SandboxEnd, terms: SessionTerms) {
@@ -57,6 +61,7 @@ export class ChildSession implements SandboxSession {
     if (this.#state === "running")
       throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
     this.#state = "running";
+    this.#isFrozen = false;
     const results = this.#results.splice(0);
     const left = this.#left();
     const step = this.#checked(await this.#ask({ do: "next", results: results.map(plainOf), ...left }));
@@ -93,17 +98,20 @@ export class ChildSession implements SandboxSession {
       this.kill();
       throw new RuntimeFault("freeze_failed", "The sandbox gave no image; the script cannot be frozen.");
     }
+    this.#isFrozen = true;
     return Buffer.from(image, "base64");
   }
 
   kill(): void {
     this.#state = "ended";
-    this.#child.kill();
+    if (!this.#isReleased) this.#child.kill(); // else it is another script's by now
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.kill();
-    await this.#child.gone;
+    if (this.#isFrozen && this.#state === "waiting") this.#leave();
+    else this.kill();
+    // One that ended in order is reaped in its own time.
+    if (!this.#isReleased && this.#last?.step !== "done") await this.#child.gone;
   }
 
   /** One question, one answer, watched from outside. */
@@ -182,6 +190,15 @@ export class ChildSession implements SandboxSession {
 
   #finish(step: Step): void {
     this.#last = step;
+    if (step.step === "done") this.#leave();
+    else this.kill();
+  }
+
+  /** Whatever went wrong in it or was done to it ends a process with its script. */
+  #leave(): void {
+    const { release } = this.#terms;
+    this.#isReleased ||= release !== undefined && this.#state !== "ended" && !this.#meter.isSlowed;
+    if (this.#isReleased && this.#state !== "ended") release?.();
     this.kill();
   }
 }

@@ -5,7 +5,7 @@
  * never comes there. Processor time and memory are read from `/proc`; where there is none, time on the wall stands for both.
  * Of what runs elsewhere the clock alone is watched: the place it runs in has its own limits for the rest.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import type { Clock } from "../../../calls/clock.ts";
 
@@ -14,7 +14,7 @@ export interface WatchLimits {
   readonly cpuMs: number;
   /** Milliseconds that may still pass in this turn. */
   readonly wallMs: number;
-  /** Resident bytes of the whole process. */
+  /** Resident bytes of the process and all beneath it. */
   readonly memoryBytes: number;
 }
 
@@ -23,6 +23,8 @@ export type Overrun = "cpu" | "memory" | "wall";
 /** How long after its limit an engine may take to end by itself, and to tell what it printed. */
 export const graceMs = 700;
 const lookEveryMs = 100;
+/** Of processor time in one turn: where processors are short, a turn is long without it. */
+const busyMs = 100;
 
 /**
  * Processor time of a child since a script began in it.
@@ -35,6 +37,7 @@ export class CpuMeter {
   readonly #before: number | undefined;
   #usedMs = 0;
   #turnBegan: number | undefined;
+  #isSlowed = false;
 
   constructor(pid: number | undefined, clock: Clock) {
     this.#pid = pid;
@@ -64,6 +67,22 @@ export class CpuMeter {
     return total === undefined ? this.#usedMs + this.#passed() : total - (this.#before ?? 0);
   }
 
+  /** Whoever computes that long is no hurry of anybody's: where processors are short, the host goes first. */
+  slowDown(): void {
+    if (this.#pid === undefined) return;
+    this.#isSlowed = true;
+    try {
+      setPriority(this.#pid, lowPriority);
+    } catch {
+      // It has just ended, or may not be slowed down here: its limits hold all the same.
+    }
+  }
+
+  /** It stays so for good: only root could hurry it again. */
+  get isSlowed(): boolean {
+    return this.#isSlowed;
+  }
+
   #passed(): number {
     return this.#turnBegan === undefined ? 0 : this.#clock.monotonic() - this.#turnBegan;
   }
@@ -85,7 +104,7 @@ export function watchTurn(
   const look = (): void => {
     const why = overrun();
     if (why === undefined) {
-      if (pid !== undefined) yieldToOthers(pid);
+      if (meter.now() - meter.usedMs >= busyMs) meter.slowDown();
       forget = clock.in(lookEveryMs, look);
     } else stop(why);
   };
@@ -102,30 +121,49 @@ export function watchTurn(
   };
 }
 
-/** Whoever computes as long as one look takes is no hurry of anybody's: where processors are short, the host goes first. */
-function yieldToOthers(pid: number): void {
-  try {
-    setPriority(pid, lowPriority);
-  } catch {
-    // It has just ended, or may not be slowed down here: its limits hold all the same.
-  }
-}
-
 const lowPriority = 10;
 const millisecondsPerTick = 10; // USER_HZ is 100 on every Linux that Node runs on
 const bytesPerPage = 4_096;
 
-/** User and system time of all its threads. Undefined when there is no `/proc`, or the process is gone. */
+/**
+ * User and system time of all its threads, and of every process beneath it, those that have ended included: an engine may
+ * stand behind the walls that were started for it. Undefined when there is no `/proc`, or the process is gone.
+ */
 export function cpuMsOf(pid: number): number | undefined {
-  const text = read(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick;
+  return overTree(pid, (each) => {
+    const text = read(`/proc/${each}/stat`);
+    if (text === undefined) return undefined;
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * millisecondsPerTick;
+  });
 }
 
-function residentBytesOf(pid: number): number | undefined {
-  const text = read(`/proc/${pid}/statm`);
-  return text === undefined ? undefined : Number(text.split(" ")[1]) * bytesPerPage;
+export function residentBytesOf(pid: number): number | undefined {
+  return overTree(pid, (each) => {
+    const text = read(`/proc/${each}/statm`);
+    return text === undefined ? undefined : Number(text.split(" ")[1]) * bytesPerPage;
+  });
+}
+
+/** The sum over a process and what it has started. */
+function overTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
+  const own = measure(pid);
+  if (own === undefined) return undefined;
+  return childrenOf(pid).reduce((sum, child) => sum + (overTree(child, measure) ?? 0), own);
+}
+
+/** Of each of its threads: whichever started them. None where the kernel does not tell. */
+function childrenOf(pid: number): readonly number[] {
+  const folder = `/proc/${pid}/task`;
+  return namesIn(folder).flatMap((thread) => (read(`${folder}/${thread}/children`)?.match(/\d+/g) ?? []).map(Number));
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // as below
+  }
 }
 
 function read(path: string): string | undefined {

@@ -130,3 +130,24 @@ it("killed at any batch, a script says so once and makes no further call", async
     expect(await session.next()).toMatchObject({ step: "failed", why: "crash" });
   }
 });
+
+it.each<[string, "javascript" | "typescript", string, number]>([
+  ["const a = 1;\nconst x = {;\n", "typescript", "at column 12 in `const x = {;`", 2],
+  ["const a: number = 1;\nconst b: = 2;", "javascript", "at column 10 in `const b: = 2;`", 2],
+  ["const a = ;", "javascript", "at column 11 in `const a = ;`", 1],
+  ["return 1;\nlet = = 3", "javascript", "in `let = = 3`", 2],
+  ['const a = 1;\nimport fs from "node:fs";\nfs', "javascript", "A script imports nothing", 2],
+  ["export default 5", "typescript", "A script exports nothing", 1],
+])("says where %j does not parse, how the line reads, and calls nothing", async (source, language, words, line) => {
+  const { end, calls } = await run(source, { language });
+  expect(end).toMatchObject({ step: "failed", why: "script", message: expect.stringContaining(words), line });
+  expect(end).toMatchObject({ message: expect.stringMatching(/^SyntaxError: /) });
+  expect(calls).toEqual([]);
+});
+
+it("suggests the tool that was meant, of forty at most", async () => {
+  const said = "try { await tools.ecko({}) } catch (error) { return error.message }";
+  expect(returned(await run(said))).toMatch(/^There is no tools\.ecko\. Did you mean echo\? There are: /);
+  const far = "try { await tools.files.zzzzzz({}) } catch (error) { return error.message }";
+  expect(returned(await run(far))).toBe("There is no tools.files.zzzzzz. There are: read, write.");
+});

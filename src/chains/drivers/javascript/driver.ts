@@ -1,21 +1,26 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
-import { createHash } from "node:crypto";
-import { readFile, realpath } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { hash } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
-import { permissionFlags } from "../child/fences.ts";
-import { ChildPool, type PoolOptions } from "../child/pool.ts";
-import { ChildSession } from "../child/session.ts";
+import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
+import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
+import { ChildSession, type SessionTerms } from "../child/session.ts";
+import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
 import { preludeSource } from "./prelude.ts";
+import { worldFor } from "./world-parts.ts";
 
 export interface QuickJsOptions extends Partial<PoolOptions> {
   readonly clock?: Clock;
+  /** What the processes run, where it is not what lies beside this file. */
+  readonly program?: string;
 }
 
 /** A driver that keeps processes warm; `close` ends those that wait. */
@@ -33,44 +38,59 @@ const longestScriptBytes = 1024 * 1024;
 /** @throws Error when the package is not there */
 export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmDriver> {
   const wasmPath = await realpath(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
-  const engine = await engineName(wasmPath);
-  const pool = new ChildPool(specOf(wasmPath, engine), { warm: 2, most: 64, startsAtOnce: 2, ...options });
+  const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
+  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath], [preludeSource])}`;
+  const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 50 };
+  const pool = new ChildPool(specOf(wasmPath, engine, program), { ...usual, ...options });
   const clock = options.clock ?? new SystemClock();
+  const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): Terms => {
+    return { limits, overheadBytes, clock, release: () => void pool.release(child, owner) };
+  };
   return {
     name: "quickjs",
     capabilities: { language: "javascript", durability: "snapshot", isolation: "wasm", parallel: true },
     engine,
     unavailable: async () => undefined,
-    check: async (program) => tooLong(program),
-    start: async (program, limits) => begun(await pool.take(), program, { limits, clock }),
-    restore: async (image, limits) => {
+    check: async (program) => tooLong(program) ?? strange(program),
+    start: async (program, limits) => {
+      const child = await pool.take(program.owner);
+      return begun(child, program, termsOf(child, limits, program.owner));
+    },
+    restore: async (image, limits, owner) => {
       const fault = misfit(image, engine);
       if (fault !== undefined) throw fault;
-      return thawed(await pool.take(), image, { limits, clock });
+      const child = await pool.take(owner);
+      return thawed(child, image, termsOf(child, limits, owner));
     },
     warm: () => pool.warm(),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
-interface Terms {
-  readonly limits: SandboxLimits;
-  readonly clock: Clock;
+type Terms = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
+
+/** What a process has been told of tools, by digest: it is told once. */
+const told = new WeakMap<SandboxProcess, string>();
+
+async function begun(child: SandboxProcess, program: Program, terms: Terms): Promise<SandboxSession> {
+  const { source, language, chainId } = program;
+  const setting = settingOf(program, terms.limits);
+  const offer = hash("sha256", setting, "base64");
+  const news = told.get(child) === offer ? {} : { setting };
+  const world = await worldFor(source);
+  await answered(child, { do: "start", source, language, chainId, offer, world, ...news, ...boundsOf(terms.limits) });
+  told.set(child, offer);
+  return new ChildSession(child, terms);
 }
 
-async function begun(child: SandboxProcess, program: Program, { limits, clock }: Terms): Promise<SandboxSession> {
-  await answered(child, { do: "start", program: orderOf(program), ...boundsOf(limits) });
-  return new ChildSession(child, { limits, overheadBytes, clock });
-}
-
-async function thawed(child: SandboxProcess, image: Uint8Array, { limits, clock }: Terms): Promise<SandboxSession> {
+async function thawed(child: SandboxProcess, image: Uint8Array, terms: Terms): Promise<SandboxSession> {
   const encoded = Buffer.from(image.buffer, image.byteOffset, image.byteLength).toString("base64");
-  const { places, open } = await answered(child, { do: "restore", image: encoded, ...boundsOf(limits) });
+  const { places, open } = await answered(child, { do: "restore", image: encoded, ...boundsOf(terms.limits) });
   if (typeof places !== "number" || !Array.isArray(open) || !open.every((place) => typeof place === "number")) {
     child.kill();
     throw new RuntimeFault("image_broken", "The frozen script does not say what it waits for; start it again.");
   }
-  return new ChildSession(child, { limits, overheadBytes, clock, places, asked: open });
+  return new ChildSession(child, { ...terms, places, asked: open });
 }
 
 function boundsOf({ memoryBytes, outputBytes }: SandboxLimits): JsonObject {
@@ -93,14 +113,19 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
 }
 
 /** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */
-function orderOf({ language, source, tools, chainId }: Program): JsonObject {
-  return { language, source, chainId, names: tools.map(({ name, server, short }) => [name, server ?? null, short]) };
+function settingOf({ tools }: Program, { outputBytes }: SandboxLimits): string {
+  return JSON.stringify({ names: tools.map(({ name, server, short }) => [name, server ?? null, short]), outputBytes });
 }
 
 function tooLong({ source }: Program): { readonly invalid: string } | undefined {
   const bytes = Buffer.byteLength(source);
   if (bytes <= longestScriptBytes) return undefined;
   return { invalid: `The script has ${bytes} bytes; ${longestScriptBytes} may be.` };
+}
+
+function strange({ source }: Program): { readonly invalid: string } | undefined {
+  const invalid = foreignWord(source);
+  return invalid === undefined ? undefined : { invalid };
 }
 
 function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
@@ -114,20 +139,9 @@ function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
   );
 }
 
-/** Package and content of what an image depends on: engine and prelude are both in its memory. */
-async function engineName(wasmPath: string): Promise<string> {
-  const digest = createHash("sha256")
-    .update(await readFile(wasmPath))
-    .update(preludeSource)
-    .digest("hex");
-  return `quickjs-wasi/${digest.slice(0, 16)}`;
-}
-
-function specOf(wasmPath: string, engine: string): ChildSpec {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const program = fileURLToPath(new URL(`./inside-quickjs.${extension}`, import.meta.url));
-  const source = join(dirname(program), "..", "..", "..");
-  const flags = permissionFlags([`${source}/*`, join(source, "..", "package.json"), `${dirname(wasmPath)}/*`]);
+function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
+  const packages = [`${dirname(wasmPath)}/*`, ...packagePlaces(program, "quickjs-wasi")];
+  const flags = permissionFlags([...readableFor(program), ...packages]);
   return {
     command: process.execPath,
     args: [
@@ -135,6 +149,7 @@ function specOf(wasmPath: string, engine: string): ChildSpec {
       "--stack-size=3900",
       "--max-old-space-size=192",
       "--max-semi-space-size=1",
+      "--expose-gc", // what a script leaves is collected before the next one comes
       program,
       wasmPath,
       engine,

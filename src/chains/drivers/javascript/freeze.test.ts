@@ -7,13 +7,13 @@ import { driveScript, returned, roomyLimits } from "../../../../test/fakes/scrip
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
 import { packImage, readHead, snapshotOf } from "./image.ts";
-import { Machine } from "./machine.ts";
+import { baseMemory, blank } from "./template.ts";
 
 const scripts = warmScripts();
 let base: Uint8Array;
 beforeAll(async () => {
   const wasm = new WebAssembly.Module(readFileSync(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"))));
-  base = (await Machine.pristine(wasm)).freeze().snapshot.memory;
+  base = await baseMemory(await blank(wasm));
 });
 
 const source = `const rows = new Map([["a", { n: 1 }]]);
@@ -146,7 +146,7 @@ it("an image tampered with by somebody who knows the format harms its own proces
     expect(ended).toMatch(/refused|failed|done|calls/);
   }
   const wild = packImage(
-    { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12 } },
+    { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12, begin: 16 } },
     memory,
     base,
   );

@@ -110,7 +110,6 @@ it("has nothing of Node, of the host or of its process", async () => {
     "process",
     "require",
     "module",
-    "Buffer",
     "fetch",
     "WebAssembly",
     "Worker",

@@ -1,18 +1,19 @@
 /**
- * A frozen script: what must fit, then its memory, compressed against the memory of an engine that has run nothing; what
- * every script shares takes no room. A digest finds damage; the seal around an image finds malice.
+ * A frozen script: what must fit, then what its memory has that the memory of an engine that has run nothing has not, packed;
+ * what every script shares takes no room. A digest finds damage; the seal around an image finds malice.
  */
 import { createHash } from "node:crypto";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject } from "../../../calls/json.ts";
 
-/** Where the mailbox's four slots are in the memory. */
+/** Where the mailbox's slots are in the memory. */
 export interface Slots {
   readonly settle: number;
   readonly drain: number;
   readonly tick: number;
   readonly follow: number;
+  readonly begin: number;
 }
 
 export interface ImageHead {
@@ -27,14 +28,15 @@ export interface ImageHead {
   readonly lines?: readonly number[];
 }
 
-const magic = Buffer.from("PQJS1\n");
+const slotNames = ["settle", "drain", "tick", "follow", "begin"] as const;
+const magic = Buffer.from("PQJS2\n");
 const digestBytes = 32;
 
 export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
   const headBytes = Buffer.from(JSON.stringify({ ...head, base: digestOfBase(base) }));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(headBytes.length);
-  const body = Buffer.concat([length, headBytes, zstdCompressSync(memory, { dictionary: base })]);
+  const body = Buffer.concat([length, headBytes, zstdCompressSync(difference(memory, base))]);
   return Buffer.concat([magic, createHash("sha256").update(body).digest(), body]);
 }
 
@@ -56,8 +58,9 @@ export function snapshotOf(
   base: Uint8Array,
 ): Snapshot {
   if (head.base !== digestOfBase(base)) throw new Error("The image was made from another engine's memory.");
-  const memory = zstdDecompressSync(packed, { maxOutputLength: head.memoryBytes, dictionary: base });
-  if (memory.length !== head.memoryBytes) throw new Error("The image holds another amount of memory than it says.");
+  const changed = zstdDecompressSync(packed, { maxOutputLength: head.memoryBytes });
+  if (changed.length !== head.memoryBytes) throw new Error("The image holds another amount of memory than it says.");
+  const memory = difference(changed, base);
   return {
     memory,
     stackPointer: head.stackPointer,
@@ -67,8 +70,22 @@ export function snapshotOf(
   };
 }
 
+/** What is the same is nothing, which packs well and fast. Its own inverse. */
+function difference(memory: Uint8Array, base: Uint8Array): Uint8Array {
+  const changed = Uint8Array.from(memory);
+  const words = Math.min(changed.length, base.length) >> 2; // a memory is pages of 64 KiB
+  const [own, other] = [new Int32Array(changed.buffer, 0, words), new Int32Array(base.buffer, base.byteOffset, words)];
+  for (let i = 0; i < words; i++) own[i] = (own[i] ?? 0) ^ (other[i] ?? 0);
+  return changed;
+}
+
+/** By the memory: a process has one of them. */
+const digests = new WeakMap<Uint8Array, string>();
+
 function digestOfBase(base: Uint8Array): string {
-  return createHash("sha256").update(base).digest("hex");
+  const known = digests.get(base) ?? createHash("sha256").update(base).digest("hex");
+  digests.set(base, known);
+  return known;
 }
 
 function parsed(bytes: Buffer): ImageHead | undefined {
@@ -83,7 +100,7 @@ function parsed(bytes: Buffer): ImageHead | undefined {
     isSize(head[name]),
   );
   const { slots } = head;
-  const inPlace = isJsonObject(slots) && ["settle", "drain", "tick", "follow"].every((name) => isSize(slots[name]));
+  const inPlace = isJsonObject(slots) && slotNames.every((name) => isSize(slots[name]));
   return numbers && inPlace ? (head as unknown as ImageHead) : undefined; // every field was looked at above; `lines` only moves numbers shown to people
 }
 

@@ -1,35 +1,25 @@
 /**
- * QuickJS in its WebAssembly module: one module a script, thrown away with it.
+ * QuickJS in its WebAssembly module: one instance a script, with a memory of its own, thrown away with it.
  *
  * The only things it can reach are a clock and a stop. Everything else that its import list names answers "no".
+ * Next: template.ts (the memory it begins with), deadlines.ts (what stops it), inside-quickjs.ts (who drives it).
  */
-import { createHash } from "node:crypto";
-import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
+import { hash } from "node:crypto";
+import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot } from "quickjs-wasi";
+import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
-import { preludeName, preludeSource } from "./prelude.ts";
-
-export type Overtime = "cpu" | "wall";
+import { preludeName } from "./prelude.ts";
+import { realTime } from "./template.ts";
 
 interface Mailbox {
   readonly settle: JSValueHandle;
   readonly drain: JSValueHandle;
   readonly tick: JSValueHandle;
   readonly follow: JSValueHandle;
+  readonly begin: JSValueHandle;
 }
 
-/** The engine was stopped in the middle of something. */
-export class Stopped extends Error {
-  readonly why: Overtime;
-
-  constructor(why: Overtime) {
-    super(why);
-    this.why = why;
-  }
-}
-
-const pristineBytes = 8 * 1024 * 1024;
 const jobsBetweenLooks = 64;
-const microsecondsPerMs = 1_000;
 
 /** An engine with its mailbox and its deadlines. */
 export class Machine {
@@ -37,42 +27,34 @@ export class Machine {
   readonly #mailbox: Mailbox;
   readonly #watch: Deadlines;
 
-  private constructor(vm: QuickJS, mailbox: Mailbox, watch: Deadlines) {
+  private constructor(vm: QuickJS, slots: Slots, watch: Deadlines) {
     this.#vm = vm;
-    this.#mailbox = mailbox;
+    const slot = (place: number): JSValueHandle => vm.importHandle(place);
+    const { settle, drain, tick, follow, begin } = slots;
+    const ends = { tick: slot(tick), follow: slot(follow), begin: slot(begin) };
+    this.#mailbox = { settle: slot(settle), drain: slot(drain), ...ends };
     this.#watch = watch;
   }
 
+  /** Thaws one, or makes one of a template's memory, which a script has not touched. */
+  static async restore(wasm: WebAssembly.Module, snapshot: Snapshot, slots: Slots): Promise<Machine> {
+    const watch = new Deadlines();
+    return new Machine(await QuickJS.restore(snapshot, optionsOf(wasm, watch)), slots, watch);
+  }
+
+  limit(memoryBytes: number): void {
+    this.#vm._getExports().qjs_set_memory_limit(memoryBytes);
+  }
+
   /** @param seed what `Math.random` is made of: the same script meets the same numbers when it is replayed */
-  static async create(wasm: WebAssembly.Module, memoryLimit: number, seed: string, setting: string): Promise<Machine> {
-    const watch = new Deadlines();
-    const clock = new Clock(seed);
-    const vm = await QuickJS.create({ ...optionsOf(wasm, memoryLimit, watch), wasi: clock.wasi });
-    clock.isReal = true;
-    const prelude = vm.evalCode(preludeSource, preludeName, EvalFlags.TYPE_GLOBAL);
-    const slots = vm.callFunction(prelude, vm.undefined, vm.newString(setting));
-    const slot = (name: string): JSValueHandle => slots.getProp(name);
-    const mailbox = { settle: slot("settle"), drain: slot("drain"), tick: slot("tick"), follow: slot("follow") };
-    return new Machine(vm, mailbox, watch);
+  seed(seed: string): void {
+    const digest = hash("sha256", seed, "buffer");
+    this.#say(this.#mailbox.begin, JSON.stringify([0, 4, 8, 12].map((at) => digest.readUInt32LE(at))));
   }
 
-  /** One that has run nothing: its memory is the same bytes wherever the same engine is. */
-  static pristine(wasm: WebAssembly.Module): Promise<Machine> {
-    return Machine.create(wasm, pristineBytes, "pristine", JSON.stringify({ names: [], outputBytes: 0 }));
-  }
-
-  static async restore(
-    wasm: WebAssembly.Module,
-    memoryLimit: number,
-    snapshot: Snapshot,
-    slots: Slots,
-  ): Promise<Machine> {
-    const watch = new Deadlines();
-    const vm = await QuickJS.restore(snapshot, { ...optionsOf(wasm, memoryLimit, watch), wasi: realTime });
-    const slot = (place: number): JSValueHandle => vm.importHandle(place);
-    const { settle, drain, tick, follow } = slots;
-    const mailbox = { settle: slot(settle), drain: slot(drain), tick: slot(tick), follow: slot(follow) };
-    return new Machine(vm, mailbox, watch);
+  /** What its memory has grown to. */
+  get bytes(): number {
+    return this.#vm._getExports().memory.buffer.byteLength;
   }
 
   /** Milliseconds from now. */
@@ -84,6 +66,11 @@ export class Machine {
     return this.#watch.leftMs;
   }
 
+  /** Ours, before the script: it adds to what there is. */
+  furnish(code: string): void {
+    this.#vm.evalCode(code, preludeName, EvalFlags.TYPE_GLOBAL).dispose();
+  }
+
   /** Compiles and begins. @throws JSException when it does not parse */
   run(code: string, file: string): void {
     const promise = this.#vm.evalCode(code, file, EvalFlags.TYPE_GLOBAL | EvalFlags.ASYNC);
@@ -92,9 +79,7 @@ export class Machine {
   }
 
   settle(results: string): void {
-    const text = this.#vm.newString(results);
-    this.#call(this.#mailbox.settle, text).dispose();
-    text.dispose();
+    this.#say(this.#mailbox.settle, results);
   }
 
   /** Everything that can run now, has run. @throws Stopped */
@@ -127,10 +112,17 @@ export class Machine {
 
   freeze(): { readonly snapshot: Snapshot; readonly slots: Slots } {
     this.#vm.runGC();
-    const { settle, drain, tick, follow } = this.#mailbox;
+    const { settle, drain, tick, follow, begin } = this.#mailbox;
     const place = (handle: JSValueHandle): number => this.#vm.exportHandle(handle);
-    const slots = { settle: place(settle), drain: place(drain), tick: place(tick), follow: place(follow) };
+    const ends = { tick: place(tick), follow: place(follow), begin: place(begin) };
+    const slots = { settle: place(settle), drain: place(drain), ...ends };
     return { snapshot: this.#vm.snapshot(), slots };
+  }
+
+  #say(slot: JSValueHandle, words: string): void {
+    const text = this.#vm.newString(words);
+    this.#call(slot, text).dispose();
+    text.dispose();
   }
 
   #call(slot: JSValueHandle, ...given: readonly JSValueHandle[]): JSValueHandle {
@@ -143,87 +135,12 @@ export class Machine {
   }
 }
 
-/** Processor time of this thread, and time on the wall. */
-class Deadlines {
-  #cpu = 0;
-  #wall = Number.POSITIVE_INFINITY;
-  #off = true;
-
-  set(cpuMs: number, wallMs: number): void {
-    this.#cpu = usedMs() + cpuMs;
-    this.#wall = performance.now() + wallMs;
-    this.#off = false;
-  }
-
-  get over(): Overtime | undefined {
-    if (this.#off) return undefined;
-    if (usedMs() > this.#cpu) return "cpu";
-    return performance.now() > this.#wall ? "wall" : undefined;
-  }
-
-  get leftMs(): number {
-    return Math.max(0, this.#wall - performance.now());
-  }
-
-  check(): void {
-    const why = this.over;
-    if (why !== undefined) throw new Stopped(why);
-  }
-
-  without<T>(work: () => T): T {
-    const before = this.#off;
-    this.#off = true;
-    try {
-      return work();
-    } finally {
-      this.#off = before;
-    }
-  }
-}
-
-function usedMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / microsecondsPerMs;
-}
-
-/** The engine seeds its random numbers from the clock, once, when it is made. */
-class Clock {
-  isReal = false;
-  readonly #seed: bigint;
-
-  constructor(seed: string) {
-    this.#seed = createHash("sha256").update(seed).digest().readBigUInt64LE() >> 1n;
-  }
-
-  readonly wasi: WasiOptions = (memory) => ({
-    ...realTime(memory),
-    clock_time_get: (_clock: number, _precision: bigint, at: number) =>
-      writeTime(memory, at, this.isReal ? nanoseconds() : this.#seed),
-  });
-}
-
-const notSupported = 52;
-const realTime: WasiOptions = (memory) => ({
-  clock_time_get: (_clock: number, _precision: bigint, at: number) => writeTime(memory, at, nanoseconds()),
-  fd_write: () => notSupported, // the pipe to the host is no console of the engine
-  random_get: () => notSupported,
-});
-
-function nanoseconds(): bigint {
-  return BigInt(Date.now()) * 1_000_000n;
-}
-
-function writeTime(memory: WebAssembly.Memory, at: number, time: bigint): number {
-  new DataView(memory.buffer).setBigUint64(at, time, true);
-  return 0;
-}
-
-function optionsOf(wasm: WebAssembly.Module, memoryLimit: number, watch: Deadlines) {
+function optionsOf(wasm: WebAssembly.Module, watch: Deadlines) {
   return {
     wasm,
-    memoryLimit,
     maxStackSize: MAX_STACK_SIZE,
     interruptHandler: () => watch.over !== undefined,
     timezoneOffset: 0,
+    wasi: realTime,
   };
 }

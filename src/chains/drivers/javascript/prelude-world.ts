@@ -71,6 +71,24 @@ export const worldSource: string = String.raw`  // ---- printing ----
     return bytes;
   }
 
+  // ---- chance: what the seed is, so is all of it (sfc32) ----
+  const { begin, random } = (() => {
+    let [a, b, c, n] = [0, 0, 0, 1];
+    const draw = () => {
+      const drawn = (a + b + n) | 0;
+      n = (n + 1) | 0;
+      a = b ^ (b >>> 9);
+      b = (c + (c << 3)) | 0;
+      c = (((c << 21) | (c >>> 11)) + drawn) | 0;
+      return drawn >>> 0;
+    };
+    return {
+      begin: (seed) => { [a, b, c, n] = parse(seed); for (let i = 0; i < 12; i++) draw(); },
+      random: () => ((draw() >>> 5) * 67108864 + (draw() >>> 6)) / 9007199254740992,
+    };
+  })();
+  Object.defineProperty(Math, "random", { value: random, writable: true, configurable: true, enumerable: false });
+
   // ---- time ----
   const timers = new Pairs();
   let timerId = 0;
@@ -93,6 +111,7 @@ export const worldSource: string = String.raw`  // ---- printing ----
   }
   /** Milliseconds to the next timer, or -1. */
   function untilTimer() {
+    if (timers.size === 0) return -1;
     let next = -1;
     const at = now();
     for (const { due } of timers.values()) if (next < 0 || due - at < next) next = due <= at ? 1 : due - at;

@@ -6,24 +6,27 @@
  * host is the same list of asked calls, read field by field on the other side.
  * Next: inside-quickjs.ts (who empties the mailbox), ../child/step-frames.ts (who checks what is in it).
  */
+import { nearSource } from "./prelude-near.ts";
 import { worldSource } from "./prelude-world.ts";
 
 export const preludeName = "postern:prelude";
 export const scriptName = "script";
 
-/** An expression: a function that takes the setting and returns the mailbox's four slots. */
+/** An expression: a function that takes the setting and returns the mailbox's slots. */
 export const preludeSource: string = String.raw`(function (setting) {
   "use strict";
   const { names, outputBytes } = JSON.parse(setting);
   const { parse, stringify } = JSON;
   const apply = Reflect.apply;
-  const uncurried = (method) => (self, ...given) => apply(method, self, given);
+  const { bind, call } = Function.prototype;
+  const uncurried = (method) => apply(bind, call, [method]);
   const [mapGet, mapSet, mapDelete, mapHas] = [Map.prototype.get, Map.prototype.set, Map.prototype.delete, Map.prototype.has].map(uncurried);
   const [weakGet, weakSet, weakHas] = [WeakMap.prototype.get, WeakMap.prototype.set, WeakMap.prototype.has].map(uncurried);
   const then = uncurried(Promise.prototype.then);
-  const match = uncurried(RegExp.prototype.exec);
+  const Text = String;
+  const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf);
   const now = Date.now;
-  const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array, Text = String;
+  const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array;
   const isArray = Array.isArray, keysOf = Object.keys;
 
   // ---- results and errors ----
@@ -99,7 +102,8 @@ export const preludeSource: string = String.raw`(function (setting) {
     }
   }
   function lineOf(stack) {
-    const found = typeof stack === "string" ? match(/\bscript:(\d+)/, stack) : null;
+    if (typeof stack !== "string" || find(stack, "script:") < 0) return undefined;
+    const found = match(/\bscript:(\d+)/, stack);
     return found === null ? undefined : +found[1];
   }
 
@@ -165,7 +169,7 @@ ${worldSource}  // ---- tools ----
   for (const [short, tool] of plain) if (!twice.has(short)) add(roots, short, tool);
   for (const [name, server, short] of names) if (server !== null && !mapHas(roots, name)) mapSet(roots, name, mapGet(mapGet(groups, server), short));
   const tools = offered("tools", roots, [...listed.keys()], undefined, topNames);
-  /** What is behind "tools" and "tools.server"; a tool of its own name makes it callable too. */
+${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own name makes it callable too. */
   function offered(path, found, there, own, shown = there) {
     const proxy = new Proxy(own === undefined ? Object.create(null) : (...given) => own(...given), {
       get(_, name) {
@@ -173,7 +177,7 @@ ${worldSource}  // ---- tools ----
         if (mapHas(found, name)) return mapGet(found, name);
         if (name === "then" || name === "toJSON" || name === "constructor") return undefined;
         if (name[0] === "_") throw new Failure(path + "." + name + ": names that begin with _ are not tools.");
-        throw new Failure("There is no " + path + "." + name + ". There are: " + (there.join(", ") || "none") + ".");
+        throw new Failure("There is no " + path + "." + name + ". " + instead(name, [...found.keys()], there));
       },
       has: (_, name) => typeof name === "string" && mapHas(found, name),
       ownKeys: () => shown,
@@ -206,11 +210,15 @@ ${worldSource}  // ---- tools ----
     }).catch((problem) => { state = "failed"; reason = problem; });
   }
   function drain() {
-    let text = '{"calls":[' + asked.join(",") + ']';
-    asked.length = 0;
-    if (printed.length > 0) text += ',"printed":' + stringify(printed);
-    printed = [];
-    text += ',"state":"' + state + '","timer":' + untilTimer() + ',"places":' + places + ',"open":[' + [...waiting.keys()].join(",") + "]";
+    let text = '{"state":"' + state + '","timer":' + untilTimer();
+    if (printed.length > 0) {
+      text += ',"printed":' + stringify(printed);
+      printed = [];
+    }
+    if (asked.length > 0) {
+      text += ',"calls":[' + asked.join(",") + "]";
+      asked.length = 0;
+    } else text += ',"places":' + places + ',"open":[' + [...waiting.keys()].join(",") + "]";
     if (state === "failed") text += ',"reason":' + stringify(failure(reason));
     if (state === "done") {
       let end;
@@ -231,5 +239,5 @@ ${worldSource}  // ---- tools ----
     setTimeout: (run, ms, ...given) => later(run, ms, false, given), setInterval: (run, ms, ...given) => later(run, ms, true, given),
     clearTimeout: forget, clearInterval: forget };
   for (const name of keysOf(offer)) Object.defineProperty(globalThis, name, { value: offer[name], writable: true, configurable: true, enumerable: false });
-  return { settle, drain, tick, follow };
+  return { settle, drain, tick, follow, begin };
 })`;

@@ -22,6 +22,32 @@ export function asFunction(code: string): string {
   return `(async () => {${code}\n})()`;
 }
 
+const opening = asFunction("").indexOf("\n");
+const longestTold = 120;
+
+/** What does not parse, where it stands, and how that line reads. Of several attempts the last one knew the most. */
+export function syntaxProblem(error: Error, written: string): { readonly message: string; readonly line?: number } {
+  const [, place] =
+    /\bscript:(\d+(?::\d+)?)/.exec(error.stack ?? "") ?? /^[^\n]*?:(\d+)\n/.exec(error.stack ?? "") ?? [];
+  const pointer = /^(?:[^\n]*\n){2,5}?( *)\^/.exec(error.stack ?? "")?.[1]?.length;
+  const [line = 0, engineColumn] = place?.split(":").map(Number) ?? [];
+  const found = written.split("\n")[line - 1];
+  const said = `SyntaxError: ${error.message.slice(0, 300)}`;
+  if (found === undefined) return { message: said };
+  const shifted = pointer === undefined ? engineColumn : pointer + 1;
+  const column = shifted === undefined ? undefined : shifted - (line === 1 ? opening : 0);
+  const at = column === undefined || column < 1 || column > found.length + 1 ? "" : ` at column ${column}`;
+  return { message: `${said}${at} in \`${found.trim().slice(0, longestTold)}\`.${moduleHint(found)}`, line };
+}
+
+function moduleHint(line: string): string {
+  if (/^\s*import\b/.test(line))
+    return " A script imports nothing: take out the import; tools, files, artifacts, help and console are there already.";
+  if (/^\s*export\b/.test(line))
+    return " A script exports nothing: take out `export`; what it returns, or its last expression, is its answer.";
+  return "";
+}
+
 function transformed(source: string): Source {
   const mapped = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
   const [, encoded] = /\n\/\/# sourceMappingURL=data:application\/json;base64,([\w+/=]+)\s*$/.exec(mapped) ?? [];

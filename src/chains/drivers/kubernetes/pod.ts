@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
 
 export interface PodSettings {
   readonly namespace: string;
@@ -80,7 +81,8 @@ export function podManifest(settings: PodSettings, { name, program, memoryMebiby
         {
           name: container,
           image,
-          command: ["python3", "-I", "-S", "-B", "-X", "utf8", "-c", program],
+          command: ["python3", ...pythonFlags, "-c", program],
+          env: Object.entries(pythonEnvironment).map(([name, value]) => ({ name, value })),
           stdin: true,
           stdinOnce: true, // a host that is gone closes it, and the script ends by itself
           workingDir: "/workspace",

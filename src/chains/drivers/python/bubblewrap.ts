@@ -9,11 +9,15 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { pythonEnvironment, pythonFlags } from "./prelude/prelude.ts";
+import { wallsProbe } from "./prelude/walls.ts";
 
 const run = promisify(execFile);
 const mostProcesses = 32;
 export const fileBytes: number = 16 * 1024 * 1024;
 const nobody = "65534";
+/** What `zoneinfo` reads; where a machine has none, Python knows UTC alone. */
+export const timeZones = "/usr/share/zoneinfo";
 
 export interface Isolation {
   readonly command: string;
@@ -34,16 +38,16 @@ export async function isolate(program: string): Promise<Isolation | { readonly m
     return {
       missing: "it would run as root without a pids cgroup; run Postern as another user, or let it make a cgroup",
     };
-  const walls = [...wallsAround(python), realpathSync(python), "-I", "-S", "-B", "-X", "utf8", "-c"];
+  const walls = [...wallsAround(python), realpathSync(python), ...pythonFlags, "-c"];
   const wrapped = wrap(bwrap, [...walls, program], group);
   const problem = await tried(wrap(bwrap, [...walls, probe], group));
   if (problem !== undefined) return { missing: problem };
   return { ...wrapped, tidy: (pid) => tidy(group, pid) };
 }
 
-/** The walls hold, and Python stands inside: it sees no network, no processes, and is nobody. */
-const probe =
-  "import os, socket, sys; sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/proc/self') and not os.environ.get('HOME') else 3)";
+/** The walls hold, and Python stands inside: it sees no network, no processes, starts none, and is nobody. */
+const probe = `${wallsProbe}
+sys.exit(0 if os.getuid() == 65534 and not os.path.exists("/proc/self") and not os.environ.get("HOME") else 3)`;
 
 async function tried({ command, args }: Pick<Isolation, "command" | "args">): Promise<string | undefined> {
   try {
@@ -58,11 +62,13 @@ async function tried({ command, args }: Pick<Isolation, "command" | "args">): Pr
 function wallsAround(python: string): readonly string[] {
   const prefix = dirname(dirname(realpathSync(python)));
   const libraries = [...new Set(["/usr/lib", "/usr/lib64", "/lib", "/lib64", join(prefix, "lib")])];
+  const settings = Object.entries(pythonEnvironment).flatMap((pair) => ["--setenv", ...pair]);
   return [
     ...["--unshare-all", "--unshare-user", "--uid", nobody, "--gid", nobody, "--disable-userns"],
-    ...["--cap-drop", "ALL", "--clearenv", "--new-session", "--die-with-parent", "--hostname", "postern"],
+    ...["--cap-drop", "ALL", "--clearenv", ...settings, "--new-session", "--die-with-parent", "--hostname", "postern"],
     ...libraries.flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--ro-bind", realpathSync(python), realpathSync(python), "--dev-bind", "/dev/null", "/dev/null"],
+    ...["--ro-bind-try", timeZones, timeZones],
     ...["/tmp", "/workspace"].flatMap((path) => ["--size", `${fileBytes}`, "--tmpfs", path]),
     ...["--chdir", "/workspace", "--"],
   ];

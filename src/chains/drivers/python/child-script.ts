@@ -14,6 +14,8 @@ export interface PythonEnd<End extends SandboxEnd> {
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
+  /** What is around the process and counted with it. */
+  readonly placeBytes?: number;
   /** What else the child is told at its start. */
   readonly terms?: JsonObject;
   /** What an end of the process stands for that the host did not bring about itself. */
@@ -36,17 +38,19 @@ export async function startScript<End extends SandboxEnd>(
     do: "start",
     source: program.source,
     tools: program.tools.map(sketchOf),
+    seed: program.chainId,
+    startedAt: program.startedAt ?? end.clock.now(),
     outputBytes: limits.outputBytes,
     memoryBytes: limits.memoryBytes,
     overheadBytes: end.overheadBytes,
-    ...(limits.stackDepth !== undefined && { stackDepth: limits.stackDepth }),
     ...end.terms,
   });
   const inTime = end.clock.in(handOverMs, () => child.kill());
   const heard = await child.receive();
   inTime();
   const started = heard.heard === "frame" && heard.frame["started"] === true;
-  const session = new ChildSession(child, { limits, overheadBytes: end.overheadBytes, clock: end.clock });
+  const overheadBytes = end.overheadBytes + (end.placeBytes ?? 0);
+  const session = new ChildSession(child, { limits, overheadBytes, clock: end.clock });
   if (started) return reading === undefined ? session : new ReadSession(session, (message) => reading(message, child));
   await session[Symbol.asyncDispose]();
   throw new Error(

@@ -55,7 +55,12 @@ async function serve(): Promise<void> {
   const quiet = (): void => undefined;
   const python = await loadPyodide({
     indexURL: `${String(hello["pyodide"])}/`,
-    ...{ stdin: () => null, stdout: quiet, stderr: quiet, env: { HOME: "/tmp", PYTHONDONTWRITEBYTECODE: "1" } },
+    ...{
+      stdin: () => null,
+      stdout: quiet,
+      stderr: quiet,
+      env: { HOME: "/tmp", PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
+    },
   });
   python.runPython(String(hello["program"]), { filename: "<postern>" });
   send({ ready: true, token });

@@ -1,4 +1,5 @@
 /** What the type checker's findings mean for a script: refused before it runs, or left to an engine that knows all of Python. */
+import { insteadOf } from "../../name-list.ts";
 
 const finding = /^[^:]*:(\d+):\d+: (error|warning)\[([\w-]+)\] (.*)$/;
 /** A call that no such tool can take. Whatever else the checker dislikes may well run. */
@@ -8,7 +9,6 @@ const certain: ReadonlySet<string> = new Set([
   "unknown-argument",
   "invalid-argument-type",
 ]);
-const mostListed = 40;
 const mostFindings = 500;
 /** The checker's view of names and blocks of a script at the top level, which Python decides by itself. */
 const idle: ReadonlySet<string> = new Set(["empty-body", "await-outside-async", "return-outside-function"]);
@@ -45,7 +45,7 @@ export function judge({
   if (wrong !== undefined) {
     const list =
       wrong.rule === "unresolved-attribute"
-        ? `. Available: ${available.slice(0, mostListed).join(", ") || "none"}`
+        ? `. ${insteadOf(/attribute `(\w+)`/.exec(wrong.message)?.[1] ?? "", available)}`
         : "";
     return { invalid: `Line ${wrong.line}: ${plain(wrong.message)}${list}` };
   }

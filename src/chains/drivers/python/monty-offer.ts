@@ -1,7 +1,9 @@
 /** The tools inside Monty: data without code, whose methods stop the script. */
+
 import { isJsonObject, type Json } from "../../../calls/json.ts";
+import { insteadOf } from "../../name-list.ts";
 import { dataclass } from "./monty-values.ts";
-import { pythonName } from "./names.ts";
+import { pythonName, standsAlone } from "./names.ts";
 
 export interface Offered {
   readonly name: string;
@@ -10,8 +12,8 @@ export interface Offered {
 }
 
 export interface Offer {
-  /** By the name that stands alone. */
-  readonly bare: ReadonlyMap<string, Offered>;
+  /** By a name that stands alone. */
+  alone(name: string): Offered | undefined;
   /** By server, in the order of their types. */
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, Offered>>;
   member(type: bigint, name: string): Offered | undefined;
@@ -40,13 +42,13 @@ export function offerOf(tools: Json | undefined): Offer {
   const found = (type: bigint): ReadonlyMap<string, Offered> =>
     type === rootType ? bare : (named[Number(type - rootType) - 1]?.[1] ?? new Map());
   return {
-    bare,
+    alone: (name) => (standsAlone(name) ? bare.get(name) : undefined),
     servers,
     member: (type, name) => found(type).get(name),
     lack: (type, name) => {
       const title = type === rootType ? "tools" : `tools.${named[Number(type - rootType) - 1]?.[0] ?? ""}`;
       const all = [...found(type).keys(), ...(type === rootType ? servers.keys() : [])];
-      return `${title} has no tool \`${name}\`. Available: ${[...new Set(all)].sort().join(", ") || "none"}`;
+      return `${title} has no tool \`${name}\`. ${insteadOf(name, [...new Set(all)].sort())}`;
     },
   };
 }

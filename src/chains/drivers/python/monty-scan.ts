@@ -78,9 +78,15 @@ function oddity(tokens: readonly Token[], at: number): string | undefined {
   if (token.text === "import" || token.text === "from") return importOddity(tokens, at);
   if (token.text === "except") return exceptOddity(tokens, at);
   if (token.text.startsWith("__")) return `\`${token.text}\` (line ${token.line})`;
+  if (token.text === "help" && after?.text === "(" && isAskedInWords(tokens[at + 2])) return undefined;
   return foreign.has(token.text) && !(after?.text === "=" && before?.text !== "\n")
     ? `\`${token.text}\` (line ${token.line})`
     : undefined;
+}
+
+/** `help("words")` and `help()`: the host knows. What is known of anything else, Python itself must say. */
+function isAskedInWords(first: Token | undefined): boolean {
+  return first?.text === ")" || (first?.kind === "string" && first.formatted !== true);
 }
 
 /** `tools.server.tool(`: whatever the tool is called. */

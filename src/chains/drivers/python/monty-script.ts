@@ -10,9 +10,12 @@ interface Ask {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly line?: number;
-  readonly kind?: "progress";
+  readonly kind?: "progress" | "help";
 }
 
+const maxRecursionDepth = 1_000;
+/** The host ends a script in time; this is for one that has lost its host. */
+const lateMs = 2_000;
 const laterType = 2_000_000n;
 /** What the script itself did wrong, in Python as in Monty. All else may be Monty's own lack, and the next engine says. */
 const own: ReadonlySet<string> = new Set([
@@ -46,7 +49,9 @@ export class MontyScript {
   }
 
   static start(order: JsonObject): MontyScript {
-    const limits = { maxMemory: Number(order["memoryBytes"]), maxRecursionDepth: Number(order["stackDepth"] ?? 1000) };
+    const { memoryBytes, wallMs } = order;
+    const maxDurationSecs = (Number(wallMs) + lateMs) / 1_000;
+    const limits = { maxMemory: Number(memoryBytes), maxRecursionDepth, maxDurationSecs };
     return new MontyScript(order, (script) => () => {
       const program: Monty = new Parser(String(order["source"]), { scriptName: "script.py" });
       return program.start({ limits, printCallback: script.#print });
@@ -140,10 +145,13 @@ export class MontyScript {
     const at = line === undefined ? {} : { line };
     const type = asDataclass(args[0])?.typeId;
     const owner = type === resultType || type === laterType ? undefined : type;
+    if (owner === undefined && line === undefined) return undefined; // a method of a value: names of tools are marked
     const given = owner === undefined ? args : args.slice(1);
     if (owner === undefined && name === "progress")
       return { tool: "progress", arguments: progressOf(given, kwargs), kind: "progress", ...at };
-    const tool = owner === undefined ? this.#offer.bare.get(name) : this.#offer.member(owner, name);
+    if (owner === undefined && name === "help")
+      return { tool: "help", arguments: given.length === 0 ? {} : { tool: String(given[0]) }, kind: "help", ...at };
+    const tool = owner === undefined ? this.#offer.alone(name) : this.#offer.member(owner, name);
     if (tool !== undefined) return { tool: tool.name, arguments: namedArguments(tool, given, kwargs), ...at };
     if (owner === undefined) return undefined;
     throw new NoSuchTool(this.#offer.lack(owner, name));
@@ -166,7 +174,9 @@ export class MontyScript {
       this.#raise(snapshot, bad["status"] === "denied" ? "PermissionError" : "OSError", told(bad));
       return;
     }
-    const handles = settled.map((result) => (isProgress(snapshot) ? null : handleOf(result?.["value"] ?? null)));
+    const kind = kindOf(snapshot);
+    if (kind === "help") this.#print("stdout", `${textOf(settled[0]?.["value"])}\n`);
+    const handles = settled.map((result) => (kind === undefined ? handleOf(result?.["value"] ?? null) : null));
     const isMany = snapshot.functionName === gatherName;
     this.#progress = snapshot.resume({ returnValue: isMany ? handles : handles[0] });
   }
@@ -205,8 +215,17 @@ class NoSuchTool extends Error {
   readonly type = "AttributeError";
 }
 
-function isProgress(snapshot: MontySnapshot): boolean {
-  return calledAs(snapshot.functionName).name === "progress" && asDataclass(snapshot.args[0]) === undefined;
+/** What is asked of the host and of no tool; `tools.help` is a tool. */
+function kindOf({ functionName, args }: MontySnapshot): Ask["kind"] {
+  const { name } = calledAs(functionName);
+  const type = asDataclass(args[0])?.typeId;
+  const isOwned = type !== undefined && type !== resultType && type !== laterType;
+  return !isOwned && (name === "progress" || name === "help") ? name : undefined;
+}
+
+function textOf(value: Json | undefined): string {
+  const text = isJsonObject(value) ? value["text"] : undefined;
+  return typeof text === "string" ? text : "";
 }
 
 function progressOf(given: readonly unknown[], kwargs: object): JsonObject {

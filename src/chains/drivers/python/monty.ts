@@ -1,6 +1,6 @@
 /** Python on Monty: the part of the language that starts in no time, is checked before it runs, and can be frozen. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
@@ -8,21 +8,25 @@ import { RuntimeFault } from "../../../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
 import { placeOf } from "../../signatures.ts";
+import { buildStamp } from "../child/build-stamp.ts";
 import type { SandboxProcess } from "../child/child-process.ts";
-import { permissionFlags } from "../child/fences.ts";
-import { ChildPool } from "../child/pool.ts";
+import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
+import { allButOne, ChildPool } from "../child/pool.ts";
 import { ChildSession } from "../child/session.ts";
 import { pythonFrames, sketchOf } from "./child-script.ts";
 import { packageFolder } from "./deno.ts";
 import { judge } from "./monty-check.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
 import { scanForMonty } from "./monty-scan.ts";
+import { standsAlone } from "./names.ts";
 import { plainNames, pythonStubs } from "./stubs.ts";
 
 export interface MontyOptions {
   readonly clock?: Clock;
   readonly warm?: number;
   readonly most?: number;
+  /** What the processes run, where it is not what lies beside this file. */
+  readonly program?: string;
 }
 
 type Verdict = { readonly unsupported: string } | { readonly invalid: string } | undefined;
@@ -34,15 +38,23 @@ const longestScriptBytes = 64 * 1024;
 export class MontyDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "monty";
   readonly capabilities = { language: "python", durability: "snapshot", isolation: "process", parallel: true } as const;
-  readonly engine: string;
   readonly #options: MontyOptions;
   readonly #folder = packageFolder("@pydantic/monty") ?? folderOf();
   readonly #verdicts = new Map<string, Verdict>();
+  readonly #checkers = new Checkers();
+  readonly #program: string;
+  #stamp: Promise<string> | undefined;
+  #engine = "monty/none";
   #pool: ChildPool | undefined;
 
   constructor(options: MontyOptions = {}) {
     this.#options = options;
-    this.engine = `monty/${this.#folder === undefined ? "none" : versionIn(this.#folder)}`;
+    this.#program = options.program ?? programBeside(import.meta.url, "inside-monty");
+  }
+
+  /** Known once a script was checked: what it depends on is read while the first process starts. */
+  get engine(): string {
+    return this.#engine;
   }
 
   async unavailable(): Promise<string | undefined> {
@@ -75,7 +87,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
       );
     const rewritten = rewriteForMonty(program.source, callable(program.tools));
     const source = "source" in rewritten ? rewritten.source : program.source;
-    const child = await this.#opened().take();
+    const child = this.#checkers.take(program) ?? (await this.#opened().take());
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");
     return this.#session(child, limits);
   }
@@ -91,6 +103,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#checkers.clear();
     await this.#pool?.[Symbol.asyncDispose]();
   }
 
@@ -101,7 +114,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
       return { unsupported: `a script of more than ${longestScriptBytes} bytes` };
     const rewritten = rewriteForMonty(source, callable(tools));
     const stubs = pythonStubs(tools);
-    const child = await this.#opened().take();
+    const [child] = await Promise.all([this.#opened().take(), this.#stamped()]);
     const order = {
       do: "start",
       check: true,
@@ -113,17 +126,19 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
       const found = await answered(child, order, "checked");
       const judged = judge({ problems: String(found["problems"]), source, stubs, available: tools.map(placeOf) });
       const { unparsed } = found;
-      if (judged !== undefined && "invalid" in judged) return judged;
       const lack =
         "unsupported" in rewritten
           ? rewritten.unsupported
           : (scanForMonty(source) ?? (typeof unparsed === "string" ? unparsed : undefined));
-      return lack === undefined ? judged : { unsupported: lack };
+      const isInvalid = judged !== undefined && "invalid" in judged;
+      const verdict = isInvalid || lack === undefined ? judged : { unsupported: lack };
+      if (verdict === undefined) this.#checkers.keep(program, child);
+      else child.kill();
+      return verdict;
     } catch (error) {
+      child.kill();
       if (!(error instanceof RuntimeFault)) throw error;
       return { unsupported: "its checker did not survive the script" };
-    } finally {
-      child.kill();
     }
   }
 
@@ -140,23 +155,59 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
     });
   }
 
+  async #stamped(): Promise<void> {
+    this.#stamp ??= buildStamp(this.#program, interpretersIn(this.#folder ?? ""));
+    this.#engine = `monty/${await this.#stamp}`;
+  }
+
   #opened(): ChildPool {
     if (this.#pool !== undefined) return this.#pool;
     if (this.#folder === undefined) throw new Error("Monty is not installed.");
     const { warm = 2, most = 64 } = this.#options;
-    const spec = { command: process.execPath, args: argumentsFor(this.#folder), frames: pythonFrames, closed: true };
-    this.#pool = new ChildPool(spec, { warm, most, startsAtOnce: 2 });
+    const args = argumentsFor(this.#folder, this.#program);
+    const spec = { command: process.execPath, args, frames: pythonFrames, closed: true, rehearses: true };
+    this.#pool = new ChildPool(spec, { warm, most, startsAtOnce: allButOne() });
     return this.#pool;
   }
 }
 
-/** Names that a script calls without saying whose they are. */
-function callable(tools: Program["tools"]): ReadonlySet<string> {
-  return new Set([...plainNames(tools).keys(), "progress"]);
+/** Processes that found a script fit: the same one may run in them, and nothing else. */
+class Checkers {
+  readonly #kept = new Map<string, { readonly child: SandboxProcess; readonly forget: () => void }>();
+
+  keep(program: Program, child: SandboxProcess): void {
+    const key = JSON.stringify([program.chainId, program.source]);
+    this.#drop(key)?.kill();
+    const forget = realTime.in(longestKeptMs, () => this.#drop(key)?.kill(), false);
+    this.#kept.set(key, { child, forget });
+  }
+
+  take(program: Program): SandboxProcess | undefined {
+    return this.#drop(JSON.stringify([program.chainId, program.source]));
+  }
+
+  clear(): void {
+    for (const key of this.#kept.keys()) this.#drop(key)?.kill();
+  }
+
+  #drop(key: string): SandboxProcess | undefined {
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    kept?.forget();
+    return kept?.child;
+  }
 }
 
-function termsOf({ tools }: Program, { outputBytes, memoryBytes, stackDepth }: SandboxLimits): JsonObject {
-  return { tools: tools.map(sketchOf), outputBytes, memoryBytes, ...(stackDepth !== undefined && { stackDepth }) };
+const longestKeptMs = 2_000;
+const realTime = new SystemClock();
+
+/** Names that a script calls without saying whose they are. */
+function callable(tools: Program["tools"]): ReadonlySet<string> {
+  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
+}
+
+function termsOf({ tools }: Program, { outputBytes, memoryBytes, wallMs }: SandboxLimits): JsonObject {
+  return { tools: tools.map(sketchOf), outputBytes, memoryBytes, wallMs };
 }
 
 /** @throws RuntimeFault when the child says something else, or nothing any more */
@@ -188,15 +239,11 @@ function broken(): RuntimeFault {
   return new RuntimeFault("image_broken", "The frozen script is damaged, or was frozen by another engine; replay it.");
 }
 
-function argumentsFor(folder: string): readonly string[] {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const program = fileURLToPath(new URL(`./inside-monty.${extension}`, import.meta.url));
-  const source = join(dirname(program), "..", "..", "..");
-  const packages = dirname(dirname(folder));
+function argumentsFor(folder: string, program: string): readonly string[] {
   const flags = permissionFlags([
-    `${source}/*`,
-    join(source, "..", "package.json"),
-    `${packages}/@pydantic/*`,
+    ...readableFor(program),
+    `${dirname(dirname(folder))}/@pydantic/*`,
+    ...packagePlaces(program, "@pydantic"),
     "/usr/bin/ldd",
   ]);
   return [...flags, "--allow-addons", "--max-old-space-size=128", program];
@@ -211,8 +258,12 @@ function folderOf(): string | undefined {
   }
 }
 
-function versionIn(folder: string): string {
-  const path = join(folder, "package.json");
-  const { version }: { readonly version?: unknown } = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
-  return String(version);
+/** The interpreter is a package of its own for each kind of machine, beside the one that loads it. */
+function interpretersIn(folder: string): readonly string[] {
+  const around = dirname(folder);
+  const names = readdirSync(around).filter((name) => name.startsWith("monty-"));
+  const natives = names
+    .sort()
+    .flatMap((name) => readdirSync(join(around, name)).map((file) => join(around, name, file)));
+  return [...natives.filter((path) => path.endsWith(".node")), join(folder, "wrapper.js")];
 }

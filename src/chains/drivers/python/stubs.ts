@@ -1,29 +1,23 @@
 /** Tools as Python signatures that a type checker understands: what a script calls is known before it runs. */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ToolSketch } from "../../sandbox.ts";
-import { pythonName } from "./names.ts";
-
-const keywords: ReadonlySet<string> = new Set(
-  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield self".split(
-    " ",
-  ),
-);
+import { keywords, pythonName, standsAlone } from "./names.ts";
 
 const head = `from typing import Any
 class PermissionError(OSError): ...
 class ToolResult:
     text: str
     structured: Any
-    ref: str | None
+    ref: Any
     files: list[Any]
     status: str
     def __await__(self) -> Any: ...
     def materialize(self, **options: Any) -> str: return ""
 class ToolError(Exception):
     message: str
-    code: str | None
-    advice: str | None
-    tool: str | None
+    code: str
+    advice: str
+    tool: str
 class ToolDenied(ToolError, PermissionError): ...
 def progress(message: Any = "", fraction: Any = None, **more: Any) -> None: ...
 class _Artifacts:
@@ -42,19 +36,21 @@ export function pythonStubs(tools: readonly ToolSketch[]): string {
   const groups = [...servers].map(([server, members]) =>
     classOf(
       `Tools_${server}`,
-      members.map((tool) => method(pythonName(tool.short), tool)),
+      members
+        .filter((tool) => !keywords.has(pythonName(tool.short)))
+        .map((tool) => method(pythonName(tool.short), tool)),
     ),
   );
-  const plain = plainNames(tools);
+  const plain = [...plainNames(tools)].filter(([name]) => !keywords.has(name) && !servers.has(name));
   const all = [
     ...[...servers.keys()].map((server) => `    ${server}: Tools_${server}`),
-    ...[...plain].filter(([name]) => !servers.has(name)).map(([name, tool]) => method(name, tool)),
+    ...plain.map(([name, tool]) => method(name, tool)),
   ];
-  const bare = [...plain].filter(([name]) => !keywords.has(name)).map(([name]) => `${name} = tools.${name}`);
-  return `${head}${groups.join("")}${classOf("Tools", [...all, "    def __getitem__(self, name: str) -> Any: ..."])}tools = Tools()\n${bare.filter((line) => !servers.has(line.split(" ")[0] ?? "")).join("\n")}\n`;
+  const bare = plain.filter(([name]) => standsAlone(name)).map(([name]) => `${name} = tools.${name}`);
+  return `${head}${groups.join("")}${classOf("Tools", [...all, "    def __getitem__(self, name: str) -> Any: ..."])}tools = Tools()\n${bare.join("\n")}\n`;
 }
 
-/** Names that lead to one tool: the full one, and the short one where only one tool is called so. */
+/** Names behind `tools.` that lead to one tool: the full one, and the short one where only one tool is called so. */
 export function plainNames(tools: readonly ToolSketch[]): ReadonlyMap<string, ToolSketch> {
   const short = new Map<string, ToolSketch | undefined>();
   for (const tool of tools) {
@@ -84,7 +80,9 @@ function parameters(tool: ToolSketch): readonly string[] {
   const { properties, required, additionalProperties } = tool.inputSchema;
   const needed: ReadonlySet<Json> = new Set(Array.isArray(required) ? required : []);
   const members: JsonObject = isJsonObject(properties) ? properties : {};
-  const named = argumentOrder(tool).filter((name) => /^[A-Za-z_]\w*$/.test(name) && !keywords.has(name));
+  const named = argumentOrder(tool).filter(
+    (name) => /^[A-Za-z_]\w*$/.test(name) && !keywords.has(name) && name !== "self",
+  );
   const leading = named.findIndex(
     (name, at) => !needed.has(name) && named.slice(at).some((later) => needed.has(later)),
   );

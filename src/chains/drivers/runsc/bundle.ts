@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { timeZones } from "../python/bubblewrap.ts";
+import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
 
 /** What gVisor is told to run: the folder of an OCI bundle, of which every container of a driver is made. */
 export interface Bundle extends Disposable {
@@ -32,8 +34,8 @@ function specFor(python: string, program: string): object {
     process: {
       terminal: false,
       user: { uid: nobody, gid: nobody },
-      args: [python, "-I", "-S", "-B", "-X", "utf8", "-c", program],
-      env: [],
+      args: [python, ...pythonFlags, "-c", program],
+      env: Object.entries(pythonEnvironment).map((pair) => pair.join("=")),
       cwd: "/workspace",
       capabilities: none,
       noNewPrivileges: true,
@@ -45,6 +47,7 @@ function specFor(python: string, program: string): object {
         .filter((path, n, all) => all.indexOf(path) === n)
         .flatMap(readOnly),
       ...readOnly(python),
+      ...readOnly(timeZones),
       ...["/tmp", "/workspace"].map((destination) => ({
         destination,
         type: "tmpfs",

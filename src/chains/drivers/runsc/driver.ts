@@ -10,6 +10,7 @@ import { SandboxProcess } from "../child/child-process.ts";
 import { SandboxPool } from "../child/pool.ts";
 import { pythonFrames, startScript } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
+import { wallsProbe } from "../python/prelude/walls.ts";
 import { type Bundle, makeBundle } from "./bundle.ts";
 import { Groups } from "./groups.ts";
 
@@ -34,8 +35,9 @@ const fileBytes = 16 * 1024 * 1024;
 const flags = ["--network=none", "--ignore-cgroups"] as const;
 
 /** Inside: nobody, without a network, without the host's files and processes. */
-const probe =
-  "import os, socket, sys; sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/etc/passwd') and len(os.listdir('/proc')) > 0 and [n for _, n in socket.if_nameindex() if n != 'lo'] == [] else 3)";
+const probe = `${wallsProbe}
+import socket
+sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/etc/passwd') and len(os.listdir('/proc')) > 0 and [n for _, n in socket.if_nameindex() if n != 'lo'] == [] else 3)`;
 
 export class RunscDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "runsc";
@@ -71,7 +73,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
       return child;
     };
     return await startScript(program, limits, {
-      ...{ pool: { take: bounded }, clock, overheadBytes, terms: { fileBytes } },
+      ...{ pool: { take: bounded }, clock, overheadBytes, placeBytes: kernelBytes, terms: { fileBytes } },
       reading: (message, { pid }) => (groups.wasShort(pid) ? "memory" : endOf(message)),
     });
   }

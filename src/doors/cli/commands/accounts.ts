@@ -2,6 +2,7 @@ import { isRole, type Role, roles } from "../../../accounts/roles.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { AccountsClient } from "../../http/accounts-client.ts";
 import type { AccountWire } from "../../wire-accounts.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type HiddenInput, readHidden } from "../hidden-input.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -23,7 +24,8 @@ export function listAccounts(host: Host, flags: GlobalFlags): Promise<ExitCode> 
   return withPostern(host, flags, { tools: false }, async (work) => {
     const accounts = await work.operator.people.list();
     if (work.json) printJson(work, { accounts });
-    else work.terminal.out(accounts.length === 0 ? noAccounts : accountTable(work, accounts));
+    else
+      work.terminal.out(accounts.length === 0 ? asTypedHere(noAccounts, work.command) : accountTable(work, accounts));
     return exitCodes.ok;
   });
 }

@@ -1,5 +1,6 @@
 import type { ApprovalState } from "../../../calls/records.ts";
 import { risks } from "../../../calls/risk.ts";
+import { approvalStates } from "../../../calls/states.ts";
 import type { ApprovalWire } from "../../wire-approvals.ts";
 import { approvalCard } from "../card.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -18,16 +19,7 @@ export interface ListFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const states: readonly (ApprovalState | "all")[] = [
-  "pending",
-  "approved",
-  "denied",
-  "skipped",
-  "expired",
-  "withdrawn",
-  "used",
-  "all",
-];
+const states: readonly (ApprovalState | "all")[] = [...approvalStates, "all"];
 
 export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "pending", states, "--state");

@@ -53,13 +53,13 @@ it("makes up arguments that fit, to ask what would be decided", () => {
       },
     }),
   ).toEqual({
-    a: "xxx",
+    a: "hello",
     b: 5,
     c: "x",
     d: [false],
     e: { n: expect.anything() },
     f: 7,
-    missing: "x",
+    missing: "hello",
   });
   const endless: Record<string, unknown> = { type: "object", required: ["again"] };
   endless["properties"] = { again: endless };

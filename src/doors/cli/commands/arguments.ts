@@ -53,6 +53,7 @@ export function sampleArguments(schema: JsonObject): JsonObject {
 
 /** A stranger's schema may refer to itself; deeper than this nothing is made up. */
 const maxSampleDepth = 8;
+const maxSampleText = 64;
 
 function sample(schema: Json | undefined, depth: number): Json {
   const given =
@@ -74,8 +75,12 @@ function sample(schema: Json | undefined, depth: number): Json {
     case "object":
       return sampleObject(schema, depth);
     default:
-      return "x".repeat(Math.min(64, Math.max(1, Number(at(schema, "minLength") ?? 1))));
+      return sampleText(Number(at(schema, "minLength") ?? 1), Number(at(schema, "maxLength") ?? maxSampleText));
   }
+}
+
+function sampleText(least: number, most: number): string {
+  return least <= 5 && most >= 5 ? "hello" : "x".repeat(Math.min(maxSampleText, Math.max(1, least)));
 }
 
 function sampleObject(schema: Json | undefined, depth: number): Json {

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import type { AuditEvent } from "../../../audit/log.ts";
+import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { PosternClient, VerificationWire } from "../../http/client.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -155,7 +156,7 @@ function printVerification({ terminal }: Host, flags: GlobalFlags, found: Verifi
 
 function verificationLine(found: VerificationWire, paint: Paint): string {
   if (found.intact)
-    return `${found.events} events, log ${paint("green", "intact")}, ${found.checkpoints} checkpoints, head ${found.head}`;
+    return `${counted(found.events, "event")}, log ${paint("green", "intact")}, ${counted(found.checkpoints, "checkpoint")}, head ${found.head}`;
   return `${paint("red", "BROKEN")} from event ${found.first_broken} on: ${visible(found.why)}`;
 }
 
@@ -174,7 +175,7 @@ export async function exportAudit(host: Host, file: string | undefined, flags: G
       await handle.close();
     }
     if (work.json) printJson({ terminal }, { file });
-    else terminal.out(`Exported to ${file}. Check it anywhere: postern audit verify ${file}\n`);
+    else terminal.out(`Exported to ${file}. Check it anywhere: ${work.command} audit verify ${file}\n`);
     return exitCodes.ok;
   });
 }

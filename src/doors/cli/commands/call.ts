@@ -20,6 +20,8 @@ export interface CallFlags extends GlobalFlags {
   /** JSON, or `-` for standard input: one word of a command line is limited to 128 KiB. */
   readonly args?: string;
   readonly key?: string;
+  /** Why: the caller's own word. */
+  readonly reason?: string;
   readonly run?: string;
   readonly scopes?: string;
   readonly autonomy?: string;
@@ -71,6 +73,7 @@ function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy
     arguments: given,
     ...(flags.action !== undefined && { action: flags.action }),
     ...(flags.key !== undefined && { idempotency_key: flags.key }),
+    ...(flags.reason !== undefined && { reason: flags.reason }),
     ...(flags.run !== undefined && { run_id: flags.run }),
     ...(flags.scopes !== undefined && {
       scopes: flags.scopes.split(",").map((scope) => scope.trim()),
@@ -127,14 +130,18 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   else terminal.aside(`${visibleLines(text).join("\n")}\n`);
 }
 
-async function showPending({ agent, terminal, paint, now }: Work, approvalId: string, tool: string): Promise<void> {
+async function showPending(
+  { agent, terminal, paint, now, command }: Work,
+  approvalId: string,
+  tool: string,
+): Promise<void> {
   terminal.aside(`\n${approvalCard(await agent.showApproval(approvalId), now(), paint)}\n`);
   terminal.aside(
-    `Decide:  postern approvals approve ${approvalId}\n         postern approvals deny ${approvalId} --reason "…"\n`,
+    `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
   );
   const again =
     tool === chainToolName
-      ? "Then run the same script again, or `postern chain resume CALL` (`postern chain list`): it goes on where it waits."
-      : `Then send the same \`postern call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
+      ? `Then run the same script again, or \`${command} chain resume CALL\` (\`${command} chain list\`): it goes on where it waits.`
+      : `Then send the same \`${command} call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
   terminal.aside(`${again}\n`);
 }

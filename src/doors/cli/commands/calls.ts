@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
-import { duration, labelled, relative, table, visible, visibleLines } from "../text.ts";
+import { duration, labelled, relative, table, visible, visibleLines, whose } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
@@ -66,13 +66,13 @@ export async function showCall(host: Host, id: string, flags: GlobalFlags): Prom
   });
 }
 
-function callText({ paint, now }: Work, call: CallWire): string {
+function callText({ command, paint, now }: Work, call: CallWire): string {
   const line = labelled(paint, 10);
   const { outcome, requested_by: by } = call;
   return [
     `${paint("bold", visible(call.tool))}${call.action === "default" ? "" : ` · ${visible(call.action)}`}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
     line("call", call.call_id),
-    line("asked by", by.user === undefined ? by.agent : `${by.agent} for ${by.user}`),
+    line("asked by", whose(by)),
     line("run", call.run_id),
     line("arrived", relative(Date.parse(call.arrived_at), now())),
     line("took", took(call)),
@@ -82,7 +82,7 @@ function callText({ paint, now }: Work, call: CallWire): string {
     outcome === undefined || outcome.text === "" ? "" : `  ${paint("dim", "outcome")}\n`,
     ...(outcome === undefined || outcome.text === "" ? [] : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
     call.state === "unknown"
-      ? `Settle it: postern calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n`
+      ? `Settle it: ${command} calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n`
       : "",
   ].join("");
 }

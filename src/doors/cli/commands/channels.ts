@@ -1,4 +1,6 @@
+import { counted } from "../../../calls/counted.ts";
 import type { ChannelWire } from "../../http/channel-routes.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -14,7 +16,12 @@ export async function listChannels(host: Host, flags: GlobalFlags): Promise<Exit
     if (work.json) printJson(work, { channels });
     else if (channels.length === 0)
       work.terminal.out("None is configured. `channels.webhooks` in the configuration names them.\n");
-    else work.terminal.out(`${channelTable(work, channels)}${channels.map((one) => deadText(work, one)).join("")}`);
+    else
+      work.terminal.out(
+        channelTable(work, channels) +
+          channels.map((one) => problemText(work, one)).join("") +
+          channels.map((one) => deadText(work, one)).join(""),
+      );
     return exitCodes.ok;
   });
 }
@@ -33,13 +40,13 @@ export async function retryChannel(host: Host, name: string, flags: GlobalFlags)
   return withPostern(host, flags, needs, async (work) => {
     const { retried } = await work.operator.retryChannel(name);
     if (work.json) printJson(work, { retried });
-    else work.terminal.out(retried === 0 ? "Nothing was given up.\n" : `${retried} are tried anew.\n`);
+    else work.terminal.out(retried === 0 ? "Nothing was given up.\n" : `Tried anew: ${counted(retried, "notice")}.\n`);
     return exitCodes.ok;
   });
 }
 
 function channelTable({ paint, terminal, now }: Work, channels: readonly ChannelWire[]): string {
-  const rows = channels.map(({ name, kind, target, waiting, delivered, dead, last_delivered_at, problem }) => [
+  const rows = channels.map(({ name, kind, target, waiting, delivered, dead, last_delivered_at }) => [
     name,
     kind,
     target,
@@ -47,18 +54,22 @@ function channelTable({ paint, terminal, now }: Work, channels: readonly Channel
     last_delivered_at === undefined ? "never" : relative(Date.parse(last_delivered_at), now()),
     String(waiting),
     { text: String(dead.length), paint: (text: string) => (dead.length > 0 ? paint("red", text) : text) },
-    problem ?? "",
   ]);
-  const headings = ["CHANNEL", "KIND", "TARGET", "DELIVERED", "LAST", "WAITING", "GIVEN UP", "PROBLEM"];
+  const headings = ["CHANNEL", "KIND", "TARGET", "DELIVERED", "LAST", "WAITING", "GIVEN UP"];
   return table(headings, rows, terminal.columns, (text) => paint("dim", text));
 }
 
-function deadText({ paint, now }: Work, { name, dead }: ChannelWire): string {
+/** In whole: it is why one looks. */
+function problemText({ command, paint }: Work, { name, problem }: ChannelWire): string {
+  return problem === undefined ? "" : `${paint("red", visible(name))}: ${asTypedHere(visible(problem), command)}\n`;
+}
+
+function deadText({ command, paint, now }: Work, { name, dead }: ChannelWire): string {
   if (dead.length === 0) return "";
   const lines = dead
     .slice(-mostShown)
     .map(({ type, at, entry, problem }) =>
       visible(`  ${type} (entry ${entry}), ${relative(Date.parse(at), now())}: ${problem}`),
     );
-  return `\n${paint("bold", visible(name))} gave up ${dead.length}; \`postern channels retry ${visible(name)}\` tries them anew:\n${lines.join("\n")}\n`;
+  return `\n${paint("bold", visible(name))} gave up ${dead.length}; \`${command} channels retry ${visible(name)}\` tries them anew:\n${lines.join("\n")}\n`;
 }

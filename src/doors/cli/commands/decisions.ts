@@ -1,3 +1,4 @@
+import { counted } from "../../../calls/counted.ts";
 import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
 import type { ApprovalWire } from "../../wire-approvals.ts";
 import { approvalCard } from "../card.ts";
@@ -42,8 +43,8 @@ export async function decide(
   const body = bodyOf(verb, flags, host.clock.now());
   if (others.length === 0) return decideOne(host, verb, id, flags, body);
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
-  if (flags.digest !== undefined || flags.remember !== undefined)
-    throw new UsageProblem("`--digest` and `--remember` are for one approval at a time.");
+  if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
+    throw new UsageProblem("`--digest`, `--remember` and `--confirm` are for one approval at a time.");
   return decideMany(host, verb, ids, flags);
 }
 
@@ -68,7 +69,7 @@ async function decideOne(
 
 function saidOf(verb: DecisionVerb, { status, quorum_left: left }: ApprovalWire): string {
   if (status !== "pending") return told[verb];
-  return left === 1 ? "Counted. One more person must say yes." : `Counted. ${left} more persons must say yes.`;
+  return `Counted. ${counted(left, "more person", "more people")} must say yes.`;
 }
 
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
@@ -76,10 +77,10 @@ async function decideMany(
   host: Host,
   verb: "approve" | "deny" | "skip",
   ids: readonly string[],
-  { reason, confirm: confirmation, ...flags }: DecideFlags,
+  { reason, ...flags }: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern(host, flags, { tools: true }, async (work) => {
-    const body = { ids, decision: words[verb], reason, confirmation };
+    const body = { ids, decision: words[verb], reason };
     const { answers } = await work.operator.inbox.decideMany(body);
     if (work.json) printJson(work, { answers });
     else work.terminal.out(answers.map((one) => answerLine(work, one)).join(""));

@@ -1,4 +1,5 @@
 import { checkEverything, type Finding } from "../checks.ts";
+import { asTypedHere, commandName } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson } from "../session.ts";
@@ -11,7 +12,9 @@ const styles = { ok: "green", warn: "yellow", fail: "red" } as const;
 export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   const paint = paintFor(host.terminal);
   const findings: Finding[] = [];
-  for await (const finding of checkEverything(host, flags)) {
+  const command = commandName(flags);
+  for await (const found of checkEverything(host, flags)) {
+    const finding = typedHere(found, command);
     findings.push(finding);
     if (flags.json !== true) host.terminal.out(lineOf(finding, (text) => paint(styles[finding.level], text)));
   }
@@ -22,6 +25,14 @@ export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> 
       healthy ? "\nNothing stands in the way.\n" : "\nPostern cannot work like this; the fixes are above.\n",
     );
   return healthy ? exitCodes.ok : exitCodes.failed;
+}
+
+function typedHere({ message, fix, ...finding }: Finding, command: string): Finding {
+  return {
+    ...finding,
+    message: asTypedHere(message, command),
+    ...(fix !== undefined && { fix: asTypedHere(fix, command) }),
+  };
 }
 
 function lineOf({ level, check, message, fix }: Finding, paint: (text: string) => string): string {

@@ -28,17 +28,19 @@ export async function listGrants(host: Host, flags: GrantFlags): Promise<ExitCod
 }
 
 function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]): string {
-  const rows = grants.map(({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, by, reason }) => [
-    grant_id,
-    scope.tool,
-    { text: risk, paint: (text: string) => text.replace(risk, paintRisk(paint, risk)) },
-    granted_to.agent,
-    status === "live" ? relative(Date.parse(until), now()) : status,
-    String(uses),
-    by,
-    scope.arguments === undefined ? "any" : JSON.stringify(scope.arguments),
-    reason,
-  ]);
+  const rows = grants.map(
+    ({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, silent, by, reason }) => [
+      grant_id,
+      scope.tool,
+      { text: risk, paint: (text: string) => text.replace(risk, paintRisk(paint, risk)) },
+      granted_to.agent,
+      silent !== undefined ? "does not count" : status === "live" ? relative(Date.parse(until), now()) : status,
+      String(uses),
+      by,
+      scope.arguments === undefined ? "any" : JSON.stringify(scope.arguments),
+      reason,
+    ],
+  );
   const heads = ["GRANT", "TOOL", "UP TO", "FOR", "ENDS", "USES", "BY", "ARGUMENTS", "REASON"];
   return table(heads, rows, terminal.columns, (text) => paint("dim", text));
 }

@@ -1,9 +1,10 @@
 import type { CandidateState } from "../../../tools/builtin/memory/candidate-desk.ts";
 import type { CandidateWire } from "../../wire-memory.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { labelled, relative, table, visibleLines } from "../text.ts";
+import { labelled, relative, table, visibleLines, whose } from "../text.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
 interface RunFlags extends GlobalFlags {
@@ -66,7 +67,7 @@ export async function decideCandidate(
       ? work.operator.acceptMemory(id, { ...more, again })
       : work.operator.rejectMemory(id, more));
     if (work.json) printJson(work, candidate);
-    else work.terminal.out(`${candidateCard(work, candidate)}${told(candidate)}\n`);
+    else work.terminal.out(`${candidateCard(work, candidate)}${asTypedHere(told(candidate), work.command)}\n`);
     return candidate.state === "waiting" ? exitCodes.waiting : exitCodes.ok;
   });
 }
@@ -78,7 +79,7 @@ function candidateCard(
   const line = labelled(paint, 8);
   return [
     `${paint("bold", candidate_id)}\n`,
-    line("agent", user === undefined ? agent : `${agent} for ${user}`),
+    line("agent", whose({ agent, user })),
     line("scope", scope),
     line("tags", tags.join(", ")),
     line("run", run_id),

@@ -20,7 +20,7 @@ export async function diffTool(host: Host, name: string, flags: GlobalFlags): Pr
   return withPostern(host, flags, { tools: true }, async (work) => {
     const changes = await work.operator.toolChanges(name);
     if (work.json) printJson(work, changes);
-    else work.terminal.out(diffText(work, changes) + howToApprove(changes));
+    else work.terminal.out(diffText(work, changes) + howToApprove(work.command, changes));
     return exitCodes.ok;
   });
 }
@@ -106,8 +106,8 @@ function differenceText({ paint }: Work, { field, path, rows }: DifferenceWire):
   return `\n  ${paint("cyan", where)}\n${lines.join("")}`;
 }
 
-function howToApprove({ tool, state, offered }: ToolChangesWire): string {
+function howToApprove(command: string, { tool, state, offered }: ToolChangesWire): string {
   if (state === "pinned" || offered === undefined) return "";
   const digits = offered.definition.slice(0, shownDigits);
-  return `\nTo trust exactly this: postern tools approve ${tool} --definition ${digits} --reason "…"\n`;
+  return `\nTo trust exactly this: ${command} tools approve ${tool} --definition ${digits} --reason "…"\n`;
 }

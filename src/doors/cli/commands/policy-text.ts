@@ -1,4 +1,5 @@
 /** How policy is told to a person: every rule with its line, in a hundred columns. */
+import { counted } from "../../../calls/counted.ts";
 import type { Reason } from "../../../calls/event.ts";
 import type { PolicyWarning } from "../../../policy/warnings.ts";
 import type {
@@ -12,9 +13,9 @@ import type {
 import type { DecisionWire, ExplanationWire } from "../../wire-tools.ts";
 import type { Work } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
-import { fit, visible, widthOf } from "../text.ts";
+import { fit, visible, whose, widthOf } from "../text.ts";
 
-type Screen = Pick<Work, "paint" | "terminal">;
+type Screen = Pick<Work, "command" | "paint" | "terminal">;
 type Verdict = DecisionWire["verdict"];
 
 const words: Readonly<Record<Verdict, string>> = {
@@ -24,7 +25,7 @@ const words: Readonly<Record<Verdict, string>> = {
   BLOCK: "blocked",
   DENY: "denied",
 };
-const counted: Readonly<Record<Verdict, string>> = { ...words, ALLOW: "run", CONFIRM: "ask", PREVIEW: "preview" };
+const counts: Readonly<Record<Verdict, string>> = { ...words, ALLOW: "run", CONFIRM: "ask", PREVIEW: "preview" };
 const styles = { ALLOW: "green", CONFIRM: "yellow", PREVIEW: "cyan", BLOCK: "red", DENY: "red" } as const;
 
 function paintVerdict(paint: Paint, verdict: Verdict, text: string = verdict): string {
@@ -58,7 +59,7 @@ export function effectiveText(
     readonly run_id?: string | undefined;
   },
 ): string {
-  const { paint, terminal } = screen;
+  const { command, paint, terminal } = screen;
   const { agent = "local-agent", user, run_id: run } = whose;
   const who = `${agent}${user === undefined ? "" : ` for ${user}`}${run === undefined ? "" : `, run ${run}`}`;
   const shown = lines ?? [];
@@ -74,7 +75,7 @@ export function effectiveText(
     countsText(shown),
     warnings.length === 0
       ? ""
-      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`postern policy warnings\`.`, 0, terminal.columns)}`,
+      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`${command} policy warnings\`.`, 0, terminal.columns)}`,
   ].join("");
 }
 
@@ -103,11 +104,11 @@ function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: n
 
 function countsText(lines: readonly EffectiveLineWire[]): string {
   const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"];
-  const counts = verdicts.flatMap((verdict) => {
+  const told = verdicts.flatMap((verdict) => {
     const count = lines.filter((line) => line.verdict === verdict).length;
-    return count === 0 ? [] : [`${count} ${counted[verdict]}`];
+    return count === 0 ? [] : [`${count} ${counts[verdict]}`];
   });
-  return `\n${lines.length === 0 ? "No tools are registered." : counts.join(", ")}\n`;
+  return `\n${lines.length === 0 ? "No tools are registered." : told.join(", ")}\n`;
 }
 
 export function explanationText(screen: Screen, tool: string, explanation: ExplanationWire): string {
@@ -154,7 +155,7 @@ export function testText(screen: Screen, { results, warnings }: PolicyTestWire):
   const failed = results.filter(({ passed }) => !passed).length;
   const sum =
     failed === 0
-      ? paint("green", `All ${results.length} hold.`)
+      ? paint("green", results.length === 1 ? "It holds." : `All ${results.length} hold.`)
       : paint("red", `${failed} of ${results.length} do not hold.`);
   return [
     ...results.map((result) => resultText(screen, result)),
@@ -180,12 +181,11 @@ function resultText(
 export function simulationText(screen: Screen, simulation: SimulationWire): string {
   const { terminal, paint } = screen;
   const { replayed, changes, unknown_tools: unknown, past_is_cut: isCut } = simulation;
-  const calls = (count: number): string => (count === 1 ? "1 call" : `${count} calls`);
   const head =
     simulation.before_version === simulation.after_version
       ? `It is the policy that is in force (${simulation.before_version}).\n`
       : "";
-  const lost = Object.entries(unknown).map(([tool, count]) => `${calls(count)} of \`${visible(tool)}\``);
+  const lost = Object.entries(unknown).map(([tool, count]) => `${counted(count, "call")} of \`${visible(tool)}\``);
   const notes = [
     "Arguments are as kept: redacted. Calls that were refused are not on record; skills and guardrails are not replayed.",
     ...(lost.length === 0 ? [] : [`Not replayed, for the tool is gone: ${lost.join(", ")}.`]),
@@ -194,7 +194,7 @@ export function simulationText(screen: Screen, simulation: SimulationWire): stri
   return [
     head,
     ...changes.map((change) => changeText(screen, change)),
-    `${changes.length === 0 ? "No verdict changes" : `${changes.length === 1 ? "1 verdict changes" : `${changes.length} verdicts change`}`} in ${calls(replayed)}.\n`,
+    `${changes.length === 0 ? "No verdict changes" : `${changes.length === 1 ? "1 verdict changes" : `${changes.length} verdicts change`}`} in ${counted(replayed, "call")}.\n`,
     ...notes.map((note) => paint("dim", wrapped("", note, 0, terminal.columns))),
   ].join("");
 }
@@ -202,7 +202,7 @@ export function simulationText(screen: Screen, simulation: SimulationWire): stri
 function changeText(screen: Screen, change: VerdictChangeWire): string {
   const { paint, terminal } = screen;
   const { requested_by: by, before, after } = change;
-  const who = by.user === undefined ? by.agent : `${by.agent} for ${by.user}`;
+  const who = whose(by);
   const verdict = (one: DecisionWire): string =>
     `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
   const because = (label: string, one: DecisionWire): readonly string[] =>

@@ -73,7 +73,7 @@ export interface EditedFlags extends GlobalFlags {
 export async function testPolicy(host: Host, named: readonly string[], flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
   const tables = await tablesFor(configuration, named);
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern(host, flags, { ...needs, books: "any" }, async (work) => {
     const answer = await work.operator.policy.test({ configuration, tables });
     if (work.json) printJson(work, answer);
     else work.terminal.out(testText(work, answer));
@@ -83,7 +83,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
 
 export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern(host, flags, { ...needs, books: "any" }, async (work) => {
     const { warnings } = await work.operator.policy.test({ configuration });
     if (work.json) printJson(work, { warnings });
     else work.terminal.out(warningsText(work, warnings));

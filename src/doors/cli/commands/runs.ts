@@ -3,13 +3,14 @@ import { open, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import type { Paint } from "../terminal.ts";
-import { labelled, relative, table, visible } from "../text.ts";
+import { labelled, relative, table, visible, whose } from "../text.ts";
 import { wholeNumber } from "./typed.ts";
 
 export interface ListFlags extends GlobalFlags {
@@ -37,15 +38,14 @@ function runTable({ paint, terminal, now }: Work, runs: readonly RunSummary[]): 
     String(counts.failed),
     String(counts.blocked),
     relative(Date.parse(last_event_at), now()),
-    whose(principal),
+    calledBy(principal),
   ]);
   const headings = ["RUN", "STATE", "RESULT", "CALLS", "FAILED", "BLOCKED", "LAST", "AGENT"];
   return table(headings, rows, terminal.columns, (text) => paint("dim", text));
 }
 
-function whose(principal: RunSummary["principal"]): string {
-  if (principal === undefined) return "nobody yet";
-  return principal.user === undefined ? principal.agent : `${principal.agent} for ${principal.user}`;
+function calledBy(principal: RunSummary["principal"]): string {
+  return principal === undefined ? "nobody yet" : whose(principal);
 }
 
 function paintResult(paint: Paint, result: Governance["result"], text: string): string {
@@ -107,15 +107,12 @@ export function runText({ paint, now }: Work, run: RunSummary): string {
   const { missing } = deliverables;
   return [
     `${paint("bold", visible(run.run_id))}   ${run.state}, ${paintResult(paint, governance.result, governance.result)}\n`,
-    line("agent", whose(principal)),
+    line("agent", calledBy(principal)),
     line("task", run.task_id),
     line("began", relative(Date.parse(run.created_at), now())),
     line("last event", relative(Date.parse(run.last_event_at), now())),
     line("reason", run.reason),
-    line(
-      "calls",
-      `${counts.started} started, ${counts.completed} completed, ${counts.failed} failed, ${counts.blocked} blocked, ${counts.waiting} waiting`,
-    ),
+    line("calls", callsText(counts)),
     line("deliverables", deliverables.expected.join(", ")),
     line("missing", missing?.join(", ")),
     ...governance.reasons.map(({ result, message }) =>
@@ -123,6 +120,12 @@ export function runText({ paint, now }: Work, run: RunSummary): string {
     ),
     "\n",
   ].join("");
+}
+
+/** What ran and how it ended, then the arrivals of which nothing ran. */
+function callsText({ started, completed, failed, blocked, waiting, replayed }: RunSummary["counts"]): string {
+  const ran = `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`;
+  return replayed > 0 ? `${ran}, ${replayed} sent again and not run again` : ran;
 }
 
 function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[]): string {
@@ -148,7 +151,7 @@ export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Pro
 
 function verificationText(paint: Paint, { intact, events, calls, sealed, problems, notes }: RunVerification): string {
   const head = intact
-    ? `${events} events, ${calls} ended calls: the folder is ${paint("green", "intact")} and says what the audit log says.`
+    ? `${counted(events, "event")}, ${counted(calls, "ended call")}: the folder is ${paint("green", "intact")} and says what the audit log says.`
     : `${paint("red", "CHANGED")}: the folder does not say what the audit log says.`;
   return [
     `${head} Sealed up to event ${sealed}.\n`,

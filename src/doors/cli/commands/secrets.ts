@@ -1,6 +1,8 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { changeSealed, openSealed, type SealedPlace } from "../../../secrets/sealed-file.ts";
 import { checkSecretName, maxValueBytes, secretValue } from "../../../secrets/secret-name.ts";
+import { commandName } from "../command-name.ts";
+import { requireDataFolder } from "../data-folder.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type HiddenInput, readHidden } from "../hidden-input.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -65,7 +67,8 @@ export async function listSecrets(host: Host, flags: GlobalFlags): Promise<ExitC
     return { connector, key, reference: `secret://${name}` };
   });
   if (flags.json === true) printJson(host, { secrets });
-  else if (names.length === 0) host.terminal.out("None is set. `postern secrets set CONNECTOR KEY` sets one.\n");
+  else if (names.length === 0)
+    host.terminal.out(`None is set. \`${commandName(flags)} secrets set CONNECTOR KEY\` sets one.\n`);
   else host.terminal.out(names.map((name) => `${name}\n`).join(""));
   return exitCodes.ok;
 }
@@ -99,7 +102,8 @@ function named(connector: string, key: string): { readonly name: string; readonl
 
 /** @throws RuntimeFault `secrets_not_sealed` when nobody would ever read what is set */
 async function placeOf(host: Host, flags: GlobalFlags): Promise<SealedPlace> {
-  const { secretSettings, secrets } = await host.inspect(flags);
+  const { secretSettings, secrets, dataFolder } = await host.inspect(flags);
+  requireDataFolder(dataFolder);
   const { backends, file, keyFile } = secretSettings;
   if (secrets === undefined && backends.includes("sealed")) return { file, keyFile, environment: process.env };
   const theirs = secrets === undefined ? backends.map((name) => `\`${name}\``).join(", ") : "a store of your own";

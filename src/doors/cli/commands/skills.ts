@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { SkillProblem, Skills } from "../../../tools/builtin/skills/skills.ts";
 import { type SkillsWire, type SkillWire, skillsToWire } from "../../wire-skills.ts";
@@ -18,8 +19,8 @@ export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCo
   });
 }
 
-function listText({ paint, terminal }: Work, { skills, refused }: SkillsWire): string {
-  const more = refused.length === 0 ? "" : `${refused.length} not loaded: \`postern skills check\` says why.\n`;
+function listText({ command, paint, terminal }: Work, { skills, refused }: SkillsWire): string {
+  const more = refused.length === 0 ? "" : `${refused.length} not loaded: \`${command} skills check\` says why.\n`;
   if (skills.length === 0) return `No skills. Name their folder under \`skills.folders\` in postern.yaml.\n${more}`;
   const rows = skills.map(({ name, version, allowed_tools, warnings, description }) => [
     name,
@@ -72,7 +73,7 @@ function checkText({ skills, refused, notes }: SkillsWire, paint: Paint): string
     ...skills.flatMap(({ path, warnings }) => warnings.map((warning) => line("warn", path, `${warning}.`))),
     ...notes.map((note) => line("warn", note.path, sentence(note))),
     ...refused.map((problem) => line("fail", problem.path, sentence(problem))),
-    `\n${skills.length} skills, ${skills.length - clean.length} with warnings, ${refused.length} refused.\n`,
+    `\n${counted(skills.length, "skill")}, ${skills.length - clean.length} with warnings, ${refused.length} refused.\n`,
   ].join("");
 }
 

@@ -1,4 +1,4 @@
-import type { TokenWire } from "../../wire-accounts.ts";
+import type { ListedTokenWire } from "../../wire-accounts.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -24,15 +24,15 @@ export function listTokens(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   });
 }
 
-function tokenTable({ terminal, paint, now }: Work, tokens: readonly TokenWire[]): string {
-  const rows = tokens.map(({ id, name, kind, owner, scopes, expires_at, revoked_at, last_used_at }) => [
+function tokenTable({ terminal, paint, now }: Work, tokens: readonly ListedTokenWire[]): string {
+  const rows = tokens.map(({ id, name, kind, owner, scopes, expires_at, last_used_at, state, why }) => [
     id,
     name,
     kind,
     owner,
     scopes.join(" "),
     last_used_at === undefined ? "never" : relative(Date.parse(last_used_at), now()),
-    revoked_at === undefined ? expires_at.slice(0, 10) : "revoked",
+    state === "live" ? expires_at.slice(0, 10) : why === undefined ? state : `${state}: ${why}`,
   ]);
   const headings = ["TOKEN", "NAME", "KIND", "OWNER", "SCOPES", "LAST USED", "UNTIL"];
   return table(headings, rows, terminal.columns, (text) => paint("dim", text));
@@ -53,8 +53,9 @@ export function createToken(host: Host, name: string, flags: CreateFlags): Promi
     const made = await work.operator.people.makeToken(wanted);
     if (work.json) printJson(work, made);
     else {
-      const { id, expires_at } = made.details;
-      work.terminal.aside(`${id}, until ${expires_at.slice(0, 10)}. This is shown once and kept nowhere:\n`);
+      const { id, agent: called, expires_at } = made.details;
+      const who = called === undefined ? "" : `, calls as the agent ${visible(called)}`;
+      work.terminal.aside(`${id}${who}, until ${expires_at.slice(0, 10)}. This is shown once and kept nowhere:\n`);
       work.terminal.out(`${made.token}\n`);
     }
     return exitCodes.ok;

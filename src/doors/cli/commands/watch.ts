@@ -72,7 +72,7 @@ async function tellLines(
   where: { readonly type: string } | { readonly run_id: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { terminal, json } = work;
+  const { command, terminal, json } = work;
   let isOpen = false;
   for await (const heard of work.operator.events(where, { signal, wait: waitOn(host) })) {
     if (heard.heard === "live" && !isOpen && "type" in where) {
@@ -86,7 +86,9 @@ async function tellLines(
     }
     if (heard.heard === "event") terminal.out(json ? `${JSON.stringify(heard.event)}\n` : lineOf(heard.event));
     else if (heard.heard === "reset")
-      terminal.aside("Some of what happened is not told here; `postern approvals` and `postern audit show` have it.\n");
+      terminal.aside(
+        `Some of what happened is not told here; \`${command} approvals\` and \`${command} audit show\` have it.\n`,
+      );
     else if (heard.heard === "lost") terminal.aside("The line broke; trying again.\n");
   }
 }

@@ -11,6 +11,7 @@ export function callCommands(program: Command, host: Host, act: Act): void {
     .option("--action <name>", "for tools with several actions")
     .option("--args <json>", "all arguments as one JSON object; `-` reads it from standard input")
     .option("--key <key>", "idempotency key: the same key never runs twice")
+    .option("--reason <text>", "why you call: shown to whoever is asked, as the caller's own word")
     .option("--run <id>", "the run it belongs to")
     .option("--scopes <list>", "scopes to call with, separated by commas")
     .option("--autonomy <level>", "a lower level for this call only")

@@ -15,7 +15,7 @@ export function tokenCommands(program: Command, host: Host, act: Act): void {
     .option("--kind <kind>", "agent: may call; person: may decide and read (default agent)")
     .option("--scopes <scopes>", "of tools, apart by commas: what its calls may claim")
     .option("--permissions <permissions>", "apart by commas; all that its kind may have when nothing is said")
-    .option("--agent <name>", "who calls with it (default: its name)")
+    .option("--agent <name>", "who calls with it (default: its name); of who is no admin, YOU/NAME")
     .option("--user <name>", "on whose behalf it calls")
     .option("--days <number>", "until it expires, 1 to 366 (default 90)");
   act(create, async (flags, [name = ""]) => (await load()).createToken(host, name, flags));

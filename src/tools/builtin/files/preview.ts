@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { counted } from "../../../calls/counted.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { unifiedDiff } from "./diff.ts";
 import { wholeText } from "./text.ts";
@@ -15,10 +16,10 @@ export interface Shown {
  * all of it, also to what the diff has no room for.
  */
 export function previewOf(verb: string, { path, before, after }: Shown): JsonObject {
-  const now = before === undefined ? "new" : `${before.length} bytes`;
+  const now = before === undefined ? "new" : counted(before.length, "byte");
   const [old, text] = [before === undefined ? "" : wholeText(before), wholeText(after)];
   return {
-    summary: `${verb} ${path} (${now} → ${after.length} bytes)`,
+    summary: `${verb} ${path} (${now} → ${counted(after.length, "byte")})`,
     ...(old !== undefined && text !== undefined && { diff: `--- ${path}\n+++ ${path}\n${unifiedDiff(old, text)}` }),
     details: { path, before: before === undefined ? null : digestOf(before), after: digestOf(after) },
   };

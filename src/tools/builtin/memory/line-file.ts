@@ -1,7 +1,9 @@
 import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { RuntimeFault } from "../../../calls/fault.ts";
+import { openPlainFile } from "../../../calls/plain-file.ts";
+
+const unusable = "line_file_unusable";
 
 /** What writes to one file of this process, one after another. */
 const queues = new Map<string, Promise<unknown>>();
@@ -26,7 +28,7 @@ export function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
  */
 export function appendLine(path: string, line: string): Promise<void> {
   return inTurn(path, async () => {
-    const file = await opened(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+    const file = await openPlainFile(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, unusable);
     try {
       const size = await completeLength(file);
       await file.truncate(size);
@@ -47,7 +49,7 @@ export function appendLine(path: string, line: string): Promise<void> {
 export async function* linesOf(path: string): AsyncGenerator<string> {
   let file: FileHandle;
   try {
-    file = await opened(path, constants.O_RDONLY);
+    file = await openPlainFile(path, constants.O_RDONLY, unusable);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
     throw error;
@@ -58,21 +60,6 @@ export async function* linesOf(path: string): AsyncGenerator<string> {
   } finally {
     await file.close();
   }
-}
-
-/** Never through a link, never a pipe or a device, and no second name by which somebody else could write it. */
-async function opened(path: string, flags: number): Promise<FileHandle> {
-  let file: FileHandle;
-  try {
-    file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ELOOP") throw unusable(path, "is a link", error);
-    throw error;
-  }
-  const stat = await file.stat();
-  if (stat.isFile() && stat.nlink <= 1) return file;
-  await file.close();
-  throw unusable(path, stat.isFile() ? "has more than one name" : "is not a file");
 }
 
 /** The size of its complete lines: what follows the last line break was never kept. */
@@ -87,8 +74,4 @@ async function completeLength(file: FileHandle): Promise<number> {
     end = from;
   }
   return 0;
-}
-
-function unusable(path: string, why: string, cause?: unknown): RuntimeFault {
-  return new RuntimeFault("line_file_unusable", `\`${path}\` ${why}; move it away.`, { cause });
 }

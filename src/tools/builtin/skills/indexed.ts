@@ -1,3 +1,4 @@
+import { counted } from "../../../calls/counted.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import { digestOf, isJsonObject, type Json } from "../../../calls/json.ts";
 import type { SkillKeeping } from "./active.ts";
@@ -35,7 +36,7 @@ export async function tellIndexed(
     moment: "noted",
     at: clock.now(),
     type: "skill.indexed",
-    summary: `${all.length} skills found, ${skills.refused.length} refused`,
+    summary: `${counted(all.length, "skill")} found, ${skills.refused.length} refused`,
     traceId: newTraceId(),
     policyVersion,
     outcome: "info",

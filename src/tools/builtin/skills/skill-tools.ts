@@ -1,3 +1,4 @@
+import { counted } from "../../../calls/counted.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { defineTool } from "../../define.ts";
@@ -91,7 +92,7 @@ function bothTool(skills: Skills): LocalTool {
 function list(skills: Skills, context: ToolContext): ToolAnswer {
   const all = skills.list();
   const active = new Set(skills.active(runOf(context)));
-  context.emit("skill.indexed", `${all.length} skills are offered.`, { count: all.length });
+  context.emit("skill.indexed", `Offered: ${counted(all.length, "skill")}.`, { count: all.length });
   const entries = all.map(({ name, description, version }) => ({
     skill_id: name,
     description: shortened(description),

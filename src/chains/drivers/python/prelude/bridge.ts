@@ -1,5 +1,7 @@
 /** What a script calls: tools by name, what it prints, and the one place where it asks the host. Python 3.11 and newer. */
-export const bridgeSource: string = `import io, re, threading
+import { takenNames } from "../names.ts";
+
+export const bridgeSource: string = `import difflib, io, re, threading
 
 
 class OutputSpent(BaseException):
@@ -55,6 +57,8 @@ class Bridge:
         return result
 
     def flush(self):
+        if crew.park():
+            return
         with self.lock:
             batch, self.queue = self.queue, []
             if not batch:
@@ -130,7 +134,10 @@ class Names:
             raise AttributeError("\`%s\` is refused: names that begin with \`_\` are no tools" % name)
         found = self._tools.get(name)
         if found is None:
-            raise AttributeError("%s has no tool \`%s\`. Available: %s" % (self._title, name, ", ".join(sorted(self._tools)) or "none"))
+            near = difflib.get_close_matches(name, self._tools, 1)
+            meant = "Did you mean \`%s\`? " % near[0] if near else ""
+            listed = ", ".join(sorted(self._tools)[:40]) + (", …" if len(self._tools) > 40 else "")
+            raise AttributeError("%s has no tool \`%s\`. %sAvailable: %s" % (self._title, name, meant, listed or "none"))
         return found
 
     def __setattr__(self, name, value):
@@ -156,6 +163,14 @@ def identifier(name):
     return re.sub(r"[^0-9A-Za-z_]", "_", name)
 
 
+TAKEN = frozenset("${takenNames}".split())
+
+
+def stands_alone(name):
+    """Whether a tool may be called by this name alone: what means something in Python goes on meaning that."""
+    return not name.startswith("_") and name not in TAKEN and not hasattr(builtins, name)
+
+
 def offered(sketches):
     """tools.server.tool, tools.full_name, and tools.tool where only one tool is called so."""
     servers, whole_names, short = {}, {}, {}
@@ -167,5 +182,6 @@ def offered(sketches):
             servers.setdefault(identifier(sketch["server"]), {})[identifier(sketch["short"])] = tool
     plain_names = {name: found[0] for name, found in short.items() if len(found) == 1}
     grouped = {name: Names("tools." + name, inner) for name, inner in servers.items()}
-    return {**plain_names, **whole_names, **grouped}, {**plain_names, **whole_names}
+    everything = {**plain_names, **whole_names}
+    return {**everything, **grouped}, {name: tool for name, tool in everything.items() if stands_alone(name)}
 `;

@@ -24,20 +24,22 @@ def send(frame, token):
         data = data[os.write(OUT, data):]
 
 
-def stop_at(milliseconds, token):
-    """The engine's own budget of processor time; the kernel ends what does not listen a second later."""
-
+def listen(token):
     def over(signal_number, frame):
         send(failed("cpu", "The script computed longer than it may and was stopped."), token)
         os._exit(0)
 
+    signal.signal(signal.SIGXCPU, over)
+    signal.signal(signal.SIGPROF, over)
+
+
+def stop_at(milliseconds):
+    """The engine's own budget of processor time; the kernel ends what does not listen a second later."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     seconds = max(1, int(used + milliseconds / 1000 + 0.999))
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard != resource.RLIM_INFINITY:
         seconds = max(1, min(seconds, hard - 1))
-    signal.signal(signal.SIGXCPU, over)
-    signal.signal(signal.SIGPROF, over)
     signal.setitimer(signal.ITIMER_PROF, max(0.001, milliseconds / 1000))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
@@ -55,13 +57,15 @@ def serve():
 
     def turn():
         order = receive()
-        stop_at(order["cpuMs"], token)
+        stop_at(order["cpuMs"])
         return order["results"]
 
+    listen(token)
     turn()
     size = start["memoryBytes"] + start["overheadBytes"]
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     resource.setrlimit(resource.RLIMIT_FSIZE, (start["fileBytes"], start["fileBytes"]))
     last = run(start, exchange, True)
     signal.setitimer(signal.ITIMER_PROF, 0)
@@ -69,8 +73,10 @@ def serve():
     os._exit(0)
 
 
+os.environ.clear()
 IN, OUT = os.dup(0), os.dup(1)
 quiet = os.open("/dev/null", os.O_RDWR)
 os.dup2(quiet, 0), os.dup2(quiet, 1)
+stay_alone()
 serve()
 `;

@@ -53,9 +53,9 @@ def progress(message="", fraction=None, **more):
 
 
 def show_help(subject=None):
-    if isinstance(subject, Tool):
-        result = bridge.ask("help", {"tool": subject._sketch["name"]}, "help")
-        print(result.text)
+    if isinstance(subject, (Tool, str)):
+        name = subject._sketch["name"] if isinstance(subject, Tool) else str(subject)
+        print(bridge.ask("help", {"tool": name}, "help").text)
     elif subject is None or isinstance(subject, Names):
         shown = main_names["tools"] if subject is None else subject
         for name in shown:
@@ -76,59 +76,25 @@ def leave(code=None):
     raise SystemExit(code)
 
 
-class InPlace:
-    """An executor where threads cannot start: the work is done at once."""
-
-    def __init__(self, *given, **named):
-        pass
-
-    def submit(self, function, *given, **named):
-        from concurrent.futures import Future
-        future = Future()
-        try:
-            future.set_result(function(*given, **named))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
-
-    def map(self, function, *series, timeout=None, chunksize=1):
-        return iter([self.submit(function, *each).result() for each in zip(*series)])
-
-    def shutdown(self, *given, **named):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return False
-
-
 def prepare(start, exchange, threads):
     bridge.exchange, bridge.output_bytes = exchange, start["outputBytes"]
+    repeat(start["seed"], start["startedAt"])
     everything, bare = offered(start["tools"])
     module = types.ModuleType("__main__")
     names = main_names
     names.update(tools=Names("tools", everything), artifacts=Artifacts(), progress=progress, help=show_help, ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult, __later__=later, input=no_input, exit=leave, quit=leave, print=print)
-    module.__dict__.update({name: tool for name, tool in bare.items() if not hasattr(builtins, name)})
+    module.__dict__.update(bare)
     module.__dict__.update(names)
     sys.modules["__main__"], sys.stdin = module, io.StringIO("")
+    sys.modules["tools"] = names["tools"]
+    sys.modules.update({"tools." + name: found for name, found in everything.items() if isinstance(found, Names)})
     sys.stdout, sys.stderr = Printing("out"), Printing("error")
     sys.argv, asyncio.run = [SCRIPT], run_at_once
-    if start.get("stackDepth"):
-        sys.setrecursionlimit(start["stackDepth"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         asyncio.set_event_loop_policy(Policy())
-    if not threads:
-        import concurrent.futures
-        concurrent.futures.ThreadPoolExecutor = InPlace
-        asyncio.to_thread = in_place
+    take_threads(threads)
     return module
-
-
-async def in_place(function, *given, **named):
-    return function(*given, **named)
 
 
 def run(start, exchange, threads):
@@ -136,6 +102,7 @@ def run(start, exchange, threads):
     linecache.cache[SCRIPT] = (len(start["source"]), None, start["source"].splitlines(True), SCRIPT)
     try:
         value = run_script(start["source"], prepare(start, exchange, threads))
+        crew.work(lambda: False)
         bridge.flush()
         return {"step": "done", "value": plain(value, False), "printed": bridge.taken()}
     except OutputSpent:

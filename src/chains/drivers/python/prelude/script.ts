@@ -20,7 +20,10 @@ class Selector:
         if bridge.queue:
             bridge.flush()
         elif timeout is not None:
-            self.wake.wait(timeout) if threading.active_count() > 1 else time.sleep(timeout)
+            if threading.active_count() == 1:
+                time.sleep(timeout)
+            elif not self.wake.wait(timeout):
+                clock.slept(timeout)
         elif threading.active_count() > 1:
             self.wake.wait()
         else:
@@ -45,6 +48,9 @@ class Loop(asyncio.BaseEventLoop):
 
     def _write_to_self(self):
         self._selector.wake.set()
+
+    def run_in_executor(self, executor, function, *given):
+        return self.create_task(in_place(function, *given))
 
 
 class Policy(asyncio.DefaultEventLoopPolicy if hasattr(asyncio, "DefaultEventLoopPolicy") else object):

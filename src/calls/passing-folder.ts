@@ -1,0 +1,40 @@
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isAlive } from "./alive.ts";
+
+const mine = new Set<string>();
+
+/**
+ * A temporary folder of this process, gone with it. One that was killed cannot tidy up, so each name tells whose it is,
+ * and the first one that is made removes what the dead have left.
+ */
+export function passingFolder(kind: string): string {
+  if (mine.size === 0) process.once("exit", removeMine);
+  const prefix = `postern-${kind}-`;
+  sweep(prefix);
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
+  mine.add(folder);
+  return folder;
+}
+
+export function removePassing(folder: string): void {
+  mine.delete(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function removeMine(): void {
+  for (const folder of mine) removePassing(folder);
+}
+
+/** Only ours: somebody else may use such names too. */
+function sweep(prefix: string): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const path = join(tmpdir(), name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true && found.uid === process.getuid?.())
+      rmSync(path, { recursive: true, force: true });
+  }
+}

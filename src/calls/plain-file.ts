@@ -1,0 +1,30 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { RuntimeFault } from "./fault.ts";
+
+/** Windows has none. */
+export const noLink: number = constants.O_NOFOLLOW ?? 0;
+
+/**
+ * A file of ours: never through a link, never a pipe or a device, and no second name by which somebody else could write it.
+ *
+ * @param code of the RuntimeFault when something else stands there
+ */
+export async function openPlainFile(path: string, flags: number, code: string): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    file = await open(path, flags | noLink | constants.O_NONBLOCK, 0o600);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ELOOP")
+      throw unusable(path, "is a link", code, error);
+    throw error;
+  }
+  const found = await file.stat();
+  if (found.isFile() && found.nlink <= 1) return file;
+  await file.close();
+  throw unusable(path, found.isFile() ? "has more than one name" : "is not a file", code);
+}
+
+function unusable(path: string, why: string, code: string, cause?: unknown): RuntimeFault {
+  return new RuntimeFault(code, `\`${path}\` ${why}; move it away.`, { cause });
+}

@@ -1,0 +1,242 @@
+/** One script in its machine: begun or thawed, and stepped from call to call. */
+import { JSException } from "quickjs-wasi";
+import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { type Overtime, Stopped } from "./deadlines.ts";
+import type { Machine } from "./machine.ts";
+import { scriptName } from "./prelude.ts";
+import { asFunction, type Source, syntaxProblem, withoutTypes } from "./source.ts";
+
+/** Deeper than anything a gate lets pass; shallow enough for every walk. */
+const maxDepth = 200;
+
+export interface ScriptTerms {
+  readonly machine: Machine;
+  readonly outputBytes: number;
+  /** Of a thawed script: it has begun. */
+  readonly lines?: readonly number[] | undefined;
+}
+
+interface ScriptText {
+  readonly text: string;
+  readonly typed: boolean;
+  /** Evaluated before it: what it names and the engine has not. */
+  readonly world: readonly string[];
+}
+
+export class QuickJsScript {
+  readonly #machine: Machine;
+  readonly #outputBytes: number;
+  #begin: (() => void) | undefined;
+  #lines: readonly number[] | undefined;
+
+  constructor({ machine, outputBytes, lines }: ScriptTerms, source?: ScriptText) {
+    this.#machine = machine;
+    this.#outputBytes = outputBytes;
+    this.#lines = lines;
+    if (source !== undefined) this.#begin = () => this.#open(source);
+  }
+
+  get machine(): Machine {
+    return this.#machine;
+  }
+
+  /** Where the lines are that were written, when types were taken out. */
+  get lines(): readonly number[] | undefined {
+    return this.#lines;
+  }
+
+  /** What it has used up, and what it waits for. */
+  standing(): { readonly places: Json; readonly open: Json } {
+    const { places, open } = parsed(this.#machine.drain());
+    return { places: places ?? 0, open: open ?? [] };
+  }
+
+  next(order: JsonObject): JsonObject {
+    this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
+    try {
+      const results = order["results"];
+      if (Array.isArray(results) && results.length > 0) this.#machine.settle(JSON.stringify(results));
+      this.#begin?.();
+      this.#begin = undefined;
+      return this.#turn();
+    } catch (error) {
+      return this.#failure(error);
+    }
+  }
+
+  /** Runs until the script needs the host, has ended, or waits for nothing. */
+  #turn(): JsonObject {
+    let printed: readonly Json[] = [];
+    let calls: readonly Json[] = [];
+    let isTicked = false;
+    for (;;) {
+      this.#machine.runJobs();
+      const mail = parsed(this.#machine.drain());
+      printed = printed.concat(listIn(mail, "printed"));
+      calls = calls.concat(listIn(mail, "calls"));
+      const timerMs = Number(mail["timer"]);
+      if (timerMs >= 0 && !isTicked) {
+        this.#machine.tick(); // timers that are due may make calls too: they go out together
+        isTicked = true;
+        continue;
+      }
+      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)), printed };
+      if (mail["state"] === "failed") return { ...this.#scriptFailure(mail), printed };
+      if (listIn(mail, "open").length > 0) return { step: "calls", calls, printed };
+      if (mail["state"] === "done") return { ...this.#done(mail), printed };
+      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock, printed };
+      sleep(Math.min(timerMs, this.#machine.leftMs + 1));
+      isTicked = false;
+    }
+  }
+
+  #done(mail: JsonObject): JsonObject {
+    if (mail["unwritable"] !== undefined) {
+      return {
+        step: "failed",
+        why: "script",
+        message: `What the script returned is not JSON. ${String(mail["unwritable"])}`,
+      };
+    }
+    const { value } = mail;
+    if (value === undefined) return { step: "done" };
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    if (bytes <= this.#outputBytes) return { step: "done", value };
+    const message = `The script returned ${bytes} bytes and ${this.#outputBytes} may be; return less, or keep it with artifacts.put.`;
+    return { step: "failed", why: "output", message };
+  }
+
+  #scriptFailure(mail: JsonObject): JsonObject {
+    const { overtime } = this.#machine;
+    if (overtime !== undefined) return stoppedStep(overtime);
+    const reason = isJsonObject(mail["reason"]) ? mail["reason"] : {};
+    const message = String(reason["message"] ?? "The script failed.").slice(0, this.#outputBytes);
+    const why = /\bout of memory\b/.test(message) ? "memory" : "script";
+    return { step: "failed", why, message, ...this.#lineIn(reason) };
+  }
+
+  /** The engine itself gave up: stopped, out of stack, or broken. */
+  #failure(error: unknown): JsonObject {
+    const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
+    if (overtime !== undefined) return { ...stoppedStep(overtime), printed: lastWords(this.#machine) };
+    if (error instanceof Unparsable) {
+      const { message, line } = error;
+      return { step: "failed", why: "script", message, ...(line !== undefined && { line }) };
+    }
+    if (error instanceof TooDeep) return { step: "failed", why: "script", message: error.message };
+    if (error instanceof JSException) {
+      const line = /\bscript:(\d+)/.exec(error.stack ?? "")?.[1];
+      const why = /\bout of memory\b/.test(error.message) ? "memory" : "script";
+      const message = `${error.name}: ${error.message}`;
+      return { step: "failed", why, message, ...this.#lineIn(line === undefined ? {} : { line: Number(line) }) };
+    }
+    if (error instanceof RangeError)
+      return { step: "failed", why: "script", message: "RangeError: nested or called too deeply." };
+    if (error instanceof WebAssembly.RuntimeError)
+      return { step: "failed", why: "crash", message: "The engine broke down." };
+    if (error instanceof Error)
+      return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
+    throw error;
+  }
+
+  #placed(call: Json): Json {
+    return isJsonObject(call) ? { ...call, ...this.#lineIn(call) } : call;
+  }
+
+  #lineIn({ line }: JsonObject): { readonly line?: number } {
+    if (typeof line !== "number") return {};
+    return { line: this.#lines?.[line - 1] ?? line };
+  }
+
+  #open({ text, typed, world }: ScriptText): void {
+    for (const part of world) this.#machine.furnish(part);
+    this.#run(text, typed);
+  }
+
+  /** As a script first; as a function's body when it returns; without types when it has some. */
+  #run(source: string, typed: boolean): void {
+    const attempts: readonly (() => Source)[] = [
+      ...(typed ? [] : [() => ({ code: source }), () => ({ code: asFunction(source) })]),
+      () => withoutTypes(source),
+      () => withoutTypes(asFunction(source)),
+    ];
+    let last: unknown;
+    for (const attempt of attempts) {
+      try {
+        const { code, lines } = attempt();
+        this.#lines = lines;
+        this.#machine.run(code, scriptName);
+        return;
+      } catch (error) {
+        if (error instanceof Stopped || !isSyntax(error)) throw error;
+        last = error;
+      }
+    }
+    this.#lines = undefined;
+    throw last instanceof Error ? new Unparsable(last, source) : last;
+  }
+}
+
+function stoppedStep(why: Overtime): JsonObject {
+  const message =
+    why === "cpu" ? "The script computed too long and was stopped." : "The script's time is over; it was stopped.";
+  return { step: "failed", why, message };
+}
+
+const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
+
+class TooDeep extends Error {}
+
+class Unparsable extends Error {
+  readonly line: number | undefined;
+
+  constructor(error: Error, written: string) {
+    const { message, line } = syntaxProblem(error, written);
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Depth is looked at before anything walks over it; the rest of a script's mail is checked by the host. */
+function parsed(text: string): JsonObject {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const at = text.charCodeAt(i);
+    if (at === 0x22) i = endOfText(text, i);
+    else if (at === 0x5b || at === 0x7b) {
+      if (++depth > maxDepth) throw new TooDeep(`What the script passed on is nested deeper than ${maxDepth} levels.`);
+    } else if (at === 0x5d || at === 0x7d) depth--;
+  }
+  const mail: unknown = JSON.parse(text);
+  if (!isJsonObject(mail)) throw new TypeError("The mailbox holds something else.");
+  return mail;
+}
+
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1;
+  return at;
+}
+
+export function listIn(mail: JsonObject, name: string): readonly Json[] {
+  const list = mail[name];
+  return Array.isArray(list) ? list : [];
+}
+
+function isSyntax(error: unknown): boolean {
+  return (error instanceof JSException && error.name === "SyntaxError") || (error instanceof Error && "code" in error);
+}
+
+function lastWords(machine: Machine): readonly Json[] {
+  try {
+    return listIn(parsed(machine.drain()), "printed");
+  } catch {
+    return []; // an engine that was stopped in the middle of its own bookkeeping has nothing to say
+  }
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4));
+
+function sleep(ms: number): void {
+  Atomics.wait(never, 0, 0, ms);
+}

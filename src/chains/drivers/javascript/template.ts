@@ -1,0 +1,65 @@
+/**
+ * The memory every script begins with: an engine that has compiled the prelude and been told which tools there are, and has
+ * run nothing else. It is made once and copied for each script, so that a script pays for a copy and not for a beginning.
+ *
+ * Invariant: the same engine and the same setting give the same bytes wherever they are made. Images are compressed against
+ * them, and nothing of a script is ever in them.
+ */
+import { EvalFlags, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
+import type { Slots } from "./image.ts";
+import { preludeName, preludeSource } from "./prelude.ts";
+
+export interface Template {
+  readonly snapshot: Snapshot;
+  readonly slots: Slots;
+}
+
+/** An engine with the prelude compiled, before it knows of any tool. */
+export interface Blank {
+  readonly wasm: WebAssembly.Module;
+  readonly snapshot: Snapshot;
+  readonly prelude: number;
+}
+
+/** For names and their functions; what a script may use is its own limit. */
+const templateBytes = 256 * 1024 * 1024;
+
+export async function blank(wasm: WebAssembly.Module): Promise<Blank> {
+  const vm = await QuickJS.create({ wasm, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
+  const prelude = vm.exportHandle(vm.evalCode(preludeSource, preludeName, EvalFlags.TYPE_GLOBAL));
+  return { wasm, snapshot: vm.snapshot(), prelude };
+}
+
+/** @param setting what the prelude is told: names and the length of output, as JSON */
+export async function furnished({ wasm, snapshot, prelude }: Blank, setting: string): Promise<Template> {
+  const vm = await QuickJS.restore(snapshot, { wasm, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
+  const made = vm.importHandle(prelude).consume((make) => vm.callFunction(make, vm.undefined, vm.newString(setting)));
+  const place = (name: string): number => vm.exportHandle(made.getProp(name));
+  const ends = { tick: place("tick"), follow: place("follow"), begin: place("begin") };
+  const slots = { settle: place("settle"), drain: place("drain"), ...ends };
+  vm.runGC();
+  return { snapshot: vm.snapshot(), slots };
+}
+
+/** What images are compressed against. */
+export async function baseMemory(from: Blank): Promise<Uint8Array> {
+  return (await furnished(from, JSON.stringify({ names: [], outputBytes: 0 }))).snapshot.memory;
+}
+
+const notSupported = 52;
+
+export const realTime: WasiOptions = (memory) => withClock(memory, () => BigInt(Date.now()) * 1_000_000n);
+
+/** A template knows no time: the engine makes its random numbers of it. */
+const noTime: WasiOptions = (memory) => withClock(memory, () => 1n);
+
+function withClock(memory: WebAssembly.Memory, nanoseconds: () => bigint): ReturnType<WasiOptions> {
+  return {
+    clock_time_get: (_clock: number, _precision: bigint, at: number) => {
+      new DataView(memory.buffer).setBigUint64(at, nanoseconds(), true);
+      return 0;
+    },
+    fd_write: () => notSupported, // the pipe to the host is no console of the engine
+    random_get: () => notSupported,
+  };
+}

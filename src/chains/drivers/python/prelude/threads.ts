@@ -1,0 +1,148 @@
+/**
+ * Thread pools of a script: real threads of which one runs at a time, so that they do the same whenever they are run again,
+ * and what they ask for meanwhile is asked for together. Where there are no threads the work is done at once. Python 3.11 and newer.
+ */
+export const threadsSource: string = `import concurrent.futures
+
+own_thread = threading.local()
+
+
+class Task:
+    def __init__(self, future, most, work):
+        self.future, self.most, self.work = future, most, work
+        self.stopped, self.resumed = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run(self):
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.work())
+        except BaseException as error:
+            self.future.set_exception(error)
+
+
+class Crew:
+    """Who works for the script. A task runs until it has ended or asks for something; then it is the next one's turn."""
+
+    def __init__(self):
+        self.new, self.parked, self.has_threads = collections.deque(), [], True
+
+    def add(self, task):
+        if self.has_threads and self.current() is None:
+            self.new.append(task)
+        else:
+            task.run()
+
+    def current(self):
+        return getattr(own_thread, "task", None)
+
+    def park(self):
+        """In a task: waits until all have asked, and been answered. False: this is no task."""
+        task = self.current()
+        if task is None:
+            return False
+        self.parked.append(task)
+        task.stopped.release()
+        task.resumed.acquire()
+        return True
+
+    def work(self, until):
+        while not until():
+            if self.park():
+                continue
+            while self.new and len(self.parked) < self.new[0].most:
+                self.begin(self.new.popleft())
+            if not self.parked:
+                return
+            self.serve()
+
+    def begin(self, task):
+        def body():
+            own_thread.task = task
+            task.run()
+            task.stopped.release()
+
+        try:
+            threading.Thread(target=body, daemon=True).start()
+        except RuntimeError:
+            task.run()  # there is no room for another thread
+        else:
+            self.hear(task)
+
+    def serve(self):
+        parked, self.parked = self.parked, []
+        bridge.flush()
+        for task in parked:
+            task.resumed.release()
+            self.hear(task)
+
+    def hear(self, task):
+        while not task.stopped.acquire(timeout=1):
+            if self.parked:
+                self.serve()  # it may wait for what one of them holds
+
+
+crew = Crew()
+
+
+class Promised(concurrent.futures.Future):
+    def done(self):
+        crew.work(super().done)
+        return super().done()
+
+    def result(self, timeout=None):
+        self.done()
+        return super().result(timeout)
+
+    def exception(self, timeout=None):
+        self.done()
+        return super().exception(timeout)
+
+
+class Pool(concurrent.futures.Executor):
+    def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=()):
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        self._most, self._is_shut = min(max_workers or 8, 16), False
+        if initializer is not None:
+            initializer(*initargs)
+
+    def submit(self, function, /, *given, **named):
+        if self._is_shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future = Promised()
+        crew.add(Task(future, self._most, lambda: function(*given, **named)))
+        return future
+
+    def map(self, function, *series, timeout=None, chunksize=1, buffersize=None):
+        futures = [self.submit(function, *each) for each in zip(*series)]
+        return (future.result() for future in futures)
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self._is_shut = True
+        if wait:
+            crew.work(lambda: False)
+
+
+def as_completed(futures, timeout=None):
+    for future in list(dict.fromkeys(futures)):
+        future.done()
+        yield future
+
+
+def wait_for_all(futures, timeout=None, return_when="ALL_COMPLETED"):
+    futures = set(futures)
+    done = {future for future in futures if future.done()}
+    return concurrent.futures._base.DoneAndNotDoneFutures(done, futures - done)
+
+
+async def in_place(function, /, *given, **named):
+    return function(*given, **named)
+
+
+def take_threads(has_threads):
+    crew.has_threads = has_threads
+    concurrent.futures.ThreadPoolExecutor = Pool
+    concurrent.futures.as_completed, concurrent.futures.wait = as_completed, wait_for_all
+    asyncio.to_thread = in_place
+`;

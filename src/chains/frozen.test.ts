@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { FakeClock } from "../../test/fakes/clock.ts";
+import { aLogStore } from "../../test/fakes/log-store.ts";
+import type { DurableEvent } from "../calls/event.ts";
+import { chainLimits } from "../calls/session.ts";
+import type { Halted } from "./drive.ts";
+import { FrozenScripts } from "./frozen.ts";
+
+const event: DurableEvent = {
+  ...{ moment: "noted", at: 0, type: "chain.frozen", summary: "", traceId: "t" },
+  ...{ policyVersion: "p1", outcome: "info" },
+} as const;
+const about = { key: "k1", driver: "fake", engine: "fake 1", language: "javascript", source: "s", frozenAt: 1 };
+
+function halted(image: string): Halted {
+  return {
+    session: { limits: chainLimits, calls: 1, trace: [], pins: [], usedMs: 5 },
+    journal: { lines: [], printed: [], files: [], last: 0 },
+    batch: [{ place: 0, tool: "mail", arguments: {} }],
+    waiting: new Map([[0, "apr_1"]]),
+    approvalId: "apr_1",
+    expiresAt: 9,
+    image: Buffer.from(image),
+  };
+}
+
+it("a row's reference opens the moment it was made of, and no other of the same script", async () => {
+  const store = aLogStore(new FakeClock());
+  const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+  const first = await scripts.put(halted("one"), about, event);
+  expect(await scripts.take(first, "k1")).toMatchObject({ script: { session: { usedMs: 5 } } });
+  const second = await scripts.put(halted("two"), about, event);
+  expect(await scripts.take(first, "k1")).toEqual({ gone: true });
+  const taken = await scripts.take(second, "k1");
+  expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe("two");
+  const others = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 2" });
+  expect(await others.take(second, "k1")).toMatchObject({ refused: expect.stringContaining("another installation") });
+  await scripts.forget("k1");
+  expect(await scripts.take(second, "k1")).toEqual({ gone: true });
+});

@@ -1,0 +1,27 @@
+import type { GlobalFlags } from "./host.ts";
+
+/** The flags that say which Postern is meant. */
+type Whose = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
+
+/**
+ * How a person types the command here: after `npm start` there is no `postern` on the path, and without the flags that
+ * were given now the next command would ask another Postern.
+ */
+export function commandName(flags: Whose): string {
+  const name = process.env["npm_lifecycle_event"] === undefined ? "postern" : "npx postern";
+  const given = (["config", "data", "port"] as const).flatMap((flag) => {
+    const value = flags[flag];
+    return value === undefined ? [] : [`--${flag}`, quoted(value)];
+  });
+  return [name, ...given].join(" ");
+}
+
+/** What a sentence of ours says of `postern …`, as it is typed here. */
+export function asTypedHere(sentence: string, command: string): string {
+  return sentence.replaceAll("`postern ", () => `\`${command} `);
+}
+
+/** As one word of a shell. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

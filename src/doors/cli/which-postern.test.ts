@@ -1,0 +1,74 @@
+import { existsSync, readdirSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
+import { asTypedHere, commandName } from "./command-name.ts";
+
+/** Each start is a process, with engines and all. */
+const patient = { timeout: 60_000 };
+const cli = new CommandLine();
+afterAll(() => cli[Symbol.dispose]());
+
+describe("which Postern is meant", () => {
+  const known = cli.dataFolder("known");
+
+  it("a data folder that is not there is refused, with the one that was meant, and none is made", patient, async () => {
+    await cli.run("call", "echo", "text=1", "--data", known);
+    const mistyped = join(cli.folder, "konwn");
+    for (const words of [["approvals"], ["call", "echo", "text=1"], ["secrets", "list"], ["tools", "--port", "1"]]) {
+      const { code, out, err } = await cli.run(...words, "--data", mistyped);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toContain(`There is no data folder \`${mistyped}\`. Did you mean \`--data ${known}\`?`);
+    }
+    const { err } = await cli.run("approvals", "--data", join(cli.folder, "nothing-like-it"));
+    expect(err).toContain(`Beside it lies \`--data ${known}\`.`);
+    expect(readdirSync(cli.folder).sort()).toEqual([".postern", "known", "postern.yaml", "tools.ts"]);
+  });
+
+  it("what looks at the configuration alone needs none, and leaves none", patient, async () => {
+    const there = ["--data", join(cli.folder, "far", "away")];
+    for (const words of [["policy", "warnings"], ["doctor"]])
+      expect(await cli.run(...words, ...there)).toMatchObject({ code: 0 });
+    expect(existsSync(join(cli.folder, "far"))).toBe(false);
+    const doubted = await cli.run("doctor", "--data", join(cli.folder, "knwn"));
+    expect(doubted.out).toContain(`fix: Did you mean \`--data ${known}\`?`);
+  });
+
+  it("every next command that is named asks the same one", async () => {
+    const again = `--config postern.yaml --data ${known}`;
+    const asked = await cli.run("call", "send", "text=hi", "--data", known, "--config", "postern.yaml");
+    expect(asked.err).toMatch(new RegExp(`^Decide: {2}(npx )?postern ${again} approvals approve apr_`, "m"));
+    expect(asked.err).toMatch(new RegExp(`\`(npx )?postern ${again} call send …\` again`));
+    const nobody = await cli.run("channels", "test", "none", "--data", known);
+    expect(nobody.err).toMatch(new RegExp(`\`(npx )?postern --data ${known} channels\` lists them`));
+  });
+});
+
+it("a command's flags are words of a shell", () => {
+  expect(commandName({ data: "my data", port: "7421" })).toMatch(/^(npx )?postern --data 'my data' --port 7421$/);
+  expect(asTypedHere("see `postern doctor`, not postern", "postern --data $&")).toBe(
+    "see `postern --data $& doctor`, not postern",
+  );
+});
+
+it("a taken port is said before anything is started, and leaves nothing", patient, async () => {
+  const taken = createServer();
+  await new Promise<void>((listening) => taken.listen(0, "127.0.0.1", listening));
+  const { port } = taken.address() as AddressInfo; // it listens on a port
+  const { code, out, err } = await cli.run("start", "--port", String(port), "--data", join(cli.folder, "unmade"));
+  await new Promise((closed) => taken.close(closed));
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toBe(
+    `postern: Port ${port} on 127.0.0.1 is taken; stop what uses it or choose another with \`--port\` (0: a free one).\n`,
+  );
+  expect(existsSync(join(cli.folder, "unmade"))).toBe(false);
+});
+
+it("`start` says that it made the data folder, and the next one does not", patient, async () => {
+  for (const isNew of [true, false]) {
+    const { child, end } = await cli.start("fresh");
+    child.kill("SIGTERM");
+    expect((await end).out.includes("new: a fresh installation was made there")).toBe(isNew);
+  }
+});

@@ -1,0 +1,77 @@
+/** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
+import type { ChannelsHouse, OpenChannels } from "./channels/open-channels.ts";
+import type { RuntimeOptions } from "./options.ts";
+import type { Parts } from "./parts.ts";
+import { revealer } from "./reveal.ts";
+import type { RunningRuntime } from "./running.ts";
+import type { Store } from "./stores/store.ts";
+import type { Registry } from "./tools/registry.ts";
+import type { Pins } from "./tools/upstream/pins.ts";
+import type { ServerConfig } from "./tools/upstream/server-config.ts";
+import type { Servers } from "./tools/upstream/servers.ts";
+import type { ArchiveOptions } from "./watchers/archive/archive.ts";
+import type { Runs } from "./watchers/archive/runs.ts";
+import type { Stream } from "./watchers/stream.ts";
+
+/** Closed before the store is, which their places are kept in. */
+export async function openChannelsIn(
+  given: RuntimeOptions["channels"],
+  closing: AsyncDisposableStack,
+  house: ChannelsHouse,
+): Promise<OpenChannels | undefined> {
+  if (given === undefined) return undefined;
+  const { openChannels } = await import("./channels/open-channels.ts");
+  return closing.use(await openChannels(given, house));
+}
+
+/** The SDK is loaded only where a server is configured. */
+export async function connect(
+  servers: Readonly<Record<string, ServerConfig>>,
+  running: RunningRuntime,
+  parts: Parts & { readonly tools: Registry; readonly pins: Pins; readonly store: Store },
+): Promise<Servers> {
+  const [{ connectServers }, { Revisions }] = await Promise.all([
+    import("./tools/upstream/servers.ts"),
+    import("./tools/upstream/revisions.ts"),
+  ]);
+  return connectServers(servers, {
+    registry: parts.tools,
+    pins: parts.pins,
+    revisions: new Revisions(parts.store, parts.clock),
+    clock: parts.clock,
+    note: (type, summary, data) => running.note(type, summary, { data }),
+    redact: (text) => parts.redactor.redact(text),
+    resolveSecret: revealer(parts),
+  });
+}
+
+/** Closed before the log is, which every run is sealed in. */
+export async function openArchive(
+  {
+    stream,
+    closing,
+    ...options
+  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log"> & {
+    readonly stream: Stream;
+    readonly closing: AsyncDisposableStack;
+  },
+  running: RunningRuntime,
+  { redactor, runs }: Parts,
+): Promise<Runs> {
+  const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
+    import("./watchers/archive/archive.ts"),
+    import("./watchers/archive/face.ts"),
+    import("./results/describe-outcome.ts"),
+  ]);
+  const redact = (text: string): string => redactor.redact(text);
+  const archive = closing.use(
+    await Archive.open({
+      ...options,
+      follow: (watcher) => stream.watch(watcher),
+      redact,
+      summarize: describeOutcome,
+      note: (type, summary, more) => running.note(type, summary, more),
+    }),
+  );
+  return new RunsFace({ archive, audit: options.audit, redact, owners: runs });
+}

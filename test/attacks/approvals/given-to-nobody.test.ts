@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { ann } from "../../fakes/deciders.ts";
+import { house } from "../../fakes/house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+
+describe("a word is given to somebody who may decide, where people have accounts", () => {
+  it.each([
+    ["nobody", "nosuchperson", "There is no account `nosuchperson`"],
+    ["a viewer", "vic", "`vic` has no role that decides"],
+    ["somebody disabled", "gone", "`gone` is disabled"],
+    ["somebody of another tenant", "mal", "There is no account `mal`"],
+    ["the data folder's operator", "operator", "There is no account `operator`"],
+    ["oneself, in another spelling", "Ann", "`ann` is you"],
+  ])("not to %s", async (_, to, said) => {
+    await using h = await house({ accounts: { passwordCost: cheap } });
+    const { accounts, approvals } = h.runtime;
+    await accounts.add({ name: "ann", roles: ["approver"] }, holder);
+    await accounts.add({ name: "vic", roles: ["viewer", "operator", "admin"] }, holder);
+    await accounts.add({ name: "gone", roles: ["approver"] }, holder);
+    await accounts.change("gone", { disabled: true }, holder);
+    await accounts.add({ name: "mal", roles: ["approver"], tenant: "acme" }, holder);
+    const made = await approvals.delegations.make({ to, until: h.clock.now() + 60_000 }, ann);
+    expect(made).toMatchObject({ delegated: false, code: "delegation_invalid" });
+    expect(made).toMatchObject({ message: expect.stringContaining(said) });
+    expect(approvals.delegations.list()).toEqual([]);
+  });
+
+  it("and is theirs by the name their account has", async () => {
+    await using h = await house({ accounts: { passwordCost: cheap } });
+    for (const name of ["ann", "bob"]) await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
+    const made = await h.runtime.approvals.delegations.make({ to: "Bob", until: h.clock.now() + 60_000 }, ann);
+    expect(made).toMatchObject({ delegation: { to: "bob" } });
+  });
+
+  it("a program's own people have none, and give to whom they name", async () => {
+    await using h = await house();
+    const made = await h.runtime.approvals.delegations.make({ to: "whoever", until: h.clock.now() + 60_000 }, ann);
+    expect(made).toMatchObject({ delegation: { to: "whoever" } });
+  });
+});

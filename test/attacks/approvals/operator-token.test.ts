@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalRoute } from "../../../src/index.ts";
+import { ann, ask, bob, clerk, mail, no, yes } from "../../fakes/deciders.ts";
+import { type House, house } from "../../fakes/house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+
+/** A house where Ann and Bob have accounts, or nobody has. */
+async function open(route: ApprovalRoute, accounts = true): Promise<House> {
+  const h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } });
+  for (const name of accounts ? ["ann", "bob"] : [])
+    await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
+  return h;
+}
+
+describe("the operator's token, where people have accounts, is no second person", () => {
+  it("it counts no vote under a quorum, first or last, as yes or as an edit", async () => {
+    await using h = await open({ quorum: 2 });
+    const id = await ask(h);
+    expect(await yes(h, id, clerk)).toMatchObject({
+      code: "sign_in_needed",
+      message:
+        "`mail` is decided by 2 different persons, and the operator's token is nobody in particular where people have accounts; sign in and decide there.",
+    });
+    await yes(h, id, ann);
+    expect(await yes(h, id, clerk)).toMatchObject({ code: "sign_in_needed" });
+    const edit = { decision: "modified", arguments: { to: "y" }, by: clerk } as const;
+    expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({ code: "sign_in_needed" });
+    expect((await h.runtime.approvals.page({}, clerk)).approvals).toEqual([]);
+    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "approved" } });
+  });
+
+  it("its no ends a request where one no does, and is no vote where noes are counted", async () => {
+    await using any = await open({ quorum: 2 });
+    expect(await no(any, await ask(any), clerk)).toMatchObject({ approval: { state: "denied" } });
+    await using counted = await open({ quorum: 2, deny: "quorum" });
+    const id = await ask(counted);
+    expect(await no(counted, id, clerk)).toMatchObject({ code: "sign_in_needed" });
+    expect((await counted.runtime.approvals.get(id))?.votes).toBeUndefined();
+  });
+
+  it("it never is another person than who asked", async () => {
+    await using h = await open({ separateUser: true });
+    const id = await ask(h);
+    expect(await yes(h, id, clerk)).toMatchObject({
+      code: "sign_in_needed",
+      message: expect.stringContaining("another person than who asked"),
+    });
+    expect(await yes(h, id, ann)).toMatchObject({ approval: { state: "approved" } });
+  });
+
+  it("nor by what it remembered before there were accounts", async () => {
+    await using h = await open({ separateUser: true }, false);
+    const remember = { for: { until: h.clock.now() + 60_000 }, reason: "to the team" };
+    expect(await yes(h, await ask(h), clerk, { remember })).toMatchObject({ grant: { by: "operator" } });
+    expect(await ask(h, mail("y"))).toBe("");
+    await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
+    expect(await ask(h, mail("z"))).toMatch(/^apr_/);
+  });
+
+  it("without accounts it is the person there is", async () => {
+    await using h = await open({ separateUser: true }, false);
+    expect(await yes(h, await ask(h), clerk)).toMatchObject({ approval: { state: "approved" } });
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import type { AccountChange, ApprovalRoute, Decider, Grant, RuntimeOptions } from "../../../src/index.ts";
+import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
+import { asker, type House, house } from "../../fakes/house.ts";
+import { bodyOf, httpHouse } from "../../fakes/http-house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+import { sqliteFiles } from "../../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const hourMs = 3_600_000;
+let number = 0;
+
+function freshStore(): string {
+  number += 1;
+  return `sqlite:${files.at(`${number}.db`)}`;
+}
+
+async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions = {}): Promise<House> {
+  const h = await house({ approvals: { patience: "suspend", routes }, accounts: { passwordCost: cheap }, ...more });
+  if (!h.runtime.accounts.exist)
+    for (const name of ["ann", "bob", "cal"])
+      await h.runtime.accounts.add({ name, roles: ["approver"], groups: name === "ann" ? ["ops"] : [] }, holder);
+  return h;
+}
+
+/** What somebody remembers of a first mail. */
+async function grant(h: House, by: Decider = ann, more: object = {}): Promise<Grant> {
+  const remember = { for: { until: h.clock.now() + hourMs }, reason: "to the team" };
+  number += 1;
+  const decided = await yes(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
+  if (!decided.decided || decided.grant === undefined) throw new Error(JSON.stringify(decided));
+  return decided.grant;
+}
+
+async function next(h: House, principal: object = asker.principal): Promise<string> {
+  number += 1;
+  return (await h.runtime.invoke(mail(String(number)), { ...asker, principal: { ...asker.principal, ...principal } }))
+    .status;
+}
+
+async function reasons(h: House): Promise<readonly string[]> {
+  const explained = await h.runtime.explain(mail("explained"), asker);
+  return explained.reached === "verdict" ? explained.decision.reasons.map(({ rule }) => rule) : [];
+}
+
+describe("a remembered yes answers only while who gave it could still say it", () => {
+  it.each<readonly [string, AccountChange, string]>([
+    ["was disabled", { disabled: true }, "`ann` is disabled"],
+    ["decides nothing any more", { roles: ["viewer", "operator", "admin"] }, "`ann` has no role that decides"],
+    ["left the group that is asked", { groups: [] }, "none of those whom the route `ops` sends this to"],
+  ])("and not once they %s; it answers again when that is undone", async (_, change, why) => {
+    await using h = await open([{ name: "ops", to: { groups: ["ops"] } }]);
+    const given = await grant(h);
+    expect(await next(h)).toBe("ok");
+    await h.runtime.accounts.change("ann", change, holder);
+    expect(await next(h)).toBe("pending");
+    const told = `grant ${given.id} of ann: to the team (does not count: `;
+    expect((await reasons(h)).find((rule) => rule.startsWith(told))).toContain(why);
+    expect(await h.runtime.approvals.grants.silence(given)).toContain(why);
+    expect(h.runtime.approvals.grants.list({ state: "live" })).toHaveLength(1);
+    await h.runtime.accounts.change("ann", { disabled: false, roles: ["approver"], groups: ["ops"] }, holder);
+    expect(await next(h)).toBe("ok");
+    expect(await reasons(h)).toContain(`grant ${given.id} of ann: to the team`);
+  });
+
+  it.each<readonly [string, ApprovalRoute, string]>([
+    ["is sent to others", { name: "now", to: { users: ["bob"] } }, "none of those whom the route `now`"],
+    ["needs two", { name: "now", quorum: 2 }, "the route `now` lets no yes be remembered now"],
+    ["lets nothing be remembered", { name: "now", remember: false }, "lets no yes be remembered"],
+    ["wants the name typed", { name: "now", typedConfirmation: true }, "wants the tool's name typed"],
+  ])("and not once the route %s", async (_, route, why) => {
+    const file = freshStore();
+    const first = await open([], { store: file });
+    await grant(first);
+    expect(await next(first)).toBe("ok");
+    await first.runtime.close();
+    await using h = await open([route], { store: file });
+    expect(await next(h)).toBe("pending");
+    expect((await reasons(h)).join()).toContain(why);
+    expect(h.ran).toEqual([]);
+  });
+
+  it("and not once a route asks for who signed in, when it was given by a token", async () => {
+    const file = freshStore();
+    const first = await open([], { store: file });
+    await grant(first, { ...ann, via: "token:tok_1", signedIn: false });
+    await first.runtime.close();
+    const now: ApprovalRoute = { name: "now", signedIn: true };
+    const second = await open([now], { store: file });
+    expect(await next(second)).toBe("pending");
+    expect((await reasons(second)).join()).toContain("a person who signed in");
+    await grant(second); // by a session
+    expect(await next(second)).toBe("ok");
+    await second.runtime.close();
+  });
+
+  it("and not for what they ask for themselves, where that is not theirs to decide", async () => {
+    await using h = await open([{ name: "others", separateUser: true }]);
+    await grant(h);
+    expect(await next(h, { owner: "ann" })).toBe("pending");
+    expect(await next(h, { owner: "bob" })).toBe("ok");
+  });
+
+  it("and not by the credential that asks", async () => {
+    await using h = await open();
+    await grant(h, { ...ann, via: "token:tok_1", signedIn: false });
+    expect(await next(h, { via: "token:tok_1" })).toBe("pending");
+    expect(await next(h)).toBe("ok");
+  });
+
+  it("and in another's place only while that other could, and still lends them their word", async () => {
+    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
+    const { delegations } = h.runtime.approvals;
+    const lent = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
+    const given = await grant(h, bob);
+    expect(given).toMatchObject({ by: "bob", onBehalfOf: "ann" });
+    expect(await next(h)).toBe("ok");
+    await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
+    expect(await next(h)).toBe("pending");
+    await h.runtime.accounts.change("ann", { roles: ["approver"] }, holder);
+    expect(await next(h)).toBe("ok");
+    await h.runtime.accounts.change("bob", { disabled: true }, holder);
+    expect(await next(h)).toBe("pending");
+    await h.runtime.accounts.change("bob", { disabled: false }, holder);
+    if (lent.delegated) await delegations.revoke(lent.delegation.id, ann);
+    expect(await next(h)).toBe("pending");
+    expect((await reasons(h)).join()).toContain("none of those whom the route `ann`");
+  });
+
+  it("and of the operator's token not as a sign-in once people sign in", async () => {
+    const signedIn: ApprovalRoute = { name: "people", signedIn: true };
+    await using h = await house({ approvals: { patience: "suspend", routes: [signedIn] } });
+    await grant(h, clerk);
+    expect(await next(h)).toBe("ok");
+    await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
+    expect(await next(h)).toBe("pending");
+    expect((await reasons(h)).join()).toContain("signed in");
+  });
+
+  it("and lists say so", async () => {
+    await using h = await open();
+    await grant(h);
+    await using door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    const listed = async () => bodyOf(await door.ask("/v1/grants?state=live", { as: "operator" }));
+    expect((await listed())["grants"]).toEqual([expect.not.objectContaining({ silent: expect.anything() })]);
+    await h.runtime.accounts.change("ann", { disabled: true }, holder);
+    expect(await listed()).toMatchObject({ grants: [{ status: "live", silent: "`ann` is disabled" }] });
+  });
+
+  it("and is passed over for another grant whose giver still could", async () => {
+    await using h = await open();
+    await grant(h);
+    await h.runtime.accounts.change("ann", { disabled: true }, holder);
+    await grant(h, bob);
+    expect(await next(h)).toBe("ok");
+    expect((await reasons(h)).join()).not.toContain("does not count");
+  });
+
+  it("and what a program's own people said, who have no account, holds as it was said", async () => {
+    await using h = await house();
+    await grant(h, { user: "somebody" });
+    expect(await next(h)).toBe("ok");
+    await h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, holder);
+    expect(await next(h)).toBe("ok");
+  });
+});

@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import { keyFrom, sign } from "../../src/channels/signature.ts";
+import type { ApprovalRoute, RuntimeOptions } from "../../src/index.ts";
+import type { House } from "./house.ts";
+import { bodyOf, httpHouse } from "./http-house.ts";
+
+const secret = `whsec_${randomBytes(32).toString("base64")}`;
+const key = keyFrom(secret) ?? Buffer.alloc(0);
+
+/** A channel `chat` that nobody is told anything through, and from which these may answer. */
+export function withChannel(
+  users: Readonly<Record<string, string>>,
+  ...routes: readonly ApprovalRoute[]
+): RuntimeOptions {
+  const hook = { name: "chat", url: "https://chat.example/hook", secret: "secret://chat/key", users };
+  return {
+    secrets: { get: async () => ({ reveal: () => secret }) },
+    channels: { webhooks: [{ ...hook, events: ["alarm.resolved"] }] },
+    approvals: { patience: "suspend", routes },
+  };
+}
+
+interface Answered {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The same message once more. */
+  readonly again: { readonly raw: string; readonly headers: Readonly<Record<string, string>> };
+}
+
+/** What somebody over there says, signed. @param sent its id, and seconds beside the server's clock */
+export async function say(
+  h: House,
+  said: { readonly approvalId: string; readonly user: string; readonly decision?: string },
+  sent: { readonly id?: string; readonly at?: number } = {},
+): Promise<Answered> {
+  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  const { approvalId, user, decision = "approved" } = said;
+  const { id = randomBytes(8).toString("hex"), at = 0 } = sent;
+  const raw = JSON.stringify({ approval_id: approvalId, decision, user });
+  const timestamp = Math.floor(h.clock.now() / 1000) + at;
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": sign(key, { id, timestamp, body: raw }),
+  };
+  const answered = await door.ask("/v1/channels/chat/decisions", { method: "POST", raw, headers });
+  return { status: answered.status, body: await bodyOf(answered), again: { raw, headers } };
+}

@@ -1,0 +1,4 @@
+import { afterAll } from "vitest";
+import { removeOwnFolders } from "../fakes/own-folder.ts";
+
+afterAll(removeOwnFolders);

@@ -1,0 +1,31 @@
+/** All temporary files of a run lie in one folder: what is left there at the end was left by a test, or by the product. */
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Of a worker that was ended in the middle of its work something may stay. */
+const mostLeft = 8;
+
+export function setup(): () => void {
+  const base = mkdtempSync(join(tmpdir(), "postern-"));
+  chmodSync(base, 0o711); // sandboxes that run as nobody walk through it
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = base; // workers, and what they start, take it from here
+  return () => {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+    const left = readdirSync(base);
+    rmSync(base, { recursive: true, force: true });
+    if (left.length > mostLeft) throw new Error(`The tests left ${left.length} temporary files: ${told(left)}.`);
+  };
+}
+
+/** By what made them: `mkdtemp` puts six characters of its own behind a name. */
+function told(left: readonly string[]): string {
+  const kinds = new Map<string, number>();
+  for (const name of left) {
+    const kind = name.replace(/-\w{6}$/, "-*");
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  return [...kinds].map(([kind, times]) => `${times} × \`${kind}\``).join(", ");
+}

@@ -1,0 +1,120 @@
+/** SPEC 12.5: the trace comes with every outcome, however long it is and however the script ended. */
+import { describe, expect, it } from "vitest";
+import { answerOf } from "../../src/doors/mcp/answer.ts";
+import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import { learnNamed } from "../../src/secrets/lend.ts";
+import { createRedactor } from "../../src/secrets/redactor.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { httpHouse } from "../fakes/http-house.ts";
+
+const longName = "a_server_with_a_long_name__a_tool_with_a_name_as_long_as_allowed";
+const calls = (count: number): string => `for (let n = 0; n < ${count}; n++) await call("${longName}", { n })`;
+
+async function room(options: RuntimeOptions = {}): Promise<House> {
+  const input = { type: "object", properties: { n: { type: "number" } } } as const;
+  const safe = { risk: "safe", effects: "read", idempotent: true } as const;
+  return house({ chains: { drivers: [fakeDriver()], engines: ["fake"] }, ...options }, [
+    { ...safe, name: longName, description: "Does it.", input, execute: () => "done" },
+  ]);
+}
+
+function structuredOf({ structured }: { readonly structured?: Json }): JsonObject {
+  return structured as JsonObject; // a ChainRunResult
+}
+
+function rowsOf(value: { readonly structured?: Json }): readonly Json[] {
+  return structuredOf(value)["call_trace"] as readonly Json[]; // it always has them
+}
+
+/** Bytes of text and structured content, as an MCP client gets them. */
+function toldBytes(outcome: ToolOutcome): number {
+  const { content, structuredContent } = answerOf(outcome, "tool_chain");
+  const [first] = content;
+  return (
+    Buffer.byteLength(first?.type === "text" ? first.text : "") + Buffer.byteLength(JSON.stringify(structuredContent))
+  );
+}
+
+describe("a script that made 45 calls", () => {
+  const ends = {
+    "ended well": { code: `${calls(45)}; return "fine";`, status: "ok" },
+    failed: { code: `${calls(45)}; throw new Error("boom");`, status: "error" },
+    "ran out of time": { code: `${calls(45)}; await new Promise(() => {});`, status: "timeout" },
+    "spent more than its budget": { code: `for (;;) try { ${calls(60)} } catch {}`, status: "error" },
+  } as const;
+
+  it.each(Object.entries(ends))("and %s tells every one of them", async (_how, { code, status }) => {
+    await using h = await room();
+    const running = h.runtime.runChain({ code, timeout: 5 }, asker);
+    if (status === "timeout") {
+      await expect.poll(async () => (await h.runtime.calls.list({ tool: longName })).length).toBe(45);
+      await h.clock.advance(6_000);
+    }
+    const outcome = await running;
+    expect(structuredOf(outcome)).toMatchObject({ status, tool_calls: rowsOf(outcome).length });
+    expect(rowsOf(outcome).length).toBeGreaterThanOrEqual(45);
+    expect(rowsOf(outcome)[44]).toMatchObject({
+      tool: longName,
+      status: "ok",
+      args_digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+    expect(outcome.text).toMatch(/\[chain: \d+ tool calls in \d+ ms\]$/);
+  });
+
+  it("is told whole to programs, in short to agents, and kept whole", async () => {
+    await using h = await room();
+    const outcome = await h.runtime.runChain(
+      { code: `${calls(45)}; print("p".repeat(9000)); return "o".repeat(9000);` },
+      asker,
+    );
+    const { $artifact: digest, output_text: output, logs } = structuredOf(outcome);
+    expect([String(output).length, String(logs).length]).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(rowsOf(outcome)).toHaveLength(45);
+    const agents = structuredOf({ structured: answerOf(outcome, "tool_chain").structuredContent as Json });
+    expect(agents).toMatchObject({ status: "ok", tool_calls: 45, $artifact: digest });
+    const shown = rowsOf({ structured: agents });
+    const { after, count, ended } = agents["call_trace_left_out"] as JsonObject;
+    expect(shown.length + Number(count)).toBe(45);
+    expect(Number(after)).toBe(Math.ceil(shown.length / 2));
+    expect(ended).toEqual({ ok: 45 });
+    const { bytes } = await h.runtime.artifacts.open(String(digest), asker.principal);
+    const kept = structuredOf(JSON.parse(Buffer.from(bytes).toString()));
+    expect(kept).toMatchObject({ output_text: "o".repeat(9000), logs: "p".repeat(9000) });
+    expect(rowsOf({ structured: kept })).toEqual(rowsOf(outcome));
+  });
+
+  it("comes with all its rows over HTTP, also when it is asked for later", async () => {
+    await using h = await room();
+    await using http = await httpHouse(h.runtime);
+    const body = { tool: "tool_chain", arguments: { code: `${calls(50)}; return "fine";` } };
+    const made = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
+      readonly call_id: string;
+      readonly structured: Json;
+    }; // as the route says
+    expect(rowsOf(made)).toHaveLength(50);
+    const record = await (await http.ask(`/v1/calls/${made.call_id}`, { as: "operator" })).json();
+    expect(JSON.stringify(record).split('"args_digest"')).toHaveLength(51);
+  });
+});
+
+it("a short script's trace is as it always was, and told once", async () => {
+  await using h = await room();
+  const outcome = await h.runtime.runChain({ code: `${calls(3)}; return "fine";` }, asker);
+  expect(outcome.artifact).toBeUndefined();
+  expect(answerOf(outcome, "tool_chain").structuredContent).toEqual(outcome.structured);
+  expect(structuredOf(outcome)["call_trace_left_out"]).toBeUndefined();
+});
+
+it("a secret that a script prints is masked in the short answer too", async () => {
+  const redactor = createRedactor();
+  learnNamed(redactor, "top-secret-value-1234", "test/key");
+  await using h = await room({ redactor });
+  const outcome = await h.runtime.runChain(
+    { code: `${calls(45)}; const told = "top-secret-" + "value-1234"; print(told); return told;` },
+    asker,
+  );
+  expect(outcome.artifact).toBeDefined();
+  expect(JSON.stringify([outcome, answerOf(outcome, "tool_chain")])).not.toContain("top-secret-value-1234");
+});
