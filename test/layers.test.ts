@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 /** Lowest first. A file knows its own layer and the ones before it; a neighbour only through its port file. */
 const layers: readonly (readonly string[])[] = [
   ["calls"],
+  ["system"],
   ["policy", "stores", "secrets", "results", "audit", "watchers"],
   ["tools", "approvals", "ledger", "accounts", "alarms"],
   ["channels"],

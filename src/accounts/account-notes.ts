@@ -92,7 +92,8 @@ export class AccountNotes {
       by,
       policyVersion: this.#house.policyVersion,
       outcome,
-      data: { via, ...data },
+      via,
+      data,
     };
   }
 }

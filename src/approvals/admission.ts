@@ -78,18 +78,14 @@ export function hindrance(
 
 /** By credential always; by person where they called themself, and where that is asked for. */
 function askedItself({ principal }: Audience, by: Decider, separateUser: boolean): Problem | undefined {
+  const refusal = (who: string, other: string): Problem => ({
+    code: "decider_not_allowed",
+    message: `\`${who}\` asked for this call and cannot decide it; another ${other} must.`,
+  });
+  if ((separateUser || isByHand(principal)) && isAsker({ principal }, by.user)) return refusal(by.user, "person");
   const credential = by.via ?? `user:${by.user}`;
   const asker = principal.via ?? (principal.user === undefined ? `agent:${principal.agent}` : `user:${principal.user}`);
-  if (credential === asker)
-    return {
-      code: "decider_not_allowed",
-      message: `\`${credential}\` asked for this call and cannot decide it; another credential must.`,
-    };
-  if ((separateUser || isByHand(principal)) && isAsker({ principal }, by.user))
-    return {
-      code: "decider_not_allowed",
-      message: `\`${by.user}\` asked for this call and cannot decide it; another person must.`,
-    };
+  if (credential === asker) return refusal(credential, "credential");
   return undefined;
 }
 

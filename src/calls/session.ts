@@ -75,6 +75,13 @@ export interface SessionState {
   readonly usedMs: number;
 }
 
+/** Where a session stood. */
+export interface SessionMark {
+  readonly calls: number;
+  readonly lines: number;
+  readonly pins: readonly string[];
+}
+
 /**
  * A chain's, a client's or an agent's budget, trace and pins. The only mutable thing in `calls/`; belongs to one run.
  * The trace is kept in columns, and lines are made when it is read: a session of 10,000 calls stays a few arrays.
@@ -164,9 +171,18 @@ export class Session {
     this.#closed = true;
   }
 
-  freeze(): SessionState {
-    const usedMs = this.limits.totalTimeoutMs - this.remainingMs();
-    return { limits: this.limits, calls: this.#calls, trace: this.trace, pins: this.pins, usedMs };
+  get usedMs(): number {
+    return this.limits.totalTimeoutMs - this.remainingMs();
+  }
+
+  /** For a later `freeze`: its trace only grows, so that nothing of it is copied while a script goes on. */
+  mark(): SessionMark {
+    return { calls: this.#calls, lines: this.#tools.length, pins: this.pins };
+  }
+
+  /** As it was at the mark, but for the time that passed since. */
+  freeze({ calls, lines, pins }: SessionMark): SessionState {
+    return { limits: this.limits, calls, trace: this.trace.slice(0, lines), pins, usedMs: this.usedMs };
   }
 
   #push(tool: string, digest: string, status: TraceLine["status"], durationMs: number): void {

@@ -4,13 +4,16 @@ import { type RefusalCode, refusals } from "../calls/refusals.ts";
 import { nameList } from "./name-list.ts";
 import type { Settled } from "./sandbox.ts";
 
+type Offered = readonly { readonly name: string }[];
+
 /** How a call looks from inside a script: a handle, or an exception with code and advice. Never pending, never a preview. */
-export function settledOf(place: number, outcome: ToolOutcome, known?: readonly string[]): Settled {
+export function settledOf(place: number, outcome: ToolOutcome, known?: Offered): Settled {
   const { status, refusal } = outcome;
   if (status === "ok") return { place, status, value: handleOf(outcome) };
   if (status === "preview") return refused(place, "preview_only", refusals.preview_only.tell);
   const code = refusal?.code ?? "tool_failed";
-  const names = code === "tool_unknown" && known !== undefined ? ` There are: ${nameList(known)}.` : "";
+  const names =
+    code === "tool_unknown" && known !== undefined ? ` There are: ${nameList(known.map(({ name }) => name))}.` : "";
   return {
     place,
     status: status === "denied" ? "denied" : "error",

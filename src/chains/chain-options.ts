@@ -20,6 +20,8 @@ export interface ChainOptions {
   readonly memoryBytes?: number;
   /** What it may print and answer, in bytes. Default 1 MiB. */
   readonly outputBytes?: number;
+  /** Calls of a script that are under way at the same time; more that are made together wait their turn. Default 16. */
+  readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
   readonly drivers?: readonly SandboxDriver[];
   /** Of `kubernetes` and `firecracker`, which run where `engines` names them. */
@@ -31,6 +33,7 @@ export interface ChainTerms {
   readonly cpuMs: number;
   readonly memoryBytes: number;
   readonly outputBytes: number;
+  readonly callsAtOnce: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -40,6 +43,7 @@ const optionNames: ReadonlySet<string> = new Set([
   "cpuMs",
   "memoryBytes",
   "outputBytes",
+  "callsAtOnce",
   "drivers",
   "engineSettings",
 ]);
@@ -49,12 +53,13 @@ export function chainTerms(options: ChainOptions): ChainTerms {
   for (const name of Object.keys(options))
     if (!optionNames.has(name))
       throw invalid(`\`chains.${name}\` is no option; there are ${[...optionNames].join(", ")}.`);
-  const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte } = options;
+  const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte, callsAtOnce = 16 } = options;
   const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set where no level decides
-  for (const [name, value] of Object.entries({ cpuMs, memoryBytes, outputBytes }))
+  for (const [name, value] of Object.entries({ cpuMs, memoryBytes, outputBytes, callsAtOnce }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(`\`chains.${name}\` is ${JSON.stringify(value)}; it must be a whole number from 1.`);
-  return { limits: checkedLimits({ ...defaults, ...options.limits }), cpuMs, memoryBytes, outputBytes };
+  const limits = checkedLimits({ ...defaults, ...options.limits });
+  return { limits, cpuMs, memoryBytes, outputBytes, callsAtOnce };
 }
 
 /** What a script gets: its own terms, never more than whoever called it has left. */

@@ -13,6 +13,7 @@ export interface ChainsFile {
   readonly cpu_ms?: number | undefined;
   readonly memory_bytes?: number | undefined;
   readonly output_bytes?: number | undefined;
+  readonly calls_at_once?: number | undefined;
 }
 
 interface ChainLimitsFile {
@@ -72,12 +73,18 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
     .max(64 * mebibyte)
     .optional()
     .describe("What it may print and answer; 1 MiB."),
+  calls_at_once: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("Calls of a script that are under way at the same time; 16 when nothing is said."),
 });
 
 /** Undefined: off. */
 export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
   if (file.enabled === false) return undefined;
-  const { engines, engine_settings, limits, cpu_ms, memory_bytes, output_bytes } = file;
+  const { engines, engine_settings, limits, cpu_ms, memory_bytes, output_bytes, calls_at_once } = file;
   return {
     ...(engines !== undefined && { engines }),
     ...(engine_settings !== undefined && { engineSettings: engineSettingsFrom(engine_settings) }),
@@ -85,6 +92,7 @@ export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
     ...(cpu_ms !== undefined && { cpuMs: cpu_ms }),
     ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),
     ...(output_bytes !== undefined && { outputBytes: output_bytes }),
+    ...(calls_at_once !== undefined && { callsAtOnce: calls_at_once }),
   };
 }
 

@@ -19,7 +19,9 @@ export function blankPython(source: string): PythonText {
     } else if (letter === '"' || letter === "'") {
       const read = textFrom(source, at);
       if (read === undefined) return { problem: `a text that begins in line ${lineOf(source, at)} never ends` };
-      const isFormatted = /[fF][rR]?$|[rR][fF]$/.test(source.slice(Math.max(0, at - 2), at));
+      const isFormatted = /[fFtT][rR]?$|[rR][fFtT]$/.test(source.slice(Math.max(0, at - 2), at));
+      if (isFormatted && isTorn(read.text))
+        return { problem: `a text in line ${lineOf(source, at)} holds another one in its braces` };
       const whole = source.slice(at, read.end);
       if (!isFormatted) strings.set(at, read.text);
       code += isFormatted ? whole : letter + whole.slice(1, -1).replaceAll(/[^\n]/g, " ") + letter; // what a formatted text holds in braces is code
@@ -35,6 +37,18 @@ export function blankPython(source: string): PythonText {
   if (brackets.length > 0) return { problem: "a bracket is never closed" };
   const odd = statementProblem(code);
   return odd === undefined ? { code, strings } : { problem: odd };
+}
+
+/** It ends within an expression: what looked like its end begins a text inside. */
+function isTorn(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text[at];
+    if (depth === 0 && (letter === "{" || letter === "}") && text[at + 1] === letter) at += 1;
+    else if (letter === "{") depth += 1;
+    else if (letter === "}") depth -= 1;
+  }
+  return depth !== 0;
 }
 
 function textFrom(source: string, at: number): { readonly text: string; readonly end: number } | undefined {

@@ -7,10 +7,10 @@
  */
 import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { SessionState } from "../calls/session.ts";
+import type { SessionMark, SessionState } from "../calls/session.ts";
 import { settledOf } from "./answers.ts";
 import { answerHost } from "./host-calls.ts";
-import type { JournalState } from "./journal.ts";
+import type { JournalMark, JournalState } from "./journal.ts";
 import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
 import type { ScriptRun, Waiting } from "./script-run.ts";
 
@@ -27,6 +27,8 @@ export interface Halted {
   readonly expiresAt: number;
   /** None: this engine cannot be frozen, and the script is replayed. */
   readonly image: Uint8Array | undefined;
+  /** Processor time of the script so far: waiting for a person gives it none anew. */
+  readonly usedCpuMs: number;
 }
 
 export type End =
@@ -57,13 +59,13 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
     const fault = waiting === undefined ? faultOf(step.calls, run) : undefined;
     if (fault !== undefined) return fault;
     waiting = undefined;
-    const before = { session: run.session.freeze(), journal: { ...run.journal.freeze() } };
-    const answers = await Promise.all(step.calls.map((asked) => answer(asked, run)));
+    const before = { session: run.session.mark(), journal: run.journal.mark() };
+    const answers = await together(step.calls, run);
     if (run.watch.stopped !== undefined) return stopped(run);
     const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
     if (conflict !== undefined) return diverged(conflict.asked);
     const held = answers.filter(({ outcome }) => outcome?.status === "pending");
-    if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls }, held);
+    if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls, held });
     overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
     if (overdrawn > mostOverdrawn) return overdrew(run);
     await engine.settle(answers.map(({ settled }) => settled));
@@ -77,12 +79,26 @@ interface Answer {
   readonly outcome: ToolOutcome | undefined;
 }
 
+/** As many at once as a script may have open, begun in the order it made them. One that was stopped begins none any more. */
+async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  const left = calls.entries();
+  const lane = async (): Promise<void> => {
+    for (const [at, asked] of left) {
+      if (run.watch.stopped !== undefined) return;
+      answers[at] = await answer(asked, run);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(run.callsAtOnce, calls.length) }, lane));
+  return answers;
+}
+
 async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
+  run.journal.use(asked.arguments);
   if (asked.kind !== undefined && asked.kind !== "call")
     return { asked, settled: await answerHost(asked, run), outcome: undefined };
   const outcome = await run.call(asked);
-  const names = run.offer.sketches.map(({ name }) => name);
-  return { asked, settled: settledOf(asked.place, outcome, names), outcome };
+  return { asked, settled: settledOf(asked.place, outcome, run.offer.sketches), outcome };
 }
 
 /** Every frame of an engine is untrusted: places only grow, or one call could be answered with another one's result. */
@@ -98,12 +114,15 @@ function faultOf(calls: readonly AskedCall[], run: ScriptRun): End | undefined {
   return undefined;
 }
 
-async function halt(
-  engine: SandboxSession,
-  run: ScriptRun,
-  before: Pick<Halted, "session" | "journal" | "batch">,
-  held: readonly Answer[],
-): Promise<End> {
+interface Halting {
+  /** Where both stood before the batch. */
+  readonly session: SessionMark;
+  readonly journal: JournalMark;
+  readonly batch: readonly AskedCall[];
+  readonly held: readonly Answer[];
+}
+
+async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...before }: Halting): Promise<End> {
   const waiting = new Map<number, string>();
   let expiresAt = Number.POSITIVE_INFINITY;
   for (const { asked, outcome } of held) {
@@ -112,12 +131,26 @@ async function halt(
   }
   const [approvalId] = waiting.values();
   if (approvalId === undefined) return failed("protocol", "A call waits for a person without a request.");
+  const usedCpuMs = run.usedCpuMs + (engine.usedCpuMs ?? 0);
   const image = await engine.freeze().catch(() => undefined); // an engine that cannot: its script is replayed
   const lapses = Number.isFinite(expiresAt) ? expiresAt : run.parts.clock.now();
-  const usedMs = run.session.freeze().usedMs;
-  const session = { ...before.session, usedMs };
-  return { end: "halted", halted: { ...before, session, waiting, approvalId, expiresAt: lapses, image } };
+  const session = run.session.freeze(before.session);
+  const journal = run.journal.freeze(before.journal);
+  return {
+    end: "halted",
+    halted: { session, journal, batch, waiting, approvalId, expiresAt: lapses, image, usedCpuMs },
+  };
 }
+
+/** The calls that wait, as their caller reads it. */
+export function waitsFor({ batch, waiting }: Halted): string {
+  const waits = batch.filter(({ place }) => waiting.has(place));
+  const told = waits.slice(0, mostWaitsTold).map(({ tool, line }) => `\`${tool}\`${line ? ` (line ${line})` : ""}`);
+  const more = waits.length - told.length;
+  return `${told.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+const mostWaitsTold = 3;
 
 function stopped(run: ScriptRun): End {
   const { limits } = run.session;

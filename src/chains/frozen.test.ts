@@ -22,6 +22,7 @@ function halted(image: string): Halted {
     approvalId: "apr_1",
     expiresAt: 9,
     image: Buffer.from(image),
+    usedCpuMs: 7,
   };
 }
 

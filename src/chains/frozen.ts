@@ -50,6 +50,8 @@ export interface FrozenScript {
   readonly journal: JournalState;
   readonly batch: readonly AskedCall[];
   readonly image: Uint8Array | undefined;
+  /** Not in what an earlier Postern put away. */
+  readonly usedCpuMs?: number;
 }
 
 export type Taken =
@@ -73,7 +75,7 @@ export class FrozenScripts {
     about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "imageBytes" | "expiresAt">,
     event: DurableEvent,
   ): Promise<string> {
-    const { session, journal, batch, image, waiting, expiresAt } = halted;
+    const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
     const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
       const approvalId = waiting.get(place);
       return approvalId === undefined ? [] : [{ place, approvalId, tool, ...(line !== undefined && { line }) }];
@@ -86,7 +88,7 @@ export class FrozenScripts {
       waiting: waits,
       imageBytes: image?.byteLength ?? 0,
     };
-    const text = Buffer.from(JSON.stringify({ session, journal, batch }));
+    const text = Buffer.from(JSON.stringify({ session, journal, batch, usedCpuMs }));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
     const sealed = seal(Buffer.concat([length, text, image ?? Buffer.alloc(0)]), spelled(header), this.#key);
@@ -142,11 +144,9 @@ export class FrozenScripts {
 
 function opened(plain: Buffer): Omit<FrozenScript, "header"> {
   const length = plain.readUInt32BE(0);
-  const { session, journal, batch }: Omit<FrozenScript, "header" | "image"> = JSON.parse(
-    plain.subarray(4, 4 + length).toString(),
-  ); // it was sealed by us
+  const kept: Omit<FrozenScript, "header" | "image"> = JSON.parse(plain.subarray(4, 4 + length).toString()); // it was sealed by us
   const image = plain.subarray(4 + length);
-  return { session, journal, batch, image: image.byteLength === 0 ? undefined : image };
+  return { ...kept, image: image.byteLength === 0 ? undefined : image };
 }
 
 function spelled(header: FrozenHeader): string {

@@ -1,3 +1,4 @@
+import type { Json } from "../calls/json.ts";
 import type { Printed } from "./sandbox.ts";
 
 /** One call of a script, as its trace tells it (SPEC 3.7). */
@@ -27,12 +28,28 @@ export interface JournalState {
   readonly printed: readonly Printed[];
   readonly files: readonly ScriptFile[];
   readonly last: number;
+  /** Absent in what an earlier Postern put away. */
+  readonly previews?: readonly Preview[];
+}
+
+/** A result whose text was only its beginning, and that the script has not asked for or handed on since. */
+export interface Preview {
+  readonly artifact: string;
+  readonly tool: string;
+  readonly line?: number;
+}
+
+/** Where a journal stood. */
+export interface JournalMark extends Omit<JournalState, "lines" | "printed"> {
+  readonly lineCount: number;
+  readonly printedCount: number;
 }
 
 /** What a script did so far. It travels with a frozen script; the ledger is what counts. */
 export class Journal {
   readonly #lines = new Map<number, CallLine>();
   readonly #files = new Map<string, ScriptFile>();
+  readonly #previews = new Map<string, Preview>();
   readonly #printed: Printed[] = [];
   readonly #mostPrinted: number;
   #printedBytes = 0;
@@ -43,6 +60,7 @@ export class Journal {
     this.#mostPrinted = mostPrintedBytes;
     for (const line of state?.lines ?? []) this.#lines.set(line.place, line);
     for (const file of state?.files ?? []) this.#files.set(file.artifact, file);
+    for (const preview of state?.previews ?? []) this.#previews.set(preview.artifact, preview);
     this.print(state?.printed);
     this.last = state?.last ?? -1;
   }
@@ -53,7 +71,7 @@ export class Journal {
 
   /** In the order the script made them. */
   get lines(): readonly CallLine[] {
-    return [...this.#lines.values()].sort((one, other) => one.place - other.place);
+    return inOrder([...this.#lines.values()]);
   }
 
   get files(): readonly ScriptFile[] {
@@ -66,6 +84,21 @@ export class Journal {
 
   file(file: ScriptFile): void {
     if (file.put || !this.#files.has(file.artifact)) this.#files.set(file.artifact, file);
+  }
+
+  get previews(): readonly Preview[] {
+    return [...this.#previews.values()];
+  }
+
+  preview(preview: Preview): void {
+    this.#previews.set(preview.artifact, preview);
+  }
+
+  /** What names a result by its reference has all of it. */
+  use(given: Json): void {
+    if (this.#previews.size === 0) return;
+    const text = JSON.stringify(given);
+    for (const artifact of this.#previews.keys()) if (text.includes(artifact)) this.#previews.delete(artifact);
   }
 
   /** Engines cap what is printed too; this holds whatever they do. */
@@ -86,7 +119,19 @@ export class Journal {
       .trimEnd();
   }
 
-  freeze(): JournalState {
-    return { lines: this.lines, printed: [...this.#printed], files: this.files, last: this.last };
+  /** For a later `freeze`: lines and what was printed only grow, so that none of them is copied while a script goes on. */
+  mark(): JournalMark {
+    const { last, files, previews } = this;
+    return { lineCount: this.#lines.size, printedCount: this.#printed.length, files, last, previews };
   }
+
+  /** As it was at the mark. */
+  freeze({ lineCount, printedCount, ...rest }: JournalMark): JournalState {
+    const lines = inOrder([...this.#lines.values()].slice(0, lineCount));
+    return { ...rest, lines, printed: this.#printed.slice(0, printedCount) };
+  }
+}
+
+function inOrder(lines: readonly CallLine[]): readonly CallLine[] {
+  return lines.toSorted((one, other) => one.place - other.place);
 }

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
-import { cut } from "../results/cut.ts";
+import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import type { End } from "./drive.ts";
-import type { CallLine, Journal, ScriptFile } from "./journal.ts";
+import type { CallLine, Journal, Preview, ScriptFile } from "./journal.ts";
 import { lineToWire } from "./trace.ts";
 
 /** What `tool_chain` answers: the script's words for the model, and SPEC 3.8's ChainRunResult. */
@@ -18,6 +18,7 @@ const longestToldError = 500;
 const mostFiles = 20;
 const mostTold = 12;
 const longestName = 80;
+const mostPreviews = 3;
 
 /** What a script's answer is made of beside its end. */
 export interface Told {
@@ -68,10 +69,11 @@ function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durat
   const calls = journal.callCount;
   const sum = `[chain: ${calls} tool ${calls === 1 ? "call" : "calls"} in ${Math.round(durationMs)} ms]`;
   const error = end.end === "failed" ? cut(errorOf(end), longestToldError) : "";
+  if (end.end === "done") journal.use(end.value ?? null);
   return {
     logs: journal.logs,
     output: end.end === "done" ? outputOf(end.value) : "",
-    ending: [error, tail(end, journal.lines), sum],
+    ending: [error, tail(end, journal.lines), previewNote(journal.previews), sum],
   };
 }
 
@@ -83,7 +85,7 @@ function textOf({ logs, output, ending }: Words): string {
 function shortened(words: Words, mostBytes: number): Words {
   const room = mostBytes - Buffer.byteLength(textOf({ ...words, logs: "", output: "" }));
   const output = cut(words.output, Math.max(0, room - 1));
-  const logs = cut(words.logs, Math.max(0, room - Buffer.byteLength(output) - 2));
+  const logs = cutMiddle(words.logs, Math.max(0, room - Buffer.byteLength(output) - 2));
   return { ...words, logs, output };
 }
 
@@ -113,6 +115,16 @@ function tail(end: End, lines: readonly CallLine[]): string {
   const shown = lines.slice(0, mostTold).map(({ tool, status, code }) => `${cut(tool, longestName)} ${code ?? status}`);
   const more = lines.length > mostTold ? `, … (${lines.length} in all)` : "";
   return `It had called: ${shown.join(", ")}${more}.`;
+}
+
+/** Once for all of them: a script that reads `.text` alone does not see that it is only the beginning. */
+function previewNote(previews: readonly Preview[]): string {
+  if (previews.length === 0) return "";
+  const shown = previews.slice(0, mostPreviews).map(({ tool, line }) => {
+    return `\`${cut(tool, longestName)}\`${line === undefined ? "" : ` (line ${line})`}`;
+  });
+  const more = previews.length > mostPreviews ? ` and ${previews.length - mostPreviews} more` : "";
+  return `Too big to be whole in the script: of ${shown.join(", ")}${more} the text was only its beginning. Hand the result on to a tool, or read it with .materialize().`;
 }
 
 function blockOf({ artifact, mediaType }: ScriptFile): MediaBlock {

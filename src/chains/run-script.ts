@@ -1,16 +1,14 @@
-import type { Authority } from "../calls/call.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { sha256 } from "../calls/json.ts";
 import { type Caller, type Limits, Session } from "../calls/session.ts";
 import { CallContext } from "../executors/context.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
-import { lowerThreshold } from "../policy/threshold.ts";
 import { releasePins } from "../results/release-pins.ts";
-import { suspend } from "../tools/define.ts";
+import { suspended } from "../tools/define.ts";
 import type { Suspended, ToolContext } from "../tools/tool.ts";
 import type { ChainHouse } from "./chain-house.ts";
 import { scriptLimits } from "./chain-options.ts";
-import { drive, type End } from "./drive.ts";
+import { drive, type End, waitsFor } from "./drive.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal } from "./journal.ts";
 import { scriptOffer } from "./offer.ts";
@@ -18,12 +16,20 @@ import { type ChainAnswer, chainAnswer, filesOf, type Told } from "./result.ts";
 import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
 import { type Parent, ScriptRun, type Waiting } from "./script-run.ts";
 import { Watch } from "./watch.ts";
+import { withinScript } from "./within-script.ts";
 
 /** What the caller asks for; checked by the tool's schema. */
 export interface Script {
   readonly source: string;
   readonly language: Program["language"];
   readonly timeoutMs: number;
+}
+
+/** The engine does not run it, and another one may. */
+interface PassedOver {
+  readonly unsupported: string;
+  /** Nothing is wrong with the script: the engine could not be started. */
+  readonly isDown?: true;
 }
 
 /** Runs a script, or lets one go on that waited for a person. */
@@ -62,7 +68,7 @@ class ScriptCall {
     const { session } = caller;
     this.#limits = scriptLimits(terms.limits, session.limits, session.remainingMs(), script.timeoutMs);
     const id = call.record?.call.id ?? call.id;
-    this.#parent = { id, key: call.key, authority: withinScript(call.authority, this.#limits) };
+    this.#parent = { id, key: call.key, authority: withinScript(call.authority, terms.limits.maxRiskUnapproved) };
     this.#offer = scriptOffer(house.offered(call.authority.principal));
     const { language, source } = script;
     const chainId = `chain_${sha256(`chain\0${call.key}`).slice(0, 32)}`;
@@ -81,30 +87,44 @@ class ScriptCall {
     return await this.#throughEngines(thawed);
   }
 
-  /** Unsupported before its first call, or in the middle: the next engine takes it, and finds in the ledger what was done. */
+  /**
+   * An engine that does not start, or finds the script unsupported, before its first call or in the middle: the next one
+   * takes it, and finds in the ledger what was done.
+   */
   async #throughEngines(thawed: FrozenScript | undefined): Promise<ChainAnswer | Suspended> {
     const { engines } = this.#house;
     const { language } = this.#script;
-    const reasons: string[] = [];
+    const passed: PassedOver[] = [];
     for await (const driver of engines.for(language, thawed?.header.driver)) {
-      const checked = await driver.check?.(this.#program);
+      const checked = await this.#checked(driver);
       if (checked !== undefined && "invalid" in checked) return this.#failed(checked.invalid, "script");
-      if (checked !== undefined) {
-        reasons.push(`${driver.name}: ${checked.unsupported}`);
-        continue;
-      }
-      const answer = await this.#inEngine(driver, thawed);
+      const answer = checked ?? (await this.#inEngine(driver, thawed));
       if (!("unsupported" in answer)) return answer;
-      reasons.push(`${driver.name}: ${answer.unsupported}`);
+      passed.push({ ...answer, unsupported: `${driver.name}: ${answer.unsupported}` });
     }
-    if (reasons.length === 0) return this.#failed(await engines.problemFor(language));
-    return this.#failed(`No engine here can run this script. ${reasons.join("; ")}`, "unsupported");
+    if (passed.length === 0) return this.#failed(await engines.problemFor(language));
+    const reasons = passed.map(({ unsupported }) => unsupported).join("; ");
+    const isUnsupported = passed.some(({ isDown }) => isDown !== true);
+    return this.#failed(`No engine here can run this script. ${reasons}`, isUnsupported ? "unsupported" : "crash");
+  }
+
+  async #checked(driver: SandboxDriver): Promise<PassedOver | { readonly invalid: string } | undefined> {
+    try {
+      return await driver.check?.(this.#program);
+    } catch (error) {
+      return this.#down(driver, error); // what checks is the engine itself
+    }
+  }
+
+  #down({ name }: SandboxDriver, error: unknown): PassedOver {
+    this.#house.parts.log(`The engine \`${name}\` does not start: ${messageOf(error)}.`);
+    return { unsupported: `it does not start (${messageOf(error)})`, isDown: true };
   }
 
   async #inEngine(
     driver: SandboxDriver,
     thawed: FrozenScript | undefined,
-  ): Promise<ChainAnswer | Suspended | { readonly unsupported: string }> {
+  ): Promise<ChainAnswer | Suspended | PassedOver> {
     const answer = await this.#tried(driver, thawed);
     if (answer !== "unfit") return answer;
     const replayed = await this.#tried(driver, thawed && { ...thawed, image: undefined });
@@ -116,7 +136,7 @@ class ScriptCall {
   async #tried(
     driver: SandboxDriver,
     thawed: FrozenScript | undefined,
-  ): Promise<ChainAnswer | Suspended | { readonly unsupported: string } | "unfit"> {
+  ): Promise<ChainAnswer | Suspended | PassedOver | "unfit"> {
     const { parts, live, makeChild } = this.#house;
     const { clock } = parts;
     const image = fits(driver, thawed) ? thawed : undefined;
@@ -125,7 +145,8 @@ class ScriptCall {
     using watch = new Watch(clock, session.remainingMs(), this.#context.signal);
     const waiting: Waiting = new Map(thawed?.header.waiting.map(({ place, approvalId }) => [place, approvalId]));
     const run = new ScriptRun({
-      ...{ parts, makeChild, session, journal, watch, waiting },
+      ...{ parts, makeChild, session, journal, watch, waiting, usedCpuMs: image?.usedCpuMs ?? 0 },
+      callsAtOnce: this.#house.terms.callsAtOnce,
       ...{ parent: this.#parent, offer: this.#offer, context: this.#context, caller: this.#caller },
     });
     const { principal, runId } = this.#parent.authority;
@@ -134,7 +155,7 @@ class ScriptCall {
     try {
       await this.#repin(session);
       const end = await this.#driven(driver, image, run);
-      if (end === "unfit") return end;
+      if (end === "unfit" || "unsupported" in end) return end;
       if (end.end === "failed" && end.why === "unsupported") return { unsupported: end.message };
       return await this.#concluded(end, run, driver);
     } finally {
@@ -145,17 +166,21 @@ class ScriptCall {
   }
 
   /** `unfit`: the engine does not take its own image back. */
-  async #driven(driver: SandboxDriver, image: FrozenScript | undefined, run: ScriptRun): Promise<End | "unfit"> {
-    let engine: SandboxSession | undefined;
+  async #driven(
+    driver: SandboxDriver,
+    image: FrozenScript | undefined,
+    run: ScriptRun,
+  ): Promise<End | PassedOver | "unfit"> {
+    const engine = await this.#opened(driver, image, run).catch((error: unknown) => this.#down(driver, error));
+    if (engine === undefined) return "unfit";
+    if ("unsupported" in engine) return engine;
     try {
-      engine = await this.#opened(driver, image, run.session.remainingMs());
-      if (engine === undefined) return "unfit";
       run.watch.guard(engine);
       return await drive(engine, run, image?.batch);
     } catch (error) {
       return { end: "failed", why: "crash", message: `The engine \`${driver.name}\` failed: ${messageOf(error)}` };
     } finally {
-      if (engine !== undefined) await this.#close(engine, driver.name);
+      await this.#close(engine, driver.name);
     }
   }
 
@@ -170,10 +195,11 @@ class ScriptCall {
   async #opened(
     driver: SandboxDriver,
     frozen: FrozenScript | undefined,
-    wallMs: number,
+    run: ScriptRun,
   ): Promise<SandboxSession | undefined> {
     const { cpuMs, memoryBytes, outputBytes } = this.#house.terms;
-    const limits = { cpuMs, memoryBytes, outputBytes, wallMs };
+    const left = Math.max(1, cpuMs - run.usedCpuMs);
+    const limits = { cpuMs: left, memoryBytes, outputBytes, wallMs: run.session.remainingMs() };
     if (frozen?.image === undefined) return driver.start(this.#program, limits);
     return driver.restore(frozen.image, limits, this.#program.owner).catch((error: unknown) => {
       this.#house.parts.log(
@@ -198,11 +224,11 @@ class ScriptCall {
       const { approvalId, expiresAt } = end.halted;
       const reference = await this.#freeze(end.halted, driver);
       this.#context.emit("chain.frozen", `The script waits for a person (${approvalId}).`, { approval_id: approvalId });
-      return suspend(reference, approvalId, expiresAt);
+      return suspended({ suspended: reference, approvalId, expiresAt, waitsFor: waitsFor(end.halted) });
     }
     await this.#handOn(end, run);
     if (this.#context.frozen !== undefined) await frozen.forget(this.#parent.key);
-    const durationMs = run.session.freeze().usedMs;
+    const durationMs = run.session.usedMs;
     const answer = this.#answer(end, { journal: run.journal, durationMs, engine: driver.name });
     const said = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
     this.#context.emit("chain.ended", said, { engine: driver.name, tool_calls: run.journal.callCount });
@@ -261,14 +287,4 @@ function fits({ name, engine, capabilities }: SandboxDriver, frozen: FrozenScrip
     frozen.header.driver === name &&
     frozen.header.engine === engine
   );
-}
-
-/**
- * What a script's calls may do: what its caller may, and not all of that. Where no autonomy level decides, the threshold of
- * a script is `safe` (SPEC 3.9), whatever it is for direct calls; an operator's own limit holds in any case.
- */
-function withinScript(authority: Authority, { maxRiskUnapproved: limit }: Limits): Authority {
-  const set = limit ?? (authority.autonomy === undefined ? "safe" : undefined);
-  const maxRiskUnapproved = lowerThreshold(set, authority.maxRiskUnapproved);
-  return { ...authority, fromChain: true, ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }) };
 }

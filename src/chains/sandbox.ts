@@ -105,6 +105,8 @@ export interface Settled {
 
 /** One script, running or waiting for its calls. */
 export interface SandboxSession extends AsyncDisposable {
+  /** Processor time of the script in this session, where it is measured. */
+  readonly usedCpuMs?: number;
   next(): Promise<Step>;
   settle(results: readonly Settled[]): Promise<void> | void;
   /** Only while waiting in a `calls` step. */

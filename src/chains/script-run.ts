@@ -40,6 +40,9 @@ export interface ScriptRunOptions {
   readonly context: ToolContext;
   readonly caller: Caller;
   readonly waiting: Waiting;
+  /** Processor time that the script had used before it was frozen. */
+  readonly usedCpuMs: number;
+  readonly callsAtOnce: number;
 }
 
 const mostHostCalls = 1000;
@@ -54,6 +57,8 @@ export class ScriptRun {
   readonly parts: Parts;
   readonly parent: Parent;
   readonly offer: ScriptOffer;
+  readonly usedCpuMs: number;
+  readonly callsAtOnce: number;
   readonly #options: ScriptRunOptions;
   readonly #caller: Caller;
   #hostCalls = 0;
@@ -68,6 +73,8 @@ export class ScriptRun {
     this.parts = options.parts;
     this.parent = options.parent;
     this.offer = options.offer;
+    this.usedCpuMs = options.usedCpuMs;
+    this.callsAtOnce = options.callsAtOnce;
     const { session, watch, caller } = options;
     const { patience, approvalWaitMs } = caller;
     this.#caller = {
@@ -168,6 +175,9 @@ export class ScriptRun {
       ...(line !== undefined && { line }),
       ...(code !== undefined && { code }),
     });
+    const { artifact: kept } = outcome;
+    if (kept !== undefined)
+      this.journal.preview({ artifact: kept, tool: call.tool, ...(line !== undefined && { line }) });
     for (const { artifact, mediaType } of files) this.journal.file({ artifact, mediaType, put: false });
   }
 }

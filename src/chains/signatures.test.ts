@@ -65,11 +65,24 @@ describe("a script's language", () => {
     ["python", 'r = tools.add(a=1, b=2)\nprint(f"{r.text}")'],
     ["python", "import json\nfor x in range(3):\n    tools.echo(to=str(x))"],
     ["python", "def f(x):\n    return None"],
+    ["python", 'r = tools.echo(text="a")'],
+    ["python", 'tools.echo(text="a").text'],
+    ["python", 'r = tools.send(\n    "boss", subject = "a",\n)'],
+    ["javascript", "if (a = next(1)) a"],
+    ["javascript", "const add = (a = 1) => a"],
+    ["javascript", "x = f(a == 1)"],
     ["javascript", "const r = await tools.add({ a: 1 });\nreturn r.text;"],
     ["javascript", "return [1, 2].map((n) => n + 1)"],
     ["typescript", "interface A { b: string }\nconst a: A = { b: 'x' };\nreturn a.b;"],
     ["typescript", "const rows: string[] = [];\nreturn rows as unknown;"],
   ] as const)("%s is seen: %s", (language, source) => {
     expect(guessLanguage(source)).toBe(language);
+  });
+
+  it("is seen in time, however odd a text is", () => {
+    const begun = performance.now();
+    for (const part of ["\n", "if \n", "; ", "(", "f(a,", "f( ", "def f(", ")", "import a", 'f"'])
+      guessLanguage(part.repeat(200_000 / part.length));
+    expect(performance.now() - begun).toBeLessThan(5_000);
   });
 });

@@ -100,8 +100,9 @@ function returned(
   parts: SettleParts,
 ): Settlement | Promise<Settlement> {
   if (isSuspended(value)) {
-    const { suspended: image, approvalId } = value;
-    const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}). Send the same call again later.`;
+    const { suspended: image, approvalId, waitsFor } = value;
+    const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
+    const tell = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
     const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
     return {
       state: "suspended",

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { syncFolder } from "../calls/sync-folder.ts";
+import { syncFolder } from "../system/sync-folder.ts";
 
 /**
  * Writes a file that is there whole or not at all, and on the disk when this resolves: written beside the target's

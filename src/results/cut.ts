@@ -21,6 +21,19 @@ export function cut(text: string, limitBytes: number): string {
   return head.toString("utf8", 0, written) + mark;
 }
 
+/** As `cut`, but of what is longer the end counts as much as the beginning; the end begins with a line where it has one. */
+export function cutMiddle(text: string, limitBytes: number): string {
+  if (fits(text, limitBytes)) return text;
+  const head = cut(text, Math.ceil(limitBytes / 2));
+  const room = limitBytes - Buffer.byteLength(head);
+  if (head === "" || room === 0) return head;
+  const bytes = Buffer.from(text.slice(-room));
+  let start = bytes.length - room;
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1; // the rest of a letter
+  const tail = bytes.toString("utf8", start);
+  return head + tail.slice(Math.max(0, tail.indexOf("\n")));
+}
+
 /** The first so many characters, without half of a surrogate pair at their end: for looking at a text that may be huge. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;

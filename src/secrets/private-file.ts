@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "../calls/sync-folder.ts";
+import { syncFolder } from "../system/sync-folder.ts";
 
 /** Undefined: there is none. A link, a folder or a device is refused by the system or by the caller, who gets the handle. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {

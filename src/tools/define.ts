@@ -151,9 +151,14 @@ const suspensions = new WeakSet<object>();
  * @public
  */
 export function suspend(image: string, approvalId: string, expiresAt?: number): Suspended {
-  const suspended = Object.freeze({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
-  suspensions.add(suspended);
-  return suspended;
+  return suspended({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
+}
+
+/** The same of all that can be said. */
+export function suspended(answer: Suspended): Suspended {
+  const made = Object.freeze({ ...answer });
+  suspensions.add(made);
+  return made;
 }
 
 export function isSuspended(answer: unknown): answer is Suspended {

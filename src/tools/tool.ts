@@ -74,6 +74,8 @@ export interface Suspended {
   readonly approvalId: string;
   /** Wall clock, milliseconds: when the approval lapses; until then a re-send is answered with what came of it. */
   readonly expiresAt?: number;
+  /** Which of its calls a person is asked about, as its caller reads it. */
+  readonly waitsFor?: string;
 }
 
 export type Parsed = { readonly input: unknown } | { readonly issues: readonly Issue[] };

@@ -1,13 +1,9 @@
-import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { approve, armed, card, mail } from "./card.ts";
 import { everyRole } from "./house.ts";
 import { stage } from "./stage.ts";
 
 const { house, open, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
-
-const mail = (subject: string): object => ({ to: "ada@example.org", subject, body: "Hello Ada" });
-const approve = (page: Page) => page.getByRole("button", { name: "Approve once" });
-const card = (page: Page, id: string) => page.goto(`/approvals/${id}`);
 
 describe("approving", () => {
   it("shows what would run, whose rule asks, the agent's reason as unverified, and that the bytes are the hashed ones", async () => {
@@ -58,7 +54,6 @@ describe("approving", () => {
     for (const { page } of [grace, linus]) {
       await page.route("**/v1/events", (route) => route.abort());
       await card(page, id);
-      await approve(page).waitFor();
     }
     await linus.page.getByRole("button", { name: "Deny…" }).click();
     await Promise.all([
@@ -83,7 +78,6 @@ describe("approving", () => {
     });
     await grace.page.route("**/v1/events", (route) => route.abort());
     await card(grace.page, id);
-    await approve(grace.page).waitFor();
     await house.operator("POST", `/v1/approvals/${id}/modify`, {
       arguments: { table: "orders", set: { state: "closed" }, limit: 1 },
     });
@@ -96,7 +90,6 @@ describe("approving", () => {
     await using grace = await at("/approvals");
     const id = await house.ask("transfer_money", { to: "DE00", amount: 12 });
     await card(grace.page, id);
-    await grace.page.getByRole("button", { name: "Approve…" }).waitFor();
     await grace.page.keyboard.press("a");
     const dialog = grace.page.getByRole("dialog");
     await dialog.waitFor();
@@ -113,17 +106,15 @@ describe("approving", () => {
     await using grace = await at("/approvals");
     const ids = [await house.ask("send_email", mail("keys 1")), await house.ask("send_email", mail("keys 2"))];
     await card(grace.page, ids[0] ?? "");
-    await approve(grace.page).waitFor();
     const first = grace.page.url();
     await grace.page.keyboard.press("j");
     await expect.poll(() => grace.page.url()).not.toBe(first);
     await grace.page.keyboard.press("k");
     await expect.poll(() => grace.page.url()).toBe(first);
-    await approve(grace.page).waitFor();
+    await armed(grace.page);
     await grace.page.keyboard.press("a");
     await expect.poll(async () => (await house.approval(ids[0] ?? ""))["status"]).toBe("approved");
     await card(grace.page, ids[1] ?? "");
-    await approve(grace.page).waitFor();
     await grace.page.keyboard.press("d");
     await grace.page.getByRole("dialog").getByRole("textbox").fill("too early");
     await grace.page.keyboard.press("Enter");
@@ -260,6 +251,7 @@ describe("where two must agree", () => {
     await linus.page.getByRole("button", { name: "Approve as edited" }).click();
     await ada.page.getByText("This request changed while you looked at it").waitFor();
     await ada.page.getByText("1 of 2 agree").waitFor();
+    await ada.page.getByRole("button", { name: "Understood" }).click();
     await approve(ada.page).click();
     await expect.poll(async () => (await strict.house.approval(id))["status"]).toBe("approved");
     expect([...grace.problems, ...linus.problems, ...ada.problems]).toEqual([]);

@@ -1,6 +1,7 @@
 /** Cases of asking, as a person in the console and a caller over HTTP live through them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Person } from "./browser.ts";
+import { armed, mail } from "./card.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage();
@@ -10,7 +11,6 @@ beforeAll(async () => {
 });
 afterAll(() => grace?.[Symbol.asyncDispose]());
 
-const mail = (subject: string) => ({ to: "ada@example.org", subject, body: "Hello Ada" });
 const sent = (subject: string) => house.runs.filter((line) => line === `mail ada@example.org ${subject}`).length;
 const button = (name: string) => grace.page.getByRole("button", { name, exact: true });
 const status = async (id: string) => (await house.approval(id))["status"];
@@ -124,6 +124,7 @@ describe("asking, through the browser and HTTP", () => {
   it("a decision on the page / journaled with who, when, why, risk and tool; a denial as well (case 99)", async () => {
     const id = await house.ask("send_email", mail("99"));
     await card(id);
+    await armed(grace.page);
     await grace.page.keyboard.press("d");
     await grace.page.getByRole("dialog").getByRole("textbox").fill("nobody asked for it");
     await grace.page.keyboard.press("Enter");

@@ -1,31 +1,15 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Person } from "./browser.ts";
-import { House, password } from "./house.ts";
+import { describe, expect, it } from "vitest";
+import type { Person } from "./browser.ts";
+import { password } from "./house.ts";
+import { stage } from "./stage.ts";
 
-let house: House;
-let browser: Browser;
-
-beforeAll(async () => {
-  [house, browser] = await Promise.all([House.open(), openBrowser()]);
-  await house.account("grace", ["approver", "operator", "auditor", "admin"]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await house?.[Symbol.asyncDispose]();
-});
-
-async function signedIn(path?: string): Promise<Person> {
-  const person = await Person.open(browser, house.url);
-  await person.signIn("grace", path);
-  return person;
-}
+const { house, at } = stage();
 
 const kept = (person: Person, page = person.page) => page.evaluate("localStorage.getItem('postern.proof')");
 
 describe("the page keeps the second half of its session", () => {
   it("and asks to sign in again, and says why, when that was cleared", async () => {
-    await using grace = await signedIn("/runs");
+    await using grace = await at("/runs");
     await grace.page.evaluate("localStorage.clear()");
     await grace.page.reload();
     await grace.page.getByText("not what this page kept for it").waitFor();
@@ -38,7 +22,7 @@ describe("the page keeps the second half of its session", () => {
   });
 
   it("for all its tabs: one signs in or out, and the other with it", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const second = await grace.tab("/runs");
     await grace.live(second);
     await grace.page.getByText("Your account").click({ force: true });
@@ -55,7 +39,7 @@ describe("the page keeps the second half of its session", () => {
   });
 
   it("takes it from an address only on the way back from a provider, and out of sight before anything else", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     const own = await kept(grace);
     await grace.page.goto("about:blank");
     await grace.page.goto("/approvals#csrf=planted");
@@ -71,7 +55,7 @@ describe("the page keeps the second half of its session", () => {
   });
 
   it("and the cookie without it opens nothing, whoever sends it", async () => {
-    await using grace = await signedIn();
+    await using grace = await at("/approvals");
     for (const path of ["/v1/session", "/v1/approvals", "/v1/audit", "/v1/events"])
       expect((await grace.context.request.get(path)).status(), path).toBe(401);
     expect(await grace.page.evaluate("fetch('/v1/session').then(({ status }) => status)")).toBe(401);

@@ -22,6 +22,9 @@ export interface Stage {
   readonly at: (path: string, name?: string, options?: BrowserContextOptions) => Promise<Person>;
 }
 
+/** What is prepared may be a hundred thousand things. */
+const prepareMs = 240_000;
+
 /** One Postern and one Chromium for the tests of a file: there before the first of them, gone after the last. */
 export function stage({ people = { grace: everyRole }, more, approvals, prepare }: Setting = {}): Stage {
   const house = new House(more, approvals);
@@ -30,7 +33,7 @@ export function stage({ people = { grace: everyRole }, more, approvals, prepare 
     await prepare?.(house);
     [browser] = await Promise.all([openBrowser(), house.start()]);
     for (const [name, roles] of Object.entries(people)) await house.account(name, roles);
-  });
+  }, prepareMs);
   afterAll(async () => {
     await browser?.close();
     await house[Symbol.asyncDispose]();

@@ -100,3 +100,22 @@ describe("the switches for everything", () => {
     expect(await linus.page.getByRole("button", { name: "Alarms" }).count()).toBeLessThanOrEqual(1);
   });
 });
+
+describe("what is remembered", () => {
+  it("says why it does not count, when who gave it may no longer decide", async () => {
+    const asked = await house.ask("edit_file", { path: "a", from: "b", to: "c" });
+    await using linus = await at(`/approvals/${asked}`, "linus");
+    await linus.page.getByRole("button", { name: "Remember…" }).click();
+    await linus.page.getByLabel("Why do such calls need nobody?").fill("the same file");
+    await linus.page.getByRole("button", { name: "Approve and remember" }).click();
+    await expect.poll(async () => (await house.approval(asked))["status"]).toBe("approved");
+    await house.operator("PATCH", "/v1/accounts/linus", { roles: ["viewer"] });
+    await using grace = await at("/approvals");
+    await grace.page.getByRole("button", { name: "Remembered" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "What needs nobody for a while" });
+    await dialog.getByText("It does not count at present").waitFor();
+    await dialog.getByText(/linus.* has no role that decides/).waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    await house.operator("PATCH", "/v1/accounts/linus", { roles: ["approver"] });
+  });
+});

@@ -106,5 +106,6 @@ export async function everyState(person: Person, house: House, look: (name: stri
 
 async function loaded(page: Page): Promise<void> {
   await page.locator("[aria-label=Loading]").first().waitFor({ state: "hidden" });
+  await page.locator("[data-armed=no]").waitFor({ state: "hidden" });
   await page.evaluate("document.fonts.ready");
 }

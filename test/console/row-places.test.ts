@@ -19,7 +19,7 @@ const list = fc
 
 describe("where rows of a long list lie", () => {
   it("one after the other, each as high as it was measured or is guessed", () => {
-    fc.assert(
+    void fc.assert(
       fc.property(list, ({ keys, heights }) => {
         const { top } = placesOf(keys, heights, guessPx);
         expect(top(0)).toBe(0);
@@ -31,7 +31,7 @@ describe("where rows of a long list lie", () => {
   });
 
   it("finds the row at every pixel, and the nearest beyond both ends", () => {
-    fc.assert(
+    void fc.assert(
       fc.property(list, fc.integer({ min: -500, max: 30_000 }), ({ keys, heights }, px) => {
         const { rowAt, top } = placesOf(keys, heights, guessPx);
         const at = rowAt(px);
@@ -44,7 +44,7 @@ describe("where rows of a long list lie", () => {
   });
 
   it("keeps what one reads where it is when rows above it come, go or grow", () => {
-    fc.assert(
+    void fc.assert(
       fc.property(list, list, fc.nat(5_000), (before, other, scrolled) => {
         fc.pre(before.keys.length > 0);
         const was = placesOf(before.keys, before.heights, guessPx);

@@ -155,6 +155,20 @@ export const checks: readonly Check[] = [
     holds: isFailed,
   },
   {
+    says: "no second process can be had, and so no second budget",
+    python: `import os
+said = 0
+for _ in range(12):
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        said += 1
+    except OSError:
+        pass
+said`,
+    holds: (end) => isDone(0)(end) || failedFor("script", "unsupported")(end),
+  },
+  {
     says: "a forged frame ends it",
     python:
       "import os\nfor fd in range(1, 20):\n    try:\n        os.write(fd, bytes([0, 0, 0, 2]) + b'{}')\n    except OSError:\n        pass\ntools.echo(to='x').text",

@@ -61,9 +61,12 @@ export function watched(driver: SandboxDriver, { seen, tornAfter }: Watching): S
     seen.sessions.push(made);
     return spied;
   };
-  const { name, engine, capabilities } = driver;
+  const { name, capabilities } = driver;
   return {
-    ...{ name, engine, capabilities },
+    ...{ name, capabilities },
+    get engine() {
+      return driver.engine; // known when it has checked something
+    },
     unavailable: () => driver.unavailable(),
     check: async (program) => driver.check?.(program),
     start: async (program, limits) => {

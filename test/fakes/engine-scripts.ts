@@ -12,6 +12,15 @@ export const by: Readonly<Record<string, Readonly<Record<EngineUnderTest["langua
     python:
       "one = tools.echo(text='a')\ntwo = tools.query_db(text='b')\n','.join([one.text, str(len(two.structured['rows'])), one.status])",
   },
+  printsAndAnswers: {
+    javascript: 'await tools.note({ text: "1" }); for (let n = 0; n < 1000; n++) console.log("row " + n); return 42;',
+    python: 'tools.note(text="1")\nfor n in range(1000):\n    print(f"row {n}")\n42',
+  },
+  printsAndFails: {
+    javascript:
+      'await tools.note({ text: "1" }); for (let n = 0; n < 1000; n++) console.log("row " + n); throw new Error("boom");',
+    python: 'tools.note(text="1")\nfor n in range(1000):\n    print(f"row {n}")\nraise ValueError("boom")',
+  },
   fails: {
     javascript: 'await tools.echo({ text: "a" }); throw new Error("boom");',
     python: 'tools.echo(text="a")\nraise ValueError("boom")',

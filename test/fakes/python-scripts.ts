@@ -7,6 +7,9 @@ export const pythonLimits: SandboxLimits = {
   wallMs: 20_000,
 };
 
+/** When every one of them was sent. */
+export const startedAt: number = Date.UTC(2026, 10, 20, 9, 30);
+
 const tools = [
   sketch("fs_read", "fs", "read"),
   sketch("echo", undefined, "echo"),
@@ -24,8 +27,8 @@ function sketch(name: string, server: string | undefined, short: string): ToolSk
   return { name, server, short, description: `The tool ${name}.`, inputSchema };
 }
 
-export function pythonProgram(source: string): Program {
-  return { language: "python", source, tools, chainId: "chain_1" };
+export function pythonProgram(source: string, offered: readonly ToolSketch[] = tools): Program {
+  return { language: "python", source, tools: offered, chainId: "chain_1", startedAt };
 }
 
 type Called = Extract<Step, { step: "calls" }>["calls"][number];
@@ -44,7 +47,11 @@ function answer({ place, tool, arguments: given }: Called): Settled {
   return {
     place,
     status: "ok",
-    value: { status: "ok", text: `text of ${String(given["path"])}`, structured: { place, given } },
+    value: {
+      status: "ok",
+      text: `text of ${String(given["path"] ?? given["text"] ?? given["tool"])}`,
+      structured: { place, given },
+    },
   };
 }
 
@@ -54,8 +61,13 @@ export interface Ran {
   readonly printed: string;
 }
 
-export async function runPython(driver: SandboxDriver, source: string, own: Partial<SandboxLimits> = {}): Promise<Ran> {
-  await using session = await driver.start(pythonProgram(source), { ...pythonLimits, ...own });
+export async function runPython(
+  driver: SandboxDriver,
+  source: string,
+  own: Partial<SandboxLimits> = {},
+  offered?: readonly ToolSketch[],
+): Promise<Ran> {
+  await using session = await driver.start(pythonProgram(source, offered), { ...pythonLimits, ...own });
   const batches: (readonly Called[])[] = [];
   let printed = "";
   for (;;) {

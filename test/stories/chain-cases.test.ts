@@ -1,6 +1,7 @@
 /** The sentences of code mode, for each engine that can run here: nothing a script is promised depends on which one runs it. */
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { holdsIn } from "../fakes/artifact-holds.ts";
 import {
   bigText,
   type EngineRoom,
@@ -10,6 +11,7 @@ import {
   resultOf,
   roomWith,
   watched,
+  wholeResultOf,
 } from "../fakes/engine-room.ts";
 import { by } from "../fakes/engine-scripts.ts";
 import { boss } from "../fakes/house.ts";
@@ -203,6 +205,25 @@ describe.each(engines)("on $name", (engine) => {
     expect(at.ran).toHaveLength(50);
   });
 
+  says("10 kB of prints hide neither its answer nor its error, its calls and the last lines", async () => {
+    await using at = await room();
+    const ends = [code("printsAndAnswers"), code("printsAndFails")];
+    for (const [place, told] of [
+      /\n42\n\[chain: 1 tool call/,
+      /boom[\s\S]*It had called: note ok\.\n\[chain: 1/,
+    ].entries()) {
+      const outcome = await at.runtime.runChain(ends[place] ?? code("prints"));
+      expect(outcome.text).toMatch(told);
+      expect(outcome.text).toMatch(/^row 0\n[\s\S]*…\n[\s\S]*row 999\n/);
+      expect(resultOf(outcome)).toMatchObject({
+        logs: expect.stringMatching(/^row 0\n[\s\S]*row 999$/),
+        call_trace: [{ tool: "note", status: "ok" }],
+      });
+      expect(Buffer.byteLength(outcome.text + JSON.stringify(outcome.structured))).toBeLessThanOrEqual(4_096);
+      expect((await wholeResultOf(at, outcome)).logs).toHaveLength("row 999".length * 1_000 + 999 - 110);
+    }
+  });
+
   says("past its total time it is a timeout with its trace, and the sandbox is killed (case 219)", async () => {
     await using at = await room();
     const result = resultOf(await at.runtime.runChain({ ...code("sleeps"), timeout: name === "pyodide" ? 20 : 3 }));
@@ -281,13 +302,6 @@ describe.each(engines)("on $name", (engine) => {
     expect(at.ran).toEqual(["first", "did first"]);
   });
 });
-
-/** How many holds on artifacts were taken and not given back. */
-function holdsIn({ artifacts }: EngineRoom["runtime"]): () => number {
-  const [put, pin, unpin] = (["put", "pin", "unpin"] as const).map((name) => vi.spyOn(artifacts, name));
-  const times = (spy: typeof put): number => spy?.mock.calls.length ?? 0;
-  return () => times(put) + times(pin) - times(unpin);
-}
 
 /** Whether its process is there still; sessions of ours know their process. */
 function isAlive(session: object | undefined): boolean {

@@ -99,6 +99,42 @@ describe("a script that made 45 calls", () => {
   });
 });
 
+describe("a script that printed 10 kB", () => {
+  const prints = `${calls(2)}; for (let n = 0; n < 1500; n += 1) print("row " + n);`;
+  const ends = {
+    "and answered": {
+      code: `${prints} return { answer: 42 };`,
+      told: /row 1499\n\{"answer":42\}\n\[chain: 2 tool calls/,
+    },
+    "and failed": {
+      code: `${prints} throw new Error("boom");`,
+      told: /row 1499\nThe script failed: boom\nIt had called: \S+ ok, \S+ ok\.\n\[chain: 2 tool calls/,
+    },
+  } as const;
+
+  it.each(Object.entries(ends))("%s says so in a program, over HTTP and to an agent", async (_how, { code, told }) => {
+    await using h = await room();
+    await using http = await httpHouse(h.runtime);
+    const outcome = await h.runtime.runChain({ code }, asker);
+    const body = { tool: "tool_chain", arguments: { code } };
+    const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
+      readonly text: string;
+      readonly structured: Json;
+    }; // as the route says
+    const [first] = answerOf(outcome, "tool_chain").content;
+    for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
+      expect(text).toMatch(told);
+      expect(text).toMatch(/^row 0\n/);
+    }
+    for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
+    expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+    const { bytes } = await h.runtime.artifacts.open(String(structuredOf(outcome)["$artifact"]), asker.principal);
+    const kept = JSON.parse(Buffer.from(bytes).toString());
+    const { logs } = kept.structured ?? kept;
+    expect(logs.split("\n")).toHaveLength(1_500);
+  });
+});
+
 it("a short script's trace is as it always was, and told once", async () => {
   await using h = await room();
   const outcome = await h.runtime.runChain({ code: `${calls(3)}; return "fine";` }, asker);

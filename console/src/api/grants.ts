@@ -2,6 +2,8 @@
 export interface Grant {
   readonly grant_id: string;
   readonly status: string;
+  /** Why it answers nothing at present. */
+  readonly silent?: string;
   readonly scope: { readonly tool: string; readonly action: string; readonly arguments?: unknown };
   readonly granted_to: { readonly agent: string };
   readonly for: string;

@@ -44,7 +44,7 @@ export function Button({
       aria-busy={busy || undefined}
       className={classNames(
         "inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap transition-colors",
-        "disabled:cursor-not-allowed disabled:opacity-60",
+        "disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:cursor-not-allowed aria-disabled:opacity-60",
         looks[look],
         sizes[size],
         className,

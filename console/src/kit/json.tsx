@@ -11,22 +11,33 @@ export type JsonValue =
 
 /**
  * JSON as a tree of text nodes, names in the order of the value. Strings go through `Text`, so nothing in them can
- * break out, hide or reorder. Long strings and large arrays open on demand.
+ * break out, hide or reorder. Long strings and large arrays open on demand, and no more at once than a page can bear.
  */
 export function Json({ value }: { readonly value: unknown }): ReactNode {
   return (
     <pre className="mono overflow-x-auto rounded-md bg-sunken px-3 py-2 leading-relaxed whitespace-pre-wrap">
-      <Value value={value} indent={0} />
+      <Value value={value} indent={0} room={mostValues} />
     </pre>
   );
 }
 
-function Value({ value, indent }: { readonly value: unknown; readonly indent: number }): ReactNode {
+/** Drawn at once; each press opens as many again. */
+const mostValues = 4_000;
+/** Deeper than this is opened by hand. */
+const mostLevels = 100;
+
+interface Placed {
+  readonly indent: number;
+  /** How many values may be drawn within it. */
+  readonly room: number;
+}
+
+function Value({ value, indent, room }: Placed & { readonly value: unknown }): ReactNode {
   if (typeof value === "string") return <LongString value={value} />;
   if (Array.isArray(value))
-    return <Members open="[" close="]" members={value.map((item) => [undefined, item])} indent={indent} />;
+    return <Members open="[" close="]" members={value.map((item) => [undefined, item])} indent={indent} room={room} />;
   if (typeof value === "object" && value !== null) {
-    return <Members open="{" close="}" members={Object.entries(value)} indent={indent} />;
+    return <Members open="{" close="}" members={Object.entries(value)} indent={indent} room={room} />;
   }
   return <span className="text-accent">{String(value)}</span>;
 }
@@ -38,15 +49,17 @@ function Members({
   close,
   members,
   indent,
-}: {
+  room,
+}: Placed & {
   readonly open: string;
   readonly close: string;
   readonly members: readonly (readonly [name: string | undefined, value: unknown])[];
-  readonly indent: number;
 }): ReactNode {
-  const [all, setAll] = useState(false);
+  const [opened, setOpened] = useState(0);
   if (members.length === 0) return `${open}${close}`;
-  const shown = all ? members : members.slice(0, mostMembers);
+  const shown = members.slice(0, Math.min(mostMembers, Math.floor(room)) + opened * mostMembers);
+  const isDeep = indent % mostLevels === mostLevels - 1;
+  const within = opened > 0 ? mostValues : isDeep ? 0 : room;
   const pad = "  ".repeat(indent + 1);
   return (
     <>
@@ -62,12 +75,16 @@ function Members({
               {": "}
             </>
           )}
-          <Value value={item} indent={indent + 1} />
+          <Value value={item} indent={indent + 1} room={within / shown.length - 1} />
           {at < members.length - 1 && ","}
         </span>
       ))}
       {shown.length < members.length && (
-        <button type="button" className="block pl-4 text-accent underline" onClick={() => setAll(true)}>
+        <button
+          type="button"
+          className="block pl-4 text-accent underline"
+          onClick={() => setOpened((count) => count + 1)}
+        >
           {members.length - shown.length} more
         </button>
       )}
@@ -77,19 +94,25 @@ function Members({
 }
 
 const mostCharacters = 2_000;
+const mostOpened = 100_000;
 
 function LongString({ value }: { readonly value: string }): ReactNode {
   const [all, setAll] = useState(false);
-  const isLong = value.length > mostCharacters && !all;
+  const most = all ? mostOpened : mostCharacters;
+  const isLong = value.length > most;
+  const left = value.length - mostOpened;
   return (
     <span className="text-safe">
       {/* Escapes as JSON has them; what JSON leaves bare (bidi marks, zero widths) is marked by Text. */}
       <Text limit={Number.POSITIVE_INFINITY}>
-        {isLong ? JSON.stringify(value).slice(0, mostCharacters) : JSON.stringify(value)}
+        {isLong ? JSON.stringify(value.slice(0, most)).slice(0, -1) : JSON.stringify(value)}
       </Text>
-      {isLong && (
+      {isLong && all && (
+        <span className="text-ink-3"> … {left.toLocaleString("en")} more characters: copy or download them</span>
+      )}
+      {isLong && !all && (
         <button type="button" className="text-accent underline" onClick={() => setAll(true)}>
-          … all {value.length.toLocaleString("en")} characters
+          … {left > 0 ? `${mostOpened.toLocaleString("en")} of` : "all"} {value.length.toLocaleString("en")} characters
         </button>
       )}
     </span>

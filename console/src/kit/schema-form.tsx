@@ -1,5 +1,6 @@
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Button } from "./button.tsx";
+import { LargeText, mostInControl } from "./large-text.tsx";
 import { Text } from "./text.tsx";
 
 /** What a form can be made of; all else of a schema is edited as JSON, and the server checks everything. */
@@ -26,19 +27,29 @@ export function SchemaForm({ schema, value, onChange, compare }: SchemaFormProps
   };
   return (
     <div className="grid gap-3.5">
-      {names.map((name) => (
+      {names.slice(0, mostFields).map((name) => (
         <Property
           key={name}
           name={name}
           schema={objectOf(properties[name])}
           isRequired={required.has(name)}
-          isChanged={compare !== undefined && JSON.stringify(compare[name]) !== JSON.stringify(value[name])}
+          isChanged={compare !== undefined && !isSame(compare[name], value[name])}
           value={Object.hasOwn(value, name) ? value[name] : undefined}
           onChange={(next) => set(name, next)}
         />
       ))}
+      {names.length > mostFields && (
+        <p className="text-ink-2">{names.length - mostFields} more are not shown here; they stay as they are.</p>
+      )}
     </div>
   );
+}
+
+const mostFields = 100;
+
+/** What was not touched is the same object: nothing long is compared at every key. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 interface PropertyProps {
@@ -67,7 +78,7 @@ function Property({ name, schema, isRequired, isChanged, value, onChange }: Prop
           </Button>
         )}
       </div>
-      <Control id={id} schema={schema} value={value} onChange={onChange} />
+      <Control id={id} name={name} schema={schema} value={value} onChange={onChange} />
       {typeof description === "string" && (
         <p id={`${id}-more`} className="text-ink-3">
           <Text limit={400}>{description}</Text>
@@ -79,14 +90,17 @@ function Property({ name, schema, isRequired, isChanged, value, onChange }: Prop
 
 interface ControlProps {
   readonly id: string;
+  readonly name: string;
   readonly schema: Schema;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
 }
 
-function Control({ id, schema, value, onChange }: ControlProps): ReactNode {
+function Control({ id, name, schema, value, onChange }: ControlProps): ReactNode {
+  const [long] = useState(() => longText(value)); // as it came: what somebody types does not close under their hands
   const choices = schema["enum"];
   const kind = schema["type"] ?? kindOf(value);
+  if (long !== undefined) return <LargeText id={id} label={name} text={long} fileName="argument.txt" />;
   if (Array.isArray(choices) && (value === undefined || choices.includes(value))) {
     return <Choice id={id} choices={choices} value={value} onChange={onChange} />;
   }
@@ -111,12 +125,18 @@ function Control({ id, schema, value, onChange }: ControlProps): ReactNode {
   return <JsonArea key={typeof value} id={id} value={value} onChange={onChange} />;
 }
 
+/** Undefined: it fits into a control. */
+function longText(value: unknown): string | undefined {
+  const text = typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : value;
+  return typeof text === "string" && text.length > mostInControl ? text : undefined;
+}
+
 function Choice({
   id,
   choices,
   value,
   onChange,
-}: Omit<ControlProps, "schema"> & { readonly choices: readonly unknown[] }): ReactNode {
+}: Omit<ControlProps, "schema" | "name"> & { readonly choices: readonly unknown[] }): ReactNode {
   return (
     <select
       id={id}
@@ -157,7 +177,7 @@ function TextArea({
 }
 
 /** Text that is JSON, or not yet: what is not does not leave the field, and the field says so. */
-function JsonArea({ id, value, onChange }: Omit<ControlProps, "schema">): ReactNode {
+function JsonArea({ id, value, onChange }: Omit<ControlProps, "schema" | "name">): ReactNode {
   const text = value === undefined ? "" : JSON.stringify(value, null, 2);
   const change = (target: HTMLTextAreaElement): void => {
     try {

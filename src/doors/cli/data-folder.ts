@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { nearest } from "../../calls/nearest.ts";
-import { passingFolder, removePassing } from "../../calls/passing-folder.ts";
+import { passingFolder, removePassing } from "../../system/passing-folder.ts";
 
 const mostNamed = 3;
 

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { isAlive } from "../../calls/alive.ts";
+import { isAlive } from "../../system/alive.ts";
 
 /** `DIR/server.json`: where the Postern of this data folder listens, while it runs. */
 export interface ServerFile {

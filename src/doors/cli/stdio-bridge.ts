@@ -1,6 +1,6 @@
 import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { isAlive } from "../../calls/alive.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { isAlive } from "../../system/alive.ts";
 import { readToken } from "../credentials.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";

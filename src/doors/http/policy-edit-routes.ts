@@ -7,6 +7,7 @@ import { answer, problem } from "./answers.ts";
 import { reason } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { policyDocumentAnswer, policySavedAnswer } from "./screen-schemas.ts";
+import { isOfTheHouse } from "./visible.ts";
 
 interface SaveFields {
   readonly text: string;
@@ -29,11 +30,15 @@ export const policyEditRoutes: readonly Route[] = [
     method: "get",
     needs: "policy:read",
     path: "/v1/policy/text",
-    summary: "The policy as it lies in the configuration's file now, and whether it may be saved from here.",
+    summary:
+      "The policy as it lies in the configuration's file now, and whether it may be saved from here. For the installation's own people.",
     body: nothing,
     query: nothing,
     answers: policyDocumentAnswer,
-    run: async ({ policies }) => {
+    run: async ({ by, policies }) => {
+      // The file is the operator's whole text: rules, names and comments of every tenant.
+      if (!isOfTheHouse(by))
+        return problem("permission_missing", "The policy's text is for people of the installation's own tenant.");
       if (policies?.file === undefined) return off();
       const { name, text, digest, whyNot } = await policies.file.read();
       return answer({ name, text, digest, editable: whyNot === undefined, why_not: whyNot });

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants, type FileHandle } from "node:fs/promises";
 import { RuntimeFault } from "../../calls/fault.ts";
-import { openPlainFile } from "../../calls/plain-file.ts";
+import { openPlainFile } from "../../system/plain-file.ts";
 
 /** What a seal vouches for: the first so many bytes have this digest. */
 export interface Extent {

@@ -1,5 +1,5 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { noLink } from "../../calls/plain-file.ts";
+import { noLink } from "../../system/plain-file.ts";
 
 /** The lines that are ours and wanted, in order, `limit` at most. A file that is not there has none. */
 export async function linesAfter<T>(

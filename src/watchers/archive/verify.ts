@@ -4,7 +4,7 @@ import type { AuditEvent, AuditLog } from "../../audit/log.ts";
 import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json, sha256 } from "../../calls/json.ts";
-import { noLink } from "../../calls/plain-file.ts";
+import { noLink } from "../../system/plain-file.ts";
 import { compareCalls, compareEvents, type Numbered } from "./compare.ts";
 import { auditEvents } from "./from-audit.ts";
 import { errorIn, eventIn, recordIn, summaryIn } from "./kept.ts";

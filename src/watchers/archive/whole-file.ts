@@ -1,5 +1,5 @@
 import { constants, open, readFile, rename, rm } from "node:fs/promises";
-import { noLink } from "../../calls/plain-file.ts";
+import { noLink } from "../../system/plain-file.ts";
 
 /** The file with these bytes or as it was, also when the process dies in between. Not synced: a run's papers are no ledger. */
 export async function writeWholeFile(path: string, content: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** What is left of a script's budget is left of it whatever happened in between. */
 import { expect, it, vi } from "vitest";
 import type { Step } from "../../../src/chains/sandbox.ts";
+import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, house } from "../../fakes/house.ts";
@@ -49,15 +50,13 @@ it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise
     await using h = await house({ chains: fake }, [
       { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
     ]);
-    const { artifacts } = h.runtime;
-    const [put, pin, unpin] = (["put", "pin", "unpin"] as const).map((name) => vi.spyOn(artifacts, name));
+    const held = holdsIn(h.runtime);
     const running = h.runtime.runChain({ code: `const r = await call("report", {}); ${ending}`, timeout: 5 }, asker);
-    await expect.poll(() => put?.mock.calls.length).toBe(1);
+    await expect.poll(() => vi.mocked(h.runtime.artifacts.put).mock.calls.length).toBe(1);
     await settled(60);
     await h.clock.advance(6_000);
     await running;
-    const times = (spy: typeof put): number => spy?.mock.calls.length ?? 0;
-    expect(times(put) + times(pin) - times(unpin)).toBe(0);
+    expect(held()).toBe(0);
   },
 );
 

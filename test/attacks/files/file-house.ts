@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   createRuntime,
@@ -14,6 +13,7 @@ import {
   type ToolContext,
   type ToolOutcome,
 } from "../../../src/index.ts";
+import { ownFolder } from "../../fakes/own-folder.ts";
 
 export interface Emitted {
   readonly type: string;
@@ -46,7 +46,7 @@ const deletesAllowed = { rules: [{ effect: "allow", tool: "delete_file" }] } as 
 
 /** The real tools on a real runtime over a temporary folder; every call may do everything unasked but what is critical. */
 export async function fileHouse(options: FileHouseOptions = {}): Promise<FileHouse> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-files-")));
+  const base = realpathSync(ownFolder());
   const runs = openRunFolders(join(base, "runs"));
   const run = runs.open("default", "run_1");
   const more = typeof options.files === "function" ? options.files(base) : (options.files ?? {});

@@ -6,6 +6,9 @@ import { Card } from "../../kit/card.tsx";
 import { late } from "../../kit/late.tsx";
 import { useInbox } from "./inbox.ts";
 
+/** So many are looked at in one sitting. */
+const mostTogether = 50;
+
 const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
 /** Many requests of one run that differ in their arguments alone: seen together, decided together, recorded each by itself. */
@@ -20,11 +23,11 @@ export function AlikeRequests({ approval }: { readonly approval: Approval }): Re
       <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
         <p>
           <strong className="font-semibold">{alike.length} alike requests</strong> of this run wait, each with arguments
-          of its own.
+          of its own.{alike.length > mostTogether && ` The first ${mostTogether} of them are decided together.`}
         </p>
         <Button onClick={() => setOpen(true)}>Decide them together…</Button>
       </div>
-      {open && <BatchDialog alike={alike} onClose={() => setOpen(false)} />}
+      {open && <BatchDialog alike={alike.slice(0, mostTogether)} onClose={() => setOpen(false)} />}
     </Card>
   );
 }

@@ -1,18 +1,20 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { ReactNode } from "react";
 import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
-import { Notice, NotYet } from "../../kit/states.tsx";
+import { NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
 import { AlikeRequests } from "./alike-requests.tsx";
 import { FinePrint, Votes, WhyAsked } from "./card-parts.tsx";
+import { ChangedNotice } from "./changed-notice.tsx";
 import { DecideBar } from "./decide-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { useInbox } from "./inbox.ts";
 import { PreviewPart } from "./preview-part.tsx";
 import { RunSoFar } from "./run-so-far.tsx";
+import { useAcknowledged } from "./use-acknowledged.ts";
 
 export interface ApprovalCardProps {
   readonly id: string;
@@ -29,25 +31,28 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
     queryFn: ({ signal }) => readApproval(id, signal),
     placeholderData: approvals.find(({ approval_id }) => approval_id === id),
   });
-  const changed = useChanged(data);
-  if (data === undefined) return <NotYet error={error} again={refetch} />;
+  const { meant, isChanged, acknowledge } = useAcknowledged(data);
+  if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: Approval): void => {
     client.setQueryData<Approval>(["approval", id], (old) => ({ ...old, ...fresh }));
     put(fresh);
   };
+  const said = (fresh: Approval): void => {
+    keep(fresh);
+    acknowledge(fresh); // their own edit is no news to them
+    if (fresh.status !== "pending") onDecided(id);
+  };
+  const changed = isChanged ? (
+    <ChangedNotice before={meant} now={data} onUnderstood={() => acknowledge(data)} />
+  ) : undefined;
   return (
     <article aria-label={`Request to run ${data.what.tool}`} className="flex h-full min-h-0 flex-col bg-canvas">
       <Header approval={data} onBack={onBack} />
+      {changed !== undefined && (
+        <div className="max-h-[40dvh] shrink-0 overflow-y-auto px-4 pt-4 lg:px-6">{changed}</div>
+      )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid w-full max-w-4xl gap-4 p-4 lg:p-6">
-          {changed.is && (
-            <Notice tone="medium">
-              This request changed while you looked at it. What you see now is what would run.{" "}
-              <button type="button" className="underline" onClick={changed.dismiss}>
-                Understood
-              </button>
-            </Notice>
-          )}
           <PreviewPart approval={data} />
           <ExactArguments approval={data} />
           <WhyAsked approval={data} />
@@ -57,7 +62,14 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
           <FinePrint approval={data} />
         </div>
       </div>
-      <DecideBar approval={data} onDecided={onDecided} onFresh={keep} onStale={() => void refetch()} />
+      <DecideBar
+        approval={data}
+        meant={meant}
+        changed={changed}
+        onSaid={said}
+        onFresh={keep}
+        onStale={() => void refetch()}
+      />
     </article>
   );
 }
@@ -109,17 +121,4 @@ function Header({ approval, onBack }: { readonly approval: Approval; readonly on
       </p>
     </header>
   );
-}
-
-/** Whether what would run is another than when the card was opened. */
-function useChanged(approval: Approval | undefined): { readonly is: boolean; readonly dismiss: () => void } {
-  const first = useRef<string>(undefined);
-  const [is, setIs] = useState(false);
-  const now = approval?.status === "pending" ? approval.binding : undefined;
-  useEffect(() => {
-    if (now === undefined) return;
-    if (first.current !== undefined && first.current !== now) setIs(true);
-    first.current = now;
-  }, [now]);
-  return { is, dismiss: () => setIs(false) };
 }

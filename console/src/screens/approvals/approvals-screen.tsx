@@ -1,5 +1,5 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { useMay } from "../../api/session.ts";
 import { classNames } from "../../kit/class-names.ts";
@@ -40,13 +40,11 @@ export function ApprovalsScreen(): ReactNode {
     [inbox.approvals, risk],
   );
   const at = shown.findIndex(({ approval_id }) => approval_id === id);
-  // Without a choice a desk shows the most urgent one.
-  const open = id ?? shown[0]?.approval_id;
   const go = (to: string | undefined): void =>
     void navigate(to === undefined ? { to: "/approvals" } : { to: "/approvals/$id", params: { id: to } });
+  useFirstChoice(id, shown[0]?.approval_id);
   const step = (by: number): void => {
-    const from = at === -1 ? 0 : at;
-    const next = shown[Math.min(shown.length - 1, Math.max(0, from + by))];
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
     if (next !== undefined) go(next.approval_id);
   };
   /** After a decision: the next one down, without a jump back to the top. */
@@ -70,21 +68,43 @@ export function ApprovalsScreen(): ReactNode {
           onChange={want}
         />
         <div className="min-h-0 flex-1">
-          <List inbox={inbox} shown={shown} open={open} at={at} wanted={{ risk, isMine }} />
+          <List inbox={inbox} shown={shown} open={id} at={at} wanted={{ risk, isMine }} />
         </div>
         <Standing />
       </div>
       <div className={classNames("min-h-0 min-w-0 flex-1", id === undefined && "max-lg:hidden")}>
-        {open === undefined ? (
+        {id === undefined ? (
           inbox.status === "ready" && (
             <p className="px-6 py-14 text-center text-ink-3">What waits for you is shown here.</p>
           )
         ) : (
-          <ApprovalCard key={open} id={open} onDecided={next} onBack={() => go(undefined)} />
+          <ApprovalCard key={id} id={id} onDecided={next} onBack={() => go(undefined)} />
         )}
       </div>
     </div>
   );
+}
+
+const desk = "(min-width: 64rem)"; // as `lg:` has it
+
+/**
+ * Without a choice a desk shows the most urgent one, and from then on that one: what comes later and is more urgent takes
+ * its place in the list, never under the pointer of who reads.
+ */
+function useFirstChoice(chosen: string | undefined, first: string | undefined): void {
+  const navigate = useNavigate();
+  const isDesk = useSyncExternalStore(
+    (listener) => {
+      const query = matchMedia(desk);
+      query.addEventListener("change", listener);
+      return () => query.removeEventListener("change", listener);
+    },
+    () => matchMedia(desk).matches,
+  );
+  useEffect(() => {
+    if (chosen === undefined && first !== undefined && isDesk)
+      void navigate({ to: "/approvals/$id", params: { id: first }, replace: true });
+  }, [chosen, first, isDesk, navigate]);
 }
 
 function List({

@@ -1,10 +1,9 @@
 import { type ReactNode, useState } from "react";
 import { Text } from "../../kit/text.tsx";
-import { ChoiceDialog } from "../choice-dialog.tsx";
-import { type DecideDialogProps, TypedName } from "./decision-fields.tsx";
+import { type DecideDialogProps, DecisionDialog, TypedName } from "./decision-fields.tsx";
 
 /** For what is critical, whose name is typed. */
-export function ApproveDialog({ approval, deciding, onClose }: DecideDialogProps): ReactNode {
+export function ApproveDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const [typed, setTyped] = useState("");
   const { what, routed, quorum_left } = approval;
   const approve = {
@@ -15,12 +14,12 @@ export function ApproveDialog({ approval, deciding, onClose }: DecideDialogProps
     say: () => deciding.say({ verb: "approve", confirmation: typed }),
   } as const;
   return (
-    <ChoiceDialog title="Approve a critical call" choices={[approve]} byEnter onClose={onClose}>
+    <DecisionDialog title="Approve a critical call" choices={[approve]} byEnter changed={changed} onClose={onClose}>
       <p>
         <Text className="font-semibold">{what.tool}</Text> runs once, with exactly the arguments on the card.
         {routed.quorum > 1 && ` ${quorum_left} of ${routed.quorum} people must still agree.`}
       </p>
       <TypedName tool={what.tool} value={typed} onChange={setTyped} first />
-    </ChoiceDialog>
+    </DecisionDialog>
   );
 }

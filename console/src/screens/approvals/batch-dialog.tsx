@@ -1,11 +1,16 @@
 import { type ReactNode, useState } from "react";
 import { type Approval, decideMany, namesOf } from "../../api/approvals.ts";
+import { Button } from "../../kit/button.tsx";
 import { Json } from "../../kit/json.tsx";
+import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { toast } from "../../kit/toast.tsx";
-import { type Choice, ChoiceDialog } from "../choice-dialog.tsx";
+import type { Choice } from "../choice-dialog.tsx";
 import { useTelling } from "../use-sending.ts";
+import { DecisionDialog } from "./decision-fields.tsx";
 import { useInbox } from "./inbox.ts";
+import { markOf } from "./use-acknowledged.ts";
+import { useArmed } from "./use-armed.ts";
 
 /** Many at once, each as it was when this was opened, and each recorded by itself. */
 export function BatchDialog({
@@ -15,9 +20,13 @@ export function BatchDialog({
   readonly alike: readonly Approval[];
   readonly onClose: () => void;
 }): ReactNode {
-  const { reload } = useInbox();
+  const { approvals, reload } = useInbox();
   // What was there when it was opened: one that arrives later is not decided unseen.
-  const [shown] = useState(alike);
+  const [shown, setShown] = useState(alike);
+  const now = shown.map((one) => approvals.find(({ approval_id }) => approval_id === one.approval_id) ?? one);
+  const others = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
+  // The button that opened this may lie under one of these.
+  const { isArmed } = useArmed(shown.map(markOf).join());
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(({ approval_id }) => approval_id)));
   const tell = useTelling();
   const decide = (decision: "approved" | "denied") => () =>
@@ -42,16 +51,26 @@ export function BatchDialog({
     else next.delete(id);
     setChosen(next);
   };
-  const isReady = chosen.size > 0;
+  const isReady = chosen.size > 0 && isArmed;
+  const changed =
+    others === 0 ? undefined : (
+      <Notice tone="medium">
+        {others} of these changed while you looked at them. What you see is what you would have decided.{" "}
+        <Button size="small" onClick={() => setShown(now)}>
+          Show them as they are
+        </Button>
+      </Notice>
+    );
   const choices: readonly Choice[] = [
     { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", isReady, say: decide("denied") },
     { word: `Approve ${chosen.size}, each once`, look: "primary", icon: "check", isReady, say: decide("approved") },
   ];
   return (
-    <ChoiceDialog
+    <DecisionDialog
       title={`${chosen.size} of ${shown.length} requests for ${namesOf(alike[0]?.what.tool ?? "").name}`}
       choices={choices}
       wide
+      changed={changed}
       onClose={onClose}
     >
       <ul className="grid gap-2">
@@ -72,6 +91,6 @@ export function BatchDialog({
           </li>
         ))}
       </ul>
-    </ChoiceDialog>
+    </DecisionDialog>
   );
 }

@@ -1,40 +1,39 @@
 import { type ReactNode, useState } from "react";
-import { needsTyping } from "../../api/approvals.ts";
-import { StateBadge } from "../../kit/badge.tsx";
-import { Button } from "../../kit/button.tsx";
+import { type Approval, needsTyping } from "../../api/approvals.ts";
 import { late } from "../../kit/late.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
 import { useNow } from "../../kit/use-now.ts";
 import { ApproveDialog } from "./approve-dialog.tsx";
+import { DecideButtons, type Open } from "./decide-buttons.tsx";
+import { Closed, Withdraw } from "./decide-closed.tsx";
+import type { DecideDialogProps } from "./decision-fields.tsx";
 import { DenyDialog } from "./deny-dialog.tsx";
+import { markOf } from "./use-acknowledged.ts";
+import { type Armed, useArmed } from "./use-armed.ts";
 import { type Deciding, type DecidingOptions, useDeciding } from "./use-deciding.ts";
 import { useKeys } from "./use-keys.ts";
 
 const EditDialog = late(async () => (await import("./edit-dialog.tsx")).EditDialog);
 const RememberDialog = late(async () => (await import("./remember-dialog.tsx")).RememberDialog);
 
-type Open = "approve" | "remember" | "edit" | "deny" | undefined;
+interface DecideBarProps extends Omit<DecidingOptions, "isHeld"> {
+  /** As it stands now. */
+  readonly approval: Approval;
+  /** What is another now than what was seen. */
+  readonly changed: ReactNode;
+}
 
 /** Always in sight. Deny is as near as approve; what cannot be undone easily is asked for once more. */
-export function DecideBar(options: DecidingOptions): ReactNode {
-  const { approval } = options;
-  const deciding = useDeciding(options);
-  const [open, setOpen] = useState<Open>();
-  const [problem, setProblem] = useState<string>();
-  const isExpired = Date.parse(approval.expires_at) <= useNow();
-  const isOpen = approval.status === "pending" && !isExpired && deciding.mayDecide;
-  const approve = (): void => {
-    setProblem(undefined);
-    if (needsTyping(approval)) setOpen("approve");
-    else void deciding.say({ verb: "approve" }).then(setProblem);
-  };
-  useKeys(isOpen && open === undefined ? { a: approve, e: () => setOpen("edit"), d: () => setOpen("deny") } : {});
-  const close = (): void => setOpen(undefined);
-  const dialog = { approval, deciding, onClose: close };
+export function DecideBar(props: DecideBarProps): ReactNode {
+  const { approval, meant, changed } = props;
+  const { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press } = useBar(props);
+  const withdraw = (
+    <Withdraw approval={approval} deciding={deciding} isReady={isReady} onPress={() => press("withdraw")} />
+  );
   return (
-    <footer className="border-t border-line bg-surface px-4 py-3 lg:px-6">
+    <footer data-armed={isReady ? "yes" : "no"} className="relative border-t border-line bg-surface px-4 py-3 lg:px-6">
+      <Waiting armed={armed} isHeld={isHeld} />
       {problem !== undefined && (
         <div className="mb-2">
           <Notice>
@@ -43,125 +42,113 @@ export function DecideBar(options: DecidingOptions): ReactNode {
         </div>
       )}
       {isOpen ? (
-        <Buttons approval={approval} deciding={deciding} approve={approve} open={setOpen} />
+        <DecideButtons
+          approval={approval}
+          busy={deciding.busy}
+          isReady={isReady}
+          withdraw={withdraw}
+          approve={() => press("approve")}
+          open={press}
+        />
       ) : (
-        <Closed approval={approval} deciding={deciding} isExpired={isExpired} onProblem={setProblem} />
+        <Closed
+          approval={approval}
+          deciding={deciding}
+          isExpired={isExpired}
+          isReady={isReady}
+          onRevoke={() => press("revoke")}
+        >
+          {!isExpired && withdraw}
+        </Closed>
       )}
-      {open === "approve" && <ApproveDialog {...dialog} />}
-      {open === "remember" && <RememberDialog {...dialog} />}
-      {open === "edit" && <EditDialog {...dialog} />}
-      {open === "deny" && <DenyDialog {...dialog} />}
+      <OpenDialog
+        open={open}
+        approval={meant}
+        deciding={deciding}
+        changed={changed}
+        onClose={() => setOpen(undefined)}
+      />
     </footer>
   );
 }
 
-function Buttons({
-  approval,
-  deciding: { busy },
-  approve,
-  open,
-}: {
-  readonly approval: DecidingOptions["approval"];
+type Press = "approve" | "edit" | "deny" | "remember" | "withdraw" | "revoke";
+
+interface Bar {
   readonly deciding: Deciding;
-  readonly approve: () => void;
-  readonly open: (which: Open) => void;
-}): ReactNode {
-  const isTyped = needsTyping(approval);
-  const isBusy = busy !== undefined;
-  const remembers = approval.remembers_allowed && !isTyped;
-  return (
-    <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
-      <Button
-        look="danger"
-        icon="cross"
-        hint="d"
-        className="max-sm:h-12 sm:order-3"
-        disabled={isBusy}
-        onClick={() => open("deny")}
-      >
-        Deny…
-      </Button>
-      <Button
-        look="primary"
-        icon="check"
-        hint={isTyped ? undefined : "a"}
-        className="max-sm:h-12 sm:order-4"
-        busy={isBusy}
-        onClick={approve}
-      >
-        {isTyped ? "Approve…" : "Approve once"}
-      </Button>
-      <Button
-        look="plain"
-        icon="pencil"
-        hint="e"
-        className={remembers ? "max-sm:h-10 sm:order-1" : "max-sm:col-span-2 max-sm:h-10 sm:order-1"}
-        disabled={isBusy}
-        onClick={() => open("edit")}
-      >
-        Edit…
-      </Button>
-      {remembers && (
-        <Button
-          look="plain"
-          icon="clock"
-          className="max-sm:h-10 sm:order-1"
-          disabled={isBusy}
-          onClick={() => open("remember")}
-        >
-          Remember…
-        </Button>
-      )}
-      <span className="max-sm:hidden sm:order-2 sm:flex-1" />
-    </div>
-  );
+  readonly isExpired: boolean;
+  /** Something can be decided here. */
+  readonly isOpen: boolean;
+  /** A press counts. */
+  readonly isReady: boolean;
+  readonly isHeld: boolean;
+  readonly armed: Armed;
+  readonly problem: string | undefined;
+  readonly open: Open | undefined;
+  readonly setOpen: (open: Open | undefined) => void;
+  readonly press: (what: Press) => void;
 }
 
-/** It is over, or not for this person: how it stands, in one line. */
-function Closed({
-  approval: { status, decision, expires_at },
-  deciding: { mayDecide, busy, say },
-  isExpired,
-  onProblem,
-}: {
-  readonly approval: DecidingOptions["approval"];
-  readonly deciding: Deciding;
-  readonly onProblem: (problem: string | undefined) => void;
-  readonly isExpired: boolean;
-}): ReactNode {
-  if (status === "pending") {
-    return (
-      <p className="text-ink-2">
-        {isExpired ? (
-          <>
-            Nobody answered in time: it expired <Time at={expires_at} /> and the tool does not run.
-          </>
-        ) : (
-          !mayDecide && "You may look at requests, not decide them: that takes the role approver."
-        )}
-      </p>
-    );
+/** Nothing in the bar takes a press that was meant for what stood there a moment before. */
+function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
+  const { meant } = options;
+  const isHeld = changed !== undefined;
+  const deciding = useDeciding({ ...options, isHeld });
+  const [open, setOpen] = useState<Open>();
+  const [problem, setProblem] = useState<string>();
+  const isExpired = Date.parse(approval.expires_at) <= useNow();
+  const isOpen = approval.status === "pending" && !isExpired && deciding.mayDecide;
+  const armed = useArmed(`${approval.status} ${markOf(meant)}`);
+  const isReady = armed.isArmed && !isHeld;
+  const press = (what: Press): void => {
+    setProblem(undefined);
+    if (!isReady) armed.tooEarly();
+    else if (what === "edit" || what === "deny" || what === "remember") setOpen(what);
+    else if (what === "approve" && needsTyping(meant)) setOpen("approve");
+    else void deciding.say({ verb: what }).then(setProblem);
+  };
+  const keys = { a: () => press("approve"), e: () => press("edit"), d: () => press("deny") };
+  useKeys(isOpen && open === undefined ? keys : {});
+  return { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press };
+}
+
+function OpenDialog({ open, ...dialog }: DecideDialogProps & { readonly open: Open | undefined }): ReactNode {
+  switch (open) {
+    case "approve":
+      return <ApproveDialog {...dialog} />;
+    case "remember":
+      return <RememberDialog {...dialog} />;
+    case "edit":
+      return <EditDialog {...dialog} />;
+    case "deny":
+      return <DenyDialog {...dialog} />;
+    default:
+      return null;
   }
+}
+
+/** Why the buttons do nothing yet: seen as a line that fills, heard as a sentence. */
+function Waiting({
+  armed: { isArmed, round },
+  isHeld,
+}: {
+  readonly armed: Armed;
+  readonly isHeld: boolean;
+}): ReactNode {
   return (
-    <p className="flex flex-wrap items-center gap-2" role="status">
-      <StateBadge state={status} />
-      {decision !== undefined && (
-        <span>
-          {decision.as} by <Text className="font-medium">{decision.by}</Text> <Time at={decision.at} />
-          {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
-        </span>
+    <>
+      {!isArmed && (
+        <span
+          key={round}
+          aria-hidden="true"
+          className="absolute inset-x-0 top-0 h-0.5 origin-left animate-arm bg-accent"
+        />
       )}
-      {status === "approved" && mayDecide && (
-        <Button
-          look="danger"
-          size="small"
-          className="ml-auto"
-          busy={busy !== undefined}
-          onClick={() => void say({ verb: "revoke" }).then(onProblem)}
-        >
-          Take it back
-        </Button>
-      )}
-    </p>
+      <p id="decide-waits" role="status" className={isHeld ? "mb-2 text-medium" : "sr-only"}>
+        {isHeld
+          ? "It changed. Read what is new, then press “Understood” to decide."
+          : !isArmed && "This has just appeared: its buttons and keys work in a second."}
+      </p>
+    </>
   );
 }

@@ -1,13 +1,32 @@
-import type { ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { Field } from "../../kit/field.tsx";
 import { Text } from "../../kit/text.tsx";
+import { ChoiceDialog } from "../choice-dialog.tsx";
 import type { Deciding } from "./use-deciding.ts";
 
 export interface DecideDialogProps {
   readonly approval: Approval;
   readonly deciding: Deciding;
+  /** What became another since this was opened, to be understood first. */
+  readonly changed: ReactNode;
   readonly onClose: () => void;
+}
+
+/** Nothing is said in it to what changed meanwhile, before that is understood. */
+export function DecisionDialog({
+  choices,
+  changed,
+  children,
+  ...rest
+}: ComponentProps<typeof ChoiceDialog> & Pick<DecideDialogProps, "changed">): ReactNode {
+  const isHeld = changed !== undefined;
+  return (
+    <ChoiceDialog {...rest} choices={choices.map((one) => (isHeld ? { ...one, isReady: false } : one))}>
+      {changed}
+      {children}
+    </ChoiceDialog>
+  );
 }
 
 interface WrittenProps {

@@ -1,13 +1,13 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../../kit/button.tsx";
 import { Text } from "../../kit/text.tsx";
-import { type Choice, ChoiceDialog } from "../choice-dialog.tsx";
-import { type DecideDialogProps, Why, wordsIn } from "./decision-fields.tsx";
+import type { Choice } from "../choice-dialog.tsx";
+import { type DecideDialogProps, DecisionDialog, Why, wordsIn } from "./decision-fields.tsx";
 
 const common = ["Not needed", "Wrong target", "Too broad", "Ask me first"];
 
 /** A no may say why: the agent reads it and can do better. Enter denies, so that a no is quick. */
-export function DenyDialog({ approval, deciding, onClose }: DecideDialogProps): ReactNode {
+export function DenyDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const [reason, setReason] = useState("");
   const say = (verb: "deny" | "skip") => () => deciding.say({ verb, reason: wordsIn(reason) });
   const choices: readonly Choice[] = [
@@ -15,7 +15,7 @@ export function DenyDialog({ approval, deciding, onClose }: DecideDialogProps): 
     { word: "Deny", look: "danger", icon: "cross", say: say("deny") },
   ];
   return (
-    <ChoiceDialog title="Deny this call" choices={choices} byEnter onClose={onClose}>
+    <DecisionDialog title="Deny this call" choices={choices} byEnter changed={changed} onClose={onClose}>
       <Why
         value={reason}
         onChange={setReason}
@@ -33,6 +33,6 @@ export function DenyDialog({ approval, deciding, onClose }: DecideDialogProps): 
           </Button>
         ))}
       </div>
-    </ChoiceDialog>
+    </DecisionDialog>
   );
 }

@@ -1,9 +1,12 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Approval } from "../../api/approvals.ts";
+import { keepText } from "../../api/save.ts";
+import { Button } from "../../kit/button.tsx";
 import { canonical, sha256 } from "../../kit/canonical.ts";
 import { Card } from "../../kit/card.tsx";
 import { Copy } from "../../kit/copy.tsx";
-import { Diff, unified } from "../../kit/diff.tsx";
+import { Diff } from "../../kit/diff.tsx";
+import { hunks } from "../../kit/hunks.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
@@ -26,7 +29,7 @@ export function ExactArguments({ approval }: { readonly approval: Approval }): R
           {tab === "bytes" ? (
             <Bytes text={text} />
           ) : tab === "edit" && asked !== undefined ? (
-            <Diff text={unified(JSON.stringify(asked, null, 2), JSON.stringify(what.arguments, null, 2))} />
+            <Diff text={hunks(JSON.stringify(asked, null, 2), JSON.stringify(what.arguments, null, 2))} />
           ) : (
             <Json value={what.arguments} />
           )}
@@ -80,6 +83,14 @@ function Verified({ text, digest }: { readonly text: string; readonly digest: st
         {digest.slice(0, 10)}
       </code>
       <Copy text={text} label="Copy the exact arguments" />
+      <Button
+        look="plain"
+        size="small"
+        icon="down_tray"
+        aria-label="Download the exact arguments"
+        className="-my-1"
+        onClick={() => keepText(text, "arguments.json")}
+      />
     </span>
   );
 }

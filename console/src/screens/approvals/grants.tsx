@@ -6,7 +6,7 @@ import { useMay } from "../../api/session.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Json } from "../../kit/json.tsx";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
+import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
@@ -57,6 +57,11 @@ function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
         <Text className="text-ink">{grant.by}</Text>: <Text>{`“${grant.reason}”`}</Text>. Used {grant.uses}{" "}
         {grant.uses === 1 ? "time" : "times"}.
       </p>
+      {grant.silent !== undefined && (
+        <Notice tone="medium">
+          It does not count at present: <Text>{grant.silent}</Text>
+        </Notice>
+      )}
       {grant.scope.arguments !== undefined && <Json value={grant.scope.arguments} />}
     </li>
   );

@@ -2,8 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { Approval, Arguments, Remember } from "../../api/approvals.ts";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
-import { ChoiceDialog } from "../choice-dialog.tsx";
-import { type DecideDialogProps, Why } from "./decision-fields.tsx";
+import { type DecideDialogProps, DecisionDialog, Why } from "./decision-fields.tsx";
 
 type Span = "run" | "session" | "hour" | "day";
 
@@ -15,7 +14,7 @@ const spans: readonly { readonly id: Span; readonly label: string }[] = [
 ];
 
 /** A yes that holds for more than one call says in one sentence for which: before it is given, not after. */
-export function RememberDialog({ approval, deciding, onClose }: DecideDialogProps): ReactNode {
+export function RememberDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const names = Object.keys(approval.what.arguments).filter((name) => isPlain(approval.what.arguments[name]));
   const [fixed, setFixed] = useState<readonly string[]>(names);
   const [span, setSpan] = useState<Span>("run");
@@ -33,7 +32,7 @@ export function RememberDialog({ approval, deciding, onClose }: DecideDialogProp
     say: () => deciding.say({ verb: "approve", remember: remember() }),
   } as const;
   return (
-    <ChoiceDialog title="Approve, and remember it" choices={[approve]} onClose={onClose}>
+    <DecisionDialog title="Approve, and remember it" choices={[approve]} changed={changed} onClose={onClose}>
       <fieldset className="grid min-w-0 gap-1.5">
         <legend className="mb-1 font-medium">How long?</legend>
         {spans.map(({ id, label }) => (
@@ -74,7 +73,7 @@ export function RememberDialog({ approval, deciding, onClose }: DecideDialogProp
       <Notice tone="medium">
         <Scope approval={approval} fixed={fixed} span={span} />
       </Notice>
-    </ChoiceDialog>
+    </DecisionDialog>
   );
 }
 

@@ -6,6 +6,8 @@ import { toast } from "../../kit/toast.tsx";
 
 export interface Deciding {
   readonly mayDecide: boolean;
+  /** What they asked for themselves. */
+  readonly mayWithdraw: boolean;
   /** What is being said right now. */
   readonly busy: Said["verb"] | undefined;
   /** Answers the server's sentence when it did not take it. */
@@ -13,8 +15,12 @@ export interface Deciding {
 }
 
 export interface DecidingOptions {
-  readonly approval: Approval;
-  readonly onDecided: (id: string) => void;
+  /** What the person saw and means: of this the digest is sent. */
+  readonly meant: Approval;
+  /** It is another one now, and they have not said that they know. */
+  readonly isHeld: boolean;
+  /** How it stands after their own word. */
+  readonly onSaid: (approval: Approval) => void;
   readonly onFresh: (approval: Approval) => void;
   readonly onStale: () => void;
 }
@@ -23,19 +29,19 @@ export interface DecidingOptions {
  * One word at a time: a second click while the first is under way is not sent at all. Should two come through all the
  * same (two tabs, two people), the server takes one and tells the other.
  */
-export function useDeciding({ approval, onDecided, onFresh, onStale }: DecidingOptions): Deciding {
+export function useDeciding({ meant, isHeld, onSaid, onFresh, onStale }: DecidingOptions): Deciding {
   const may = useMay();
   const underWay = useRef(false);
   const [busy, setBusy] = useState<Said["verb"]>();
   const say = async (said: Said): Promise<string | undefined> => {
     if (underWay.current) return undefined;
+    if (isHeld) return "It changed while you looked at it. Press “Understood” first.";
     underWay.current = true;
     setBusy(said.verb);
     try {
-      const fresh = await decide(approval, said);
-      onFresh(fresh);
+      const fresh = await decide(meant, said);
+      onSaid(fresh);
       toast(done(fresh, said));
-      if (fresh.status !== "pending") onDecided(approval.approval_id);
       return undefined;
     } catch (error) {
       return refused(error, { onFresh, onStale });
@@ -44,7 +50,7 @@ export function useDeciding({ approval, onDecided, onFresh, onStale }: DecidingO
       setBusy(undefined);
     }
   };
-  return { mayDecide: may("approvals:decide"), busy, say };
+  return { mayDecide: may("approvals:decide"), mayWithdraw: may("calls:make"), busy, say };
 }
 
 function done({ what, status, quorum_left }: Approval, { verb }: Said): string {
@@ -53,6 +59,7 @@ function done({ what, status, quorum_left }: Approval, { verb }: Said): string {
   }
   if (verb === "deny") return `Denied. ${what.tool} does not run.`;
   if (verb === "skip") return `Skipped. The agent is told to go on without ${what.tool}.`;
+  if (verb === "withdraw") return `Withdrawn. ${what.tool} does not run.`;
   if (verb === "revoke") return `Taken back. ${what.tool} does not run.`;
   return `Approved. ${what.tool} runs once, with exactly these arguments.`;
 }

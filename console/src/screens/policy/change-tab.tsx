@@ -2,16 +2,17 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
+import { keepText } from "../../api/save.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Copy } from "../../kit/copy.tsx";
 import { Diff } from "../../kit/diff.tsx";
+import { hunks } from "../../kit/hunks.ts";
 import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { type Asked, AskedResult } from "./asked.tsx";
-import { changed } from "./changed.ts";
 import { Editor } from "./editor.tsx";
 import { SaveDialog } from "./save-dialog.tsx";
 import type { PolicyDocument } from "./wire.ts";
@@ -63,7 +64,7 @@ function Change({ document, again }: { readonly document: PolicyDocument; readon
         {isChanged && (
           <Card title="Your change">
             <div className="p-3">
-              <Diff text={changed(document.text, text)} />
+              <Diff text={hunks(document.text, text)} />
             </div>
           </Card>
         )}
@@ -97,18 +98,16 @@ function Save({
 }
 
 function TakeAlong({ text }: { readonly text: string }): ReactNode {
-  const save = (): void => {
-    const url = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = "policy.yaml";
-    link.click();
-    URL.revokeObjectURL(url);
-  };
   return (
     <span className="flex items-center gap-1">
       <Copy text={text} label="Copy the policy" />
-      <Button look="plain" size="small" icon="down_tray" aria-label="Download the policy" onClick={save} />
+      <Button
+        look="plain"
+        size="small"
+        icon="down_tray"
+        aria-label="Download the policy"
+        onClick={() => keepText(text, "policy.yaml")}
+      />
     </span>
   );
 }

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
+import { hunks } from "../../kit/hunks.ts";
 import { toast } from "../../kit/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
-import { changed } from "./changed.ts";
 import type { PolicyDocument } from "./wire.ts";
 
 /** Shows what is written before it is. Somebody else's change in the meantime is not written over. */
@@ -26,7 +26,7 @@ export function SaveDialog({
   };
   return (
     <ReasonDialog wide title={`Write the policy into ${document.name}?`} word="Save" onSend={save} onClose={onClose}>
-      <Diff text={changed(document.text, text)} />
+      <Diff text={hunks(document.text, text)} />
       <p className="text-ink-2">
         All else in the file stays as it is, and the file before is kept beside it. The policy is in force when Postern
         is started again.

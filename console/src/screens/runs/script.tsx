@@ -25,6 +25,7 @@ export function WaitsAt({ chain: { waiting } }: { readonly chain: ChainWire }): 
 
 const languages = new Map<unknown, string>([
   ["javascript", "in JavaScript"],
+  ["typescript", "in TypeScript"],
   ["python", "in Python"],
 ]);
 

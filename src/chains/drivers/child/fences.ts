@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { messageOf } from "../../../calls/fault.ts";
-import { passingFolder } from "../../../calls/passing-folder.ts";
+import { passingFolder } from "../../../system/passing-folder.ts";
 
 const run = promisify(execFile);
 const prlimitPaths = ["/usr/bin/prlimit", "/bin/prlimit"] as const;

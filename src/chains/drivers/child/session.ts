@@ -56,6 +56,10 @@ export class ChildSession implements SandboxSession {
     return this.#child.pid;
   }
 
+  get usedCpuMs(): number {
+    return this.#meter.usedMs;
+  }
+
   async next(): Promise<Step> {
     if (this.#last !== undefined) return this.#last;
     if (this.#state === "running")

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { driveScript, returned, sketch } from "../../../../test/fakes/scripts.ts";
+import { type Answer, driveScript, returned, sketch } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 
 const scripts = warmScripts();
@@ -151,4 +151,33 @@ it("help and progress are asked of the host", async () => {
     { kind: "help", arguments: { tool: "files.read" } },
   ]);
   expect(returned(ran)).toBe("Reads.");
+});
+
+const fell: Answer = () => ({ status: "error", code: "tool_failed", message: "it fell", value: null });
+
+it.each([
+  ['tools.echo({});\ntools.files.read({}); "done"', 1],
+  ['tools.echo({}).then(() => 1); return "done"', 1],
+  ['[1].forEach(async () => {\n await tools.echo({}); }); "done"', 2],
+])("a failure that nothing waits for fails the script, as its language has it: %s", async (source, line) => {
+  const { end } = await run(source, { answer: fell });
+  expect(end).toMatchObject({ step: "failed", why: "script", line });
+  expect(end).toHaveProperty("message", expect.stringMatching(/it fell.*Nothing waited for it.*await every call/));
+});
+
+it.each([
+  'tools.echo({}).catch(() => {}); "done"',
+  'await Promise.allSettled([tools.echo({}), tools.echo({})]); "done"',
+  'try { await Promise.all([tools.echo({}), tools.echo({})]); } catch { "done" }',
+  'const late = tools.echo({}); try { await tools.files.read({}); } catch {} try { await late; } catch { "done" }',
+])("a failure that somebody waits for, however late, is theirs: %s", async (source) => {
+  const ran = await run(source, { answer: fell });
+  expect(returned(ran)).toBe("done");
+});
+
+it.each(["", "return "])("arguments too deep for anybody are an error in the script: %s", async (before) => {
+  const ran = await run(`let deep = {}; for (let n = 0; n < 20_000; n++) deep = { deep };
+    let said; try { await tools.echo({ deep }); } catch (error) { said = error.message; } ${before}said`);
+  expect(returned(ran)).toBe("The arguments are nested deeper than 190 levels.");
+  expect(ran.calls).toEqual([]);
 });

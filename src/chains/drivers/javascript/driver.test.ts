@@ -1,8 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { ownFolder } from "../../../../test/fakes/own-folder.ts";
 import { echo, returned } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 import { fencesHere } from "../child/fences.ts";
+import { wasmProblem } from "./driver.ts";
 
 const scripts = warmScripts();
 const { run } = scripts;
@@ -150,4 +153,12 @@ it("suggests the tool that was meant, of forty at most", async () => {
   expect(returned(await run(said))).toMatch(/^There is no tools\.ecko\. Did you mean echo\? There are: /);
   const far = "try { await tools.files.zzzzzz({}) } catch (error) { return error.message }";
   expect(returned(await run(far))).toBe("There is no tools.files.zzzzzz. There are: read, write.");
+});
+
+it("cannot run where what a process begins with is damaged", async () => {
+  const path = join(ownFolder(), "quickjs.wasm");
+  await writeFile(path, Buffer.from("0061736d01000000ff", "hex"));
+  expect(await wasmProblem(path)).toMatch(/is damaged; install `quickjs-wasi` again/);
+  expect(await wasmProblem(join(ownFolder(), "none"))).toMatch(/is damaged/);
+  expect(await scripts.driver.unavailable()).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
 import { hash } from "node:crypto";
-import { realpath } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
@@ -50,7 +50,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
     name: "quickjs",
     capabilities: { language: "javascript", durability: "snapshot", isolation: "wasm", parallel: true },
     engine,
-    unavailable: async () => undefined,
+    unavailable: () => wasmProblem(wasmPath),
     check: async (program) => tooLong(program) ?? strange(program),
     start: async (program, limits) => {
       const child = await pool.take(program.owner);
@@ -67,18 +67,35 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
   };
 }
 
+/** Whether what a process would begin with can be begun with. */
+export async function wasmProblem(wasmPath: string): Promise<string | undefined> {
+  const bytes = await readFile(wasmPath).catch(() => undefined);
+  if (bytes !== undefined && WebAssembly.validate(bytes)) return undefined;
+  return `\`${wasmPath}\` is damaged; install \`quickjs-wasi\` again`;
+}
+
 type Terms = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
 
 /** What a process has been told of tools, by digest: it is told once. */
 const told = new WeakMap<SandboxProcess, string>();
 
 async function begun(child: SandboxProcess, program: Program, terms: Terms): Promise<SandboxSession> {
-  const { source, language, chainId } = program;
+  const { source, language, chainId, startedAt = terms.clock.now() } = program;
   const setting = settingOf(program, terms.limits);
   const offer = hash("sha256", setting, "base64");
   const news = told.get(child) === offer ? {} : { setting };
   const world = await worldFor(source);
-  await answered(child, { do: "start", source, language, chainId, offer, world, ...news, ...boundsOf(terms.limits) });
+  await answered(child, {
+    do: "start",
+    source,
+    language,
+    chainId,
+    startedAt,
+    offer,
+    world,
+    ...news,
+    ...boundsOf(terms.limits),
+  });
   told.set(child, offer);
   return new ChildSession(child, terms);
 }

@@ -59,6 +59,29 @@ it("one image thaws as often as one likes, each time the same", async () => {
   expect(values[0]).toBe(values[1]);
 });
 
+it("a script tells the same times when it is replayed as when it is thawed: those of its first arrival", async () => {
+  const startedAt = Date.UTC(2026, 10, 20, 9);
+  const timely = `const begun = new Date(); const looks = [Date.now(), performance.now()];
+await new Promise((done) => setTimeout(done, 20));
+const slept = Date.now() - begun;
+await tools.echo({ begun, looks, slept });
+[begun.toISOString(), slept >= 20 && slept < 25, Date.now() - begun >= slept, Date.now()]`;
+  const told: unknown[] = [];
+  const asked: unknown[] = [];
+  for (const way of ["thawed", "replayed"]) {
+    await using session = await scripts.begin(timely, { startedAt });
+    const step = await session.next();
+    asked.push(step.step === "calls" && step.calls[0]?.arguments);
+    await using goes = way === "thawed" ? await scripts.driver.restore(await session.freeze(), roomyLimits) : session;
+    await goes.settle([{ place: 0, status: "ok", value: null }]);
+    told.push(returned(await driveScript(goes)));
+  }
+  expect(asked[0]).toMatchObject({ begun: "2026-11-20T09:00:00.000Z" });
+  expect(asked[1]).toEqual(asked[0]);
+  expect(told[0]).toMatchObject(["2026-11-20T09:00:00.000Z", true, true]);
+  expect(told[1]).toEqual(told[0]);
+});
+
 it("a script is frozen again after it was thawed", async () => {
   const first = await frozen("const a = await tools.echo({}); const b = await tools.echo({}); [a.text, b.text]");
   await using once = await scripts.driver.restore(first, roomyLimits);
@@ -146,7 +169,7 @@ it("an image tampered with by somebody who knows the format harms its own proces
     expect(ended).toMatch(/refused|failed|done|calls/);
   }
   const wild = packImage(
-    { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12, begin: 16 } },
+    { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12, begin: 16, notice: 20 } },
     memory,
     base,
   );

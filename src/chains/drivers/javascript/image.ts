@@ -14,6 +14,7 @@ export interface Slots {
   readonly tick: number;
   readonly follow: number;
   readonly begin: number;
+  readonly notice: number;
 }
 
 export interface ImageHead {
@@ -23,13 +24,15 @@ export interface ImageHead {
   readonly runtimePointer: number;
   readonly contextPointer: number;
   readonly memoryBytes: number;
+  /** The script's time (script-clock.ts). */
+  readonly microseconds: number;
   /** Of the memory it is compressed against. */
   readonly base: string;
   readonly lines?: readonly number[];
 }
 
-const slotNames = ["settle", "drain", "tick", "follow", "begin"] as const;
-const magic = Buffer.from("PQJS2\n");
+const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
+const magic = Buffer.from("PQJS3\n");
 const digestBytes = 32;
 
 export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
@@ -99,7 +102,8 @@ function parsed(bytes: Buffer): ImageHead | undefined {
   const numbers = ["stackPointer", "runtimePointer", "contextPointer", "memoryBytes"].every((name) =>
     isSize(head[name]),
   );
-  const { slots } = head;
+  const { slots, microseconds } = head;
+  if (!Number.isSafeInteger(microseconds)) return undefined;
   const inPlace = isJsonObject(slots) && slotNames.every((name) => isSize(slots[name]));
   return numbers && inPlace ? (head as unknown as ImageHead) : undefined; // every field was looked at above; `lines` only moves numbers shown to people
 }

@@ -30,6 +30,7 @@ class QuickJsEngine implements InsideEngine {
     const machine = this.#spare ?? (await this.#fresh());
     this.#spare = undefined;
     machine.limit(Number(order["memoryBytes"]));
+    machine.clock.set(Number(order["startedAt"]) * 1_000);
     machine.seed(String(chainId));
     const outputBytes = Number(order["outputBytes"]);
     this.#script = new QuickJsScript(
@@ -47,6 +48,7 @@ class QuickJsEngine implements InsideEngine {
     base ??= await baseMemory(empty);
     this.#litterBytes += 2 * base.length; // what was unpacked, and what was made of it
     const machine = await Machine.restore(wasm, snapshotOf(image, base), slots);
+    machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
     this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines });
     return { restored: true, ...this.#script.standing() };
@@ -60,7 +62,15 @@ class QuickJsEngine implements InsideEngine {
     const { machine, lines } = this.#started();
     const { snapshot, slots } = machine.freeze();
     const { memory, stackPointer, runtimePtr: runtimePointer, contextPtr: contextPointer } = snapshot;
-    const own = { engine, slots, stackPointer, runtimePointer, contextPointer, memoryBytes: memory.length };
+    const own = {
+      engine,
+      slots,
+      stackPointer,
+      runtimePointer,
+      contextPointer,
+      memoryBytes: memory.length,
+      microseconds: machine.clock.microseconds,
+    };
     base ??= await baseMemory(empty);
     this.#litterBytes += 2 * memory.length;
     const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base);
@@ -81,7 +91,14 @@ class QuickJsEngine implements InsideEngine {
 
   async rehearse(): Promise<JsonObject> {
     const own = { offer: "rehearsal", setting: '{"names":[["echo",null,"echo"]],"outputBytes":1000}' };
-    await this.start({ ...own, source: rehearsal, language: "javascript", chainId: "", ...rehearsalBounds });
+    await this.start({
+      ...own,
+      source: rehearsal,
+      language: "javascript",
+      chainId: "",
+      startedAt: 0,
+      ...rehearsalBounds,
+    });
     for (let step = this.next(rehearsalBounds); step["step"] === "calls"; ) {
       const results = listIn(step, "calls").map((call) => ({
         place: isJsonObject(call) ? (call["place"] ?? 0) : 0,

@@ -9,7 +9,8 @@ import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot }
 import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
 import { preludeName } from "./prelude.ts";
-import { realTime } from "./template.ts";
+import { ScriptClock } from "./script-clock.ts";
+import { told } from "./template.ts";
 
 interface Mailbox {
   readonly settle: JSValueHandle;
@@ -17,21 +18,26 @@ interface Mailbox {
   readonly tick: JSValueHandle;
   readonly follow: JSValueHandle;
   readonly begin: JSValueHandle;
+  readonly notice: JSValueHandle;
 }
 
 const jobsBetweenLooks = 64;
+
+type Rejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean];
 
 /** An engine with its mailbox and its deadlines. */
 export class Machine {
   readonly #vm: QuickJS;
   readonly #mailbox: Mailbox;
   readonly #watch: Deadlines;
+  readonly clock: ScriptClock;
 
-  private constructor(vm: QuickJS, slots: Slots, watch: Deadlines) {
+  private constructor(vm: QuickJS, slots: Slots, watch: Deadlines, clock: ScriptClock) {
+    this.clock = clock;
     this.#vm = vm;
     const slot = (place: number): JSValueHandle => vm.importHandle(place);
-    const { settle, drain, tick, follow, begin } = slots;
-    const ends = { tick: slot(tick), follow: slot(follow), begin: slot(begin) };
+    const { settle, drain, tick, follow, begin, notice } = slots;
+    const ends = { tick: slot(tick), follow: slot(follow), begin: slot(begin), notice: slot(notice) };
     this.#mailbox = { settle: slot(settle), drain: slot(drain), ...ends };
     this.#watch = watch;
   }
@@ -39,7 +45,14 @@ export class Machine {
   /** Thaws one, or makes one of a template's memory, which a script has not touched. */
   static async restore(wasm: WebAssembly.Module, snapshot: Snapshot, slots: Slots): Promise<Machine> {
     const watch = new Deadlines();
-    return new Machine(await QuickJS.restore(snapshot, optionsOf(wasm, watch)), slots, watch);
+    const clock = new ScriptClock();
+    let machine: Machine | undefined;
+    const onUnhandledRejection = (...said: Rejection): void => {
+      if (machine !== undefined) machine.#notice(...said);
+    };
+    const vm = await QuickJS.restore(snapshot, { ...optionsOf(wasm, watch, clock), onUnhandledRejection });
+    machine = new Machine(vm, slots, watch, clock);
+    return machine;
   }
 
   limit(memoryBytes: number): void {
@@ -112,11 +125,21 @@ export class Machine {
 
   freeze(): { readonly snapshot: Snapshot; readonly slots: Slots } {
     this.#vm.runGC();
-    const { settle, drain, tick, follow, begin } = this.#mailbox;
+    const { settle, drain, tick, follow, begin, notice } = this.#mailbox;
     const place = (handle: JSValueHandle): number => this.#vm.exportHandle(handle);
-    const ends = { tick: place(tick), follow: place(follow), begin: place(begin) };
+    const ends = { tick: place(tick), follow: place(follow), begin: place(begin), notice: place(notice) };
     const slots = { settle: place(settle), drain: place(drain), ...ends };
     return { snapshot: this.#vm.snapshot(), slots };
+  }
+
+  /** A promise failed and nobody had asked for it, or somebody asks after all. It is the script that remembers which. */
+  #notice(promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean): void {
+    try {
+      const heard = isHandled ? this.#vm.true : this.#vm.false;
+      this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, heard).dispose();
+    } catch {
+      // The script's time or memory is over: that is told, and ends it.
+    }
   }
 
   #say(slot: JSValueHandle, words: string): void {
@@ -135,12 +158,12 @@ export class Machine {
   }
 }
 
-function optionsOf(wasm: WebAssembly.Module, watch: Deadlines) {
+function optionsOf(wasm: WebAssembly.Module, watch: Deadlines, clock: ScriptClock) {
   return {
     wasm,
     maxStackSize: MAX_STACK_SIZE,
     interruptHandler: () => watch.over !== undefined,
     timezoneOffset: 0,
-    wasi: realTime,
+    wasi: told(clock),
   };
 }

@@ -21,6 +21,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   const { bind, call } = Function.prototype;
   const uncurried = (method) => apply(bind, call, [method]);
   const [mapGet, mapSet, mapDelete, mapHas] = [Map.prototype.get, Map.prototype.set, Map.prototype.delete, Map.prototype.has].map(uncurried);
+  const [setHas, setAdd] = [Set.prototype.has, Set.prototype.add].map(uncurried);
   const [weakGet, weakSet, weakHas] = [WeakMap.prototype.get, WeakMap.prototype.set, WeakMap.prototype.has].map(uncurried);
   const then = uncurried(Promise.prototype.then);
   const Text = String;
@@ -78,6 +79,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   let places = 0;
   function ask(kind, tool, given, action) {
     const line = lineOf(new Failure().stack);
+    checkDepth(given);
     const text = stringify(given, forArgument);
     const place = places++;
     asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) +
@@ -86,6 +88,21 @@ export const preludeSource: string = String.raw`(function (setting) {
     return new Later((resolve, reject) => {
       mapSet(waiting, place, { kind, tool, line, resolve, reject });
     });
+  }
+  /** What is deeper than any gate lets pass would also be too deep for whatever writes it down. */
+  function checkDepth(given) {
+    const seen = new Several();
+    let level = [given];
+    for (let depth = 0; level.length > 0; depth++) {
+      if (depth > 190) throw new Wrong("The arguments are nested deeper than 190 levels.");
+      const next = [];
+      for (const one of level) {
+        if (weakHas(handles, one) || setHas(seen, one)) continue;
+        setAdd(seen, one);
+        for (const key of keysOf(one)) if (typeof one[key] === "object" && one[key] !== null) next[next.length] = one[key];
+      }
+      level = next;
+    }
   }
   function settle(text) {
     for (const result of parse(text)) {
@@ -202,6 +219,20 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
 
   // ---- the script's end ----
   let state = "running", value, reason;
+  /** Promises that failed and that nothing waits for: what a language that ends its programs for it calls unhandled. */
+  const unheard = new Pairs();
+  let unheardCount = 0;
+  function notice(promise, problem, isHeard) {
+    if (isHeard) unheardCount -= mapDelete(unheard, promise) ? 1 : 0;
+    else if (unheardCount < 1000) { mapSet(unheard, promise, problem); unheardCount++; }
+  }
+  function failUnheard() {
+    const [first] = unheard.values();
+    const { message, line } = failure(first);
+    const more = unheardCount > 1 ? " (one of " + unheardCount + ")" : "";
+    state = "failed";
+    reason = { told: { message: message + " Nothing waited for it" + more + ": await every call.", ...(line === undefined ? {} : { line }) } };
+  }
   function follow(promise) {
     then(promise, (result) => {
       const end = result?.value;
@@ -210,6 +241,7 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
     }).catch((problem) => { state = "failed"; reason = problem; });
   }
   function drain() {
+    if (state === "done" && unheardCount > 0 && asked.length === 0 && waiting.size === 0) failUnheard();
     let text = '{"state":"' + state + '","timer":' + untilTimer();
     if (printed.length > 0) {
       text += ',"printed":' + stringify(printed);
@@ -219,7 +251,7 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
       text += ',"calls":[' + asked.join(",") + "]";
       asked.length = 0;
     } else text += ',"places":' + places + ',"open":[' + [...waiting.keys()].join(",") + "]";
-    if (state === "failed") text += ',"reason":' + stringify(failure(reason));
+    if (state === "failed") text += ',"reason":' + stringify(reason?.told ?? failure(reason));
     if (state === "done") {
       let end;
       try { end = stringify(value, forReading); } catch (problem) { return text + ',"unwritable":' + stringify(describe(problem)) + "}"; }
@@ -239,5 +271,5 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
     setTimeout: (run, ms, ...given) => later(run, ms, false, given), setInterval: (run, ms, ...given) => later(run, ms, true, given),
     clearTimeout: forget, clearInterval: forget };
   for (const name of keysOf(offer)) Object.defineProperty(globalThis, name, { value: offer[name], writable: true, configurable: true, enumerable: false });
-  return { settle, drain, tick, follow, begin };
+  return { settle, drain, tick, follow, begin, notice };
 })`;

@@ -85,7 +85,9 @@ export class QuickJsScript {
       if (listIn(mail, "open").length > 0) return { step: "calls", calls, printed };
       if (mail["state"] === "done") return { ...this.#done(mail), printed };
       if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock, printed };
-      sleep(Math.min(timerMs, this.#machine.leftMs + 1));
+      const sleepMs = Math.min(timerMs, this.#machine.leftMs + 1);
+      sleep(sleepMs);
+      this.#machine.clock.slept(sleepMs);
       isTicked = false;
     }
   }

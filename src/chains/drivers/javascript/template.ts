@@ -8,6 +8,7 @@
 import { EvalFlags, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
 import type { Slots } from "./image.ts";
 import { preludeName, preludeSource } from "./prelude.ts";
+import type { ScriptClock } from "./script-clock.ts";
 
 export interface Template {
   readonly snapshot: Snapshot;
@@ -35,7 +36,7 @@ export async function furnished({ wasm, snapshot, prelude }: Blank, setting: str
   const vm = await QuickJS.restore(snapshot, { wasm, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
   const made = vm.importHandle(prelude).consume((make) => vm.callFunction(make, vm.undefined, vm.newString(setting)));
   const place = (name: string): number => vm.exportHandle(made.getProp(name));
-  const ends = { tick: place("tick"), follow: place("follow"), begin: place("begin") };
+  const ends = { tick: place("tick"), follow: place("follow"), begin: place("begin"), notice: place("notice") };
   const slots = { settle: place("settle"), drain: place("drain"), ...ends };
   vm.runGC();
   return { snapshot: vm.snapshot(), slots };
@@ -48,7 +49,9 @@ export async function baseMemory(from: Blank): Promise<Uint8Array> {
 
 const notSupported = 52;
 
-export const realTime: WasiOptions = (memory) => withClock(memory, () => BigInt(Date.now()) * 1_000_000n);
+export function told(clock: ScriptClock): WasiOptions {
+  return (memory) => withClock(memory, () => clock.look());
+}
 
 /** A template knows no time: the engine makes its random numbers of it. */
 const noTime: WasiOptions = (memory) => withClock(memory, () => 1n);

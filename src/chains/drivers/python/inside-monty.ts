@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost } from "../child/inside.ts";
+import { checkerRole, rehearsedText } from "./monty-rehearsal.ts";
 import { MontyScript } from "./monty-script.ts";
 
 becomeNobody();
@@ -15,8 +16,6 @@ class Engine implements InsideEngine {
   #script: MontyScript | undefined;
 
   start(order: JsonObject): JsonObject {
-    if (order["check"] === true)
-      return checked(String(order["source"]), String(order["stubs"]), String(order["original"]));
     this.#script = MontyScript.start(order);
     return { started: true };
   }
@@ -38,7 +37,6 @@ class Engine implements InsideEngine {
   }
 
   rehearse(): JsonObject {
-    checked(rehearsal, "", "import json, re, math, datetime, asyncio, typing\n");
     const tools = [{ name: "echo", short: "echo", inputSchema: { properties: { n: {} } } }];
     const script = MontyScript.start({
       source: rehearsal,
@@ -53,19 +51,50 @@ class Engine implements InsideEngine {
   }
 }
 
-/** What the type checker says of the script behind its stubs, and whether Monty can parse it. */
-function checked(source: string, stubs: string, original: string): JsonObject {
-  let problems = "";
-  try {
-    new Monty("pass").typeCheck(`${stubs}${original}\n`);
-  } catch (error) {
-    problems = isTyping(error) ? error.displayDiagnostics("concise") : "";
+/** Reads scripts and runs none. */
+class Checker implements InsideEngine {
+  start({ source, original, stubs }: JsonObject): JsonObject {
+    return { checked: true, problems: problemsOf(`${stubs}${original}\n`), ...parsed(String(source)) };
   }
+
+  restore(): never {
+    throw new TypeError("A checker runs no script.");
+  }
+
+  next(): never {
+    return this.restore();
+  }
+
+  freeze(): never {
+    return this.restore();
+  }
+
+  rehearse(): JsonObject {
+    return { rehearsed: true, problems: problemsOf(rehearsedText()), ...parsed(rehearsal) };
+  }
+
+  /** Monty has dropped the file by now; of what it was made of, types of the library are left. */
+  rest(): JsonObject {
+    return { rested: true };
+  }
+}
+
+function problemsOf(text: string): string {
+  try {
+    new Monty("pass").typeCheck(text);
+    return "";
+  } catch (error) {
+    return isTyping(error) ? error.displayDiagnostics("concise") : "";
+  }
+}
+
+/** Whether Monty can parse it. */
+function parsed(source: string): JsonObject {
   try {
     new Monty(source, { scriptName: "script.py" });
-    return { checked: true, problems };
+    return {};
   } catch (error) {
-    return { checked: true, problems, unparsed: error instanceof Error ? error.message : String(error) };
+    return { unparsed: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -75,4 +104,4 @@ function isTyping(error: unknown): error is { displayDiagnostics(format: "concis
 
 const rehearsal = "for n in range(200):\n    r = tools.echo(n=n)\nprint(r.text, {'n': n})\n";
 
-await serveHost(new Engine());
+await serveHost(process.argv[2] === checkerRole ? new Checker() : new Engine());

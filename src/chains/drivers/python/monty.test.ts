@@ -174,9 +174,7 @@ describe("what is rewritten", () => {
 });
 
 it("makes stubs of schemas, whatever tools and arguments are called", () => {
-  const stubs = pythonStubs([read, odd]);
-  expect(stubs).toContain(
-    "class Tools_fs:\n    def read(self, path: str | ToolResult, lines: int | ToolResult = ...) -> ToolResult",
-  );
-  expect(stubs).toContain("def git_hub_class(self, **more: Any)");
+  const stubs = pythonStubs([read, odd], "tools.fs.read(path=3)\ngit_hub_class()");
+  expect(stubs).toContain("class Tools_fs:\n    def read(self, path: _str, lines: _int = _unset) -> _Result");
+  expect(stubs).toContain("def git_hub_class(self, **more: _Any)");
 });

@@ -1,5 +1,4 @@
 /** Python on Monty: the part of the language that starts in no time, is checked before it runs, and can be frozen. */
-import { createHash } from "node:crypto";
 import { readdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,19 +6,17 @@ import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
-import { placeOf } from "../../signatures.ts";
 import { buildStamp } from "../child/build-stamp.ts";
-import type { SandboxProcess } from "../child/child-process.ts";
+import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
 import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
 import { allButOne, ChildPool } from "../child/pool.ts";
 import { ChildSession } from "../child/session.ts";
 import { pythonFrames, sketchOf } from "./child-script.ts";
 import { packageFolder } from "./deno.ts";
-import { judge } from "./monty-check.ts";
+import { longestScriptBytes, MontyChecker, type Verdict } from "./monty-checker.ts";
+import { checkerRole } from "./monty-rehearsal.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
-import { scanForMonty } from "./monty-scan.ts";
-import { standsAlone } from "./names.ts";
-import { plainNames, pythonStubs } from "./stubs.ts";
+import { calledAlone } from "./stubs.ts";
 
 export interface MontyOptions {
   readonly clock?: Clock;
@@ -29,23 +26,18 @@ export interface MontyOptions {
   readonly program?: string;
 }
 
-type Verdict = { readonly unsupported: string } | { readonly invalid: string } | undefined;
-
 const overheadBytes = 192 * 1024 * 1024;
-const mostRemembered = 500;
-const longestScriptBytes = 64 * 1024;
 
 export class MontyDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "monty";
   readonly capabilities = { language: "python", durability: "snapshot", isolation: "process", parallel: true } as const;
   readonly #options: MontyOptions;
   readonly #folder = packageFolder("@pydantic/monty") ?? folderOf();
-  readonly #verdicts = new Map<string, Verdict>();
-  readonly #checkers = new Checkers();
   readonly #program: string;
   #stamp: Promise<string> | undefined;
   #engine = "monty/none";
   #pool: ChildPool | undefined;
+  #checker: MontyChecker | undefined;
 
   constructor(options: MontyOptions = {}) {
     this.#options = options;
@@ -58,25 +50,21 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async unavailable(): Promise<string | undefined> {
-    return this.#folder === undefined
-      ? "the package `@pydantic/monty` is not installed (npm install @pydantic/monty)"
-      : undefined;
+    if (this.#folder === undefined)
+      return "the package `@pydantic/monty` is not installed (npm install @pydantic/monty)";
+    return interpretersIn(this.#folder).some((path) => path.endsWith(".node"))
+      ? undefined
+      : "`@pydantic/monty` has no interpreter for this machine here; install it again, with optional packages";
   }
 
-  /** Cached by the script and its tools: the type checker takes longer than most scripts. */
   async check(program: Program): Promise<Verdict> {
-    const key = createHash("sha256")
-      .update(JSON.stringify([program.source, program.tools]))
-      .digest("base64");
-    if (this.#verdicts.has(key)) return this.#verdicts.get(key);
-    const verdict = await this.#checked(program);
-    if (this.#verdicts.size >= mostRemembered) this.#verdicts.clear();
-    this.#verdicts.set(key, verdict);
+    const [verdict] = await Promise.all([this.#reader().verdict(program), this.#stamped()]);
     return verdict;
   }
 
   warm(): void {
     this.#opened().warm();
+    this.#reader().warm();
   }
 
   async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
@@ -85,9 +73,9 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
         "sandbox_failed",
         `Monty takes scripts of ${longestScriptBytes} bytes; ask \`check\` first.`,
       );
-    const rewritten = rewriteForMonty(program.source, callable(program.tools));
+    const rewritten = rewriteForMonty(program.source, calledAlone(program.tools));
     const source = "source" in rewritten ? rewritten.source : program.source;
-    const child = this.#checkers.take(program) ?? (await this.#opened().take());
+    const child = await this.#opened().take();
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");
     return this.#session(child, limits);
   }
@@ -103,43 +91,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#checkers.clear();
-    await this.#pool?.[Symbol.asyncDispose]();
-  }
-
-  async #checked(program: Program): Promise<Verdict> {
-    const { source, tools } = program;
-    // What is looked for in a stranger's text here is looked for in our own process: bounded.
-    if (Buffer.byteLength(source) > longestScriptBytes)
-      return { unsupported: `a script of more than ${longestScriptBytes} bytes` };
-    const rewritten = rewriteForMonty(source, callable(tools));
-    const stubs = pythonStubs(tools);
-    const [child] = await Promise.all([this.#opened().take(), this.#stamped()]);
-    const order = {
-      do: "start",
-      check: true,
-      source: "source" in rewritten ? rewritten.source : "",
-      stubs,
-      original: source,
-    };
-    try {
-      const found = await answered(child, order, "checked");
-      const judged = judge({ problems: String(found["problems"]), source, stubs, available: tools.map(placeOf) });
-      const { unparsed } = found;
-      const lack =
-        "unsupported" in rewritten
-          ? rewritten.unsupported
-          : (scanForMonty(source) ?? (typeof unparsed === "string" ? unparsed : undefined));
-      const isInvalid = judged !== undefined && "invalid" in judged;
-      const verdict = isInvalid || lack === undefined ? judged : { unsupported: lack };
-      if (verdict === undefined) this.#checkers.keep(program, child);
-      else child.kill();
-      return verdict;
-    } catch (error) {
-      child.kill();
-      if (!(error instanceof RuntimeFault)) throw error;
-      return { unsupported: "its checker did not survive the script" };
-    }
+    await Promise.all([this.#pool, this.#checker].map((each) => each?.[Symbol.asyncDispose]()));
   }
 
   #session(
@@ -161,49 +113,21 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   }
 
   #opened(): ChildPool {
-    if (this.#pool !== undefined) return this.#pool;
-    if (this.#folder === undefined) throw new Error("Monty is not installed.");
     const { warm = 2, most = 64 } = this.#options;
-    const args = argumentsFor(this.#folder, this.#program);
-    const spec = { command: process.execPath, args, frames: pythonFrames, closed: true, rehearses: true };
-    this.#pool = new ChildPool(spec, { warm, most, startsAtOnce: allButOne() });
+    this.#pool ??= new ChildPool(this.#spec(), { warm, most, startsAtOnce: allButOne() });
     return this.#pool;
   }
-}
 
-/** Processes that found a script fit: the same one may run in them, and nothing else. */
-class Checkers {
-  readonly #kept = new Map<string, { readonly child: SandboxProcess; readonly forget: () => void }>();
-
-  keep(program: Program, child: SandboxProcess): void {
-    const key = JSON.stringify([program.chainId, program.source]);
-    this.#drop(key)?.kill();
-    const forget = realTime.in(longestKeptMs, () => this.#drop(key)?.kill(), false);
-    this.#kept.set(key, { child, forget });
+  #reader(): MontyChecker {
+    this.#checker ??= new MontyChecker(this.#spec(checkerRole), this.#options.clock ?? new SystemClock());
+    return this.#checker;
   }
 
-  take(program: Program): SandboxProcess | undefined {
-    return this.#drop(JSON.stringify([program.chainId, program.source]));
+  #spec(...role: readonly string[]): ChildSpec {
+    if (this.#folder === undefined) throw new Error("Monty is not installed.");
+    const args = [...argumentsFor(this.#folder, this.#program), ...role];
+    return { command: process.execPath, args, frames: pythonFrames, closed: true, rehearses: true };
   }
-
-  clear(): void {
-    for (const key of this.#kept.keys()) this.#drop(key)?.kill();
-  }
-
-  #drop(key: string): SandboxProcess | undefined {
-    const kept = this.#kept.get(key);
-    this.#kept.delete(key);
-    kept?.forget();
-    return kept?.child;
-  }
-}
-
-const longestKeptMs = 2_000;
-const realTime = new SystemClock();
-
-/** Names that a script calls without saying whose they are. */
-function callable(tools: Program["tools"]): ReadonlySet<string> {
-  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
 }
 
 function termsOf({ tools }: Program, { outputBytes, memoryBytes, wallMs }: SandboxLimits): JsonObject {

@@ -11,7 +11,7 @@ afterAll(() => driver[Symbol.asyncDispose]());
 function program(source: string): Program {
   const inputSchema = { type: "object", properties: { path: { type: "string" } } };
   const tools = [{ name: "echo", server: undefined, short: "echo", description: "Says it again.", inputSchema }];
-  return { language: "python", source, tools, chainId: "chain_1" };
+  return { language: "python", source, tools, chainId: "chain_1", startedAt: Date.UTC(2026, 10, 20) };
 }
 
 /** Starting it takes seconds of a processor: one script shows much. */
@@ -59,6 +59,22 @@ async def main():
     });
     expect(batches).toEqual([1, 2]);
   }, 120_000);
+
+  it("is the same when it is run again, helps in words, imports tools, and does the work of threads in place", async () => {
+    const source = `
+import random, time, uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from tools import echo
+class A: pass
+help("words")
+with ThreadPoolExecutor() as pool:
+    texts = list(pool.map(lambda n: echo(path=str(n)).text, range(2)))
+[texts, str(datetime.now()), time.time(), random.random(), str(uuid.uuid4()), str(A()), ",".join({"a", "b", "c", "d"}), hash("a")]`;
+    const [first, second] = [await run(source), await run(source)];
+    expect(first).toMatchObject({ last: { step: "done", value: expect.any(Array) }, batches: [1, 1, 1] });
+    expect(second).toEqual(first);
+  }, 240_000);
 
   it("leads nowhere by JavaScript, files, environment, network or programs", async () => {
     const { last } = await run(`

@@ -89,6 +89,16 @@ describe.each(Object.values(drivers))("$name", (driver) => {
   );
 
   it.skipIf(missing.get(driver.name) !== undefined)(
+    "asks the host for help, in words too",
+    async () => {
+      const { last, batches, printed } = await run(driver, "help('send a mail')\nprint('end')");
+      expect(batches).toMatchObject([[{ kind: "help", arguments: { tool: "send a mail" }, line: 1 }]]);
+      expect([printed, last]).toMatchObject(["text of send a mail\nend\n", { step: "done" }]);
+    },
+    60_000,
+  );
+
+  it.skipIf(missing.get(driver.name) !== undefined)(
     "forgets what an earlier script set (case 228)",
     async () => {
       await run(driver, "leftover = 1\nleftover");

@@ -3,51 +3,75 @@ import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts
 import type { ToolSketch } from "../../sandbox.ts";
 import { keywords, pythonName, standsAlone } from "./names.ts";
 
-const head = `from typing import Any
+/** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
+const head = `from typing import Any as _Any
+_unset: _Any = None
 class PermissionError(OSError): ...
 class ToolResult:
     text: str
-    structured: Any
-    ref: Any
-    files: list[Any]
+    structured: _Any
+    ref: _Any
+    files: list[_Any]
     status: str
-    def __await__(self) -> Any: ...
-    def materialize(self, **options: Any) -> str: return ""
+    def __await__(self) -> _Any: return None
+    def materialize(self, **options: _Any) -> str: return ""
 class ToolError(Exception):
     message: str
     code: str
     advice: str
     tool: str
 class ToolDenied(ToolError, PermissionError): ...
-def progress(message: Any = "", fraction: Any = None, **more: Any) -> None: ...
+def progress(message: _Any = "", fraction: _Any = None, **more: _Any) -> None: ...
 class _Artifacts:
-    def put(self, path: Any, type: str | None = None, **options: Any) -> str: return ""
-    def materialize(self, value: Any, **options: Any) -> str: return ""
+    def put(self, path: _Any, type: str | None = None, **options: _Any) -> str: return ""
+    def materialize(self, value: _Any, **options: _Any) -> str: return ""
 artifacts = _Artifacts()
+_Result = ToolResult
+_name = str
+_str = str | ToolResult
+_int = int | ToolResult
+_float = float | ToolResult
+_bool = bool | ToolResult
+_list = list[_Any] | tuple[_Any, ...] | set[_Any] | ToolResult
+_dict = dict[_Any, _Any] | ToolResult
 `;
 
-/** What stands before a script when it is checked. Its classes of tools are called \`Tools\` and \`Tools_<server>\`. */
-export function pythonStubs(tools: readonly ToolSketch[]): string {
+/**
+ * What stands before a script when it is checked. Its classes of tools are called \`Tools\` and \`Tools_<server>\`.
+ *
+ * Only of what the script names, because a stub takes the checker longer than a line of a script. And nothing in it gives the
+ * checker a finding, because it forgets all it knows with one.
+ */
+export function pythonStubs(tools: readonly ToolSketch[], source: string): string {
+  const named = wordsOf(source);
   const servers = new Map<string, ToolSketch[]>();
   for (const tool of tools) {
     if (tool.server !== undefined)
       servers.set(pythonName(tool.server), [...(servers.get(pythonName(tool.server)) ?? []), tool]);
   }
-  const groups = [...servers].map(([server, members]) =>
+  const groups = [...servers].filter(([server]) => named.has(server));
+  const classes = groups.map(([server, members]) =>
     classOf(
       `Tools_${server}`,
       members
-        .filter((tool) => !keywords.has(pythonName(tool.short)))
-        .map((tool) => method(pythonName(tool.short), tool)),
+        .map((tool): [string, ToolSketch] => [pythonName(tool.short), tool])
+        .filter(([name]) => named.has(name) && !keywords.has(name))
+        .map(([name, tool]) => method(name, tool)),
     ),
   );
-  const plain = [...plainNames(tools)].filter(([name]) => !keywords.has(name) && !servers.has(name));
+  const plain = [...plainNames(tools)].filter(([name]) => named.has(name) && !keywords.has(name) && !servers.has(name));
   const all = [
-    ...[...servers.keys()].map((server) => `    ${server}: Tools_${server}`),
+    ...groups.map(([server]) => `    ${server}: Tools_${server}`),
     ...plain.map(([name, tool]) => method(name, tool)),
   ];
   const bare = plain.filter(([name]) => standsAlone(name)).map(([name]) => `${name} = tools.${name}`);
-  return `${head}${groups.join("")}${classOf("Tools", [...all, "    def __getitem__(self, name: str) -> Any: ..."])}tools = Tools()\n${bare.join("\n")}\n`;
+  const byName = "    def __getitem__(self, name: _name) -> _Any: return None";
+  return `${head}${classes.join("")}${classOf("Tools", [...all, byName])}tools = Tools()\n${bare.join("\n")}\n`;
+}
+
+/** Every name in it, and more: as Python reads them, in whichever letters they are written. */
+function wordsOf(source: string): ReadonlySet<string> {
+  return new Set(source.normalize("NFKC").match(/[A-Za-z_]\w*/g));
 }
 
 /** Names behind `tools.` that lead to one tool: the full one, and the short one where only one tool is called so. */
@@ -63,6 +87,11 @@ export function plainNames(tools: readonly ToolSketch[]): ReadonlyMap<string, To
   return names;
 }
 
+/** Names that a script calls without saying whose they are. */
+export function calledAlone(tools: readonly ToolSketch[]): ReadonlySet<string> {
+  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
+}
+
 /** A tool's arguments in the order they may be given without names. */
 export function argumentOrder({ inputSchema: { properties } }: ToolSketch): readonly string[] {
   return isJsonObject(properties) ? Object.keys(properties) : [];
@@ -73,7 +102,7 @@ function classOf(name: string, members: readonly string[]): string {
 }
 
 function method(name: string, tool: ToolSketch): string {
-  return `    def ${name}(${["self", ...parameters(tool)].join(", ")}) -> ToolResult: return ToolResult()`;
+  return `    def ${name}(${["self", ...parameters(tool)].join(", ")}) -> _Result: return _Result()`;
 }
 
 function parameters(tool: ToolSketch): readonly string[] {
@@ -88,27 +117,26 @@ function parameters(tool: ToolSketch): readonly string[] {
   );
   const first = leading < 0 ? named : named.slice(0, leading);
   const rest = leading < 0 ? [] : named.slice(leading); // a needed one behind an optional one: Python has no way to say it but by name
-  const shown = (name: string): string => `${name}: ${typeOf(members[name])}${needed.has(name) ? "" : " = ..."}`;
+  const shown = (name: string): string => `${name}: ${typeOf(members[name])}${needed.has(name) ? "" : " = _unset"}`;
   const open = additionalProperties !== false || named.length < argumentOrder(tool).length;
   return [
     ...first.map(shown),
     ...(rest.length === 0 ? [] : ["*", ...rest.map(shown)]),
-    ...(open ? ["**more: Any"] : []),
+    ...(open ? ["**more: _Any"] : []),
   ];
 }
 
 const names: ReadonlyMap<string, string> = new Map([
-  ["string", "str"],
-  ["integer", "int"],
-  ["number", "float"],
-  ["boolean", "bool"],
-  ["array", "list[Any] | tuple[Any, ...] | set[Any]"],
-  ["object", "dict[Any, Any]"],
+  ["string", "_str"],
+  ["integer", "_int"],
+  ["number", "_float"],
+  ["boolean", "_bool"],
+  ["array", "_list"],
+  ["object", "_dict"],
 ]);
 
-/** Only what is certain: a checker that is stricter than the gate would refuse what may be called. A result may stand for any value. */
+/** Only what is certain: a checker that is stricter than the gate would refuse what may be called. */
 function typeOf(schema: Json | undefined): string {
   const type = isJsonObject(schema) ? schema["type"] : undefined;
-  const found = typeof type === "string" ? names.get(type) : undefined;
-  return found === undefined ? "Any" : `${found} | ToolResult`;
+  return (typeof type === "string" ? names.get(type) : undefined) ?? "_Any";
 }

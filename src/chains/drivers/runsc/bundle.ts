@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { passingFolder, removePassing } from "../../../system/passing-folder.ts";
 import { timeZones } from "../python/bubblewrap.ts";
 import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
 
@@ -16,7 +16,7 @@ const fileBytes = 16 * 1024 * 1024;
 
 /** Its root is empty but for the interpreter and its libraries, read-only; two folders in memory can be written. */
 export function makeBundle(python: string, program: string): Bundle {
-  const folder = mkdtempSync(join(tmpdir(), "postern-runsc-"));
+  const folder = passingFolder("runsc");
   const state = join(folder, "state");
   mkdirSync(state, { mode: 0o700 });
   const root = join(folder, "rootfs");
@@ -24,7 +24,7 @@ export function makeBundle(python: string, program: string): Bundle {
     mkdirSync(join(root, path), { recursive: true });
   chmodSync(folder, 0o755); // the container's user walks through it
   writeFileSync(join(folder, "config.json"), JSON.stringify(specFor(realpathSync(python), program)));
-  return { folder, state, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  return { folder, state, [Symbol.dispose]: () => removePassing(folder) };
 }
 
 function specFor(python: string, program: string): object {

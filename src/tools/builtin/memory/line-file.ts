@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { openPlainFile } from "../../../calls/plain-file.ts";
+import { openPlainFile } from "../../../system/plain-file.ts";
 
 const unusable = "line_file_unusable";
 

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { RuntimeFault } from "./fault.ts";
+import { RuntimeFault } from "../calls/fault.ts";
 
 /** Windows has none. */
 export const noLink: number = constants.O_NOFOLLOW ?? 0;

@@ -1,0 +1,92 @@
+import type { ReactNode } from "react";
+import type { Approval } from "../../api/approvals.ts";
+import { useSession } from "../../api/session.ts";
+import { StateBadge } from "../../kit/badge.tsx";
+import { Button } from "../../kit/button.tsx";
+import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
+import type { Deciding } from "./use-deciding.ts";
+
+/** Who asked takes it back without a word of anybody else. */
+export function Withdraw({
+  approval: { status, requested_by },
+  deciding: { mayWithdraw, busy },
+  isReady,
+  onPress,
+}: {
+  readonly approval: Approval;
+  readonly deciding: Deciding;
+  readonly isReady: boolean;
+  readonly onPress: () => void;
+}): ReactNode {
+  const { session } = useSession();
+  if (status !== "pending" || !mayWithdraw || requested_by.user !== session?.user.name) return null;
+  return (
+    <Button
+      look="plain"
+      title="You asked for it: take the request back. The tool does not run."
+      aria-disabled={!isReady || undefined}
+      disabled={busy !== undefined}
+      onClick={onPress}
+    >
+      Withdraw
+    </Button>
+  );
+}
+
+/** It is over, or not for this person: how it stands, in one line. */
+export function Closed({
+  approval: { status, decision, expires_at },
+  deciding: { mayDecide, busy },
+  isExpired,
+  isReady,
+  onRevoke,
+  children,
+}: {
+  readonly approval: Approval;
+  readonly deciding: Deciding;
+  readonly isExpired: boolean;
+  readonly isReady: boolean;
+  readonly onRevoke: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  if (status === "pending") {
+    return (
+      <div className="flex flex-wrap items-center justify-between gap-2 text-ink-2">
+        <p>
+          {isExpired ? (
+            <>
+              Nobody answered in time: it expired <Time at={expires_at} /> and the tool does not run.
+            </>
+          ) : (
+            !mayDecide && "You may look at requests, not decide them: that takes the role approver."
+          )}
+        </p>
+        {children}
+      </div>
+    );
+  }
+  return (
+    <p className="flex flex-wrap items-center gap-2" role="status">
+      <StateBadge state={status} />
+      {decision !== undefined && (
+        <span>
+          {decision.as} by <Text className="font-medium">{decision.by}</Text> <Time at={decision.at} />
+          {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
+        </span>
+      )}
+      {status === "approved" && mayDecide && (
+        <Button
+          look="danger"
+          size="small"
+          className="ml-auto"
+          aria-disabled={!isReady || undefined}
+          busy={busy !== undefined}
+          onClick={onRevoke}
+        >
+          Take it back
+        </Button>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,20 @@
+/** The card of a request, as a hand finds it. */
+import type { Locator, Page } from "playwright-core";
+
+export function mail(subject: string): { readonly to: string; readonly subject: string; readonly body: string } {
+  return { to: "ada@example.org", subject, body: "Hello Ada" };
+}
+
+export function approve(page: Page): Locator {
+  return page.getByRole("button", { name: "Approve once" });
+}
+
+/** Opens it, and waits until its keys and buttons take a press. */
+export async function card(page: Page, id: string): Promise<void> {
+  await page.goto(`/approvals/${id}`);
+  await armed(page);
+}
+
+export async function armed(page: Page): Promise<void> {
+  await page.locator("[data-armed=yes]").waitFor();
+}

@@ -1,0 +1,171 @@
+/** A page of somebody else, open in the browser of somebody who is signed in: it reads nothing and decides nothing. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { armed, mail } from "./card.ts";
+import { stage } from "./stage.ts";
+
+const { house, at } = stage();
+
+let server: Server;
+let port = 0;
+const asked: string[] = [];
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.setHeader("content-type", "text/html").end("<!doctype html><title>Win a prize</title><body></body>");
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  ({ port } = server.address() as AddressInfo); // it listens on TCP
+});
+afterAll(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** The same site as Postern (a port is no part of a site: its cookies are sent), and another one. */
+const origins = [
+  ["another port of the same host", "127.0.0.1"],
+  ["localhost", "localhost"],
+] as const;
+
+describe.each(origins)("a page of %s", (_, host) => {
+  it("gets no answer to read, by any way that a page has, under either name of the server", async () => {
+    const id = await house.ask("send_email", mail(`from ${host}`));
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
+    const page = await grace.context.newPage();
+    await page.goto(`http://${host}:${port}/`);
+    for (const target of [house.url, `http://localhost:${house.port}`]) {
+      const read = await page.evaluate<Readonly<Record<string, string>>>(
+        `(${everyWay})(${JSON.stringify([target, id])})`,
+      );
+      expect(read).toEqual({
+        fetch: "refused",
+        "fetch with a cookie": "refused",
+        "fetch with a proof": "refused",
+        "no-cors": "opaque",
+        events: "refused",
+        script: "refused",
+        frame: "nothing to see",
+        window: "nothing to see",
+      });
+    }
+    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(asked.filter((url) => url.length > 1 && url !== "/favicon.ico")).toEqual([]); // nothing was carried home
+  });
+
+  it("decides nothing: not by fetch, by a form, by a beacon, in a frame or in a new window", async () => {
+    const id = await house.ask("send_email", mail(`decided by ${host}`));
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
+    const page = await grace.context.newPage();
+    const answers: number[] = [];
+    let sent = 0;
+    grace.context.on("request", (request) => {
+      if (request.method() === "POST") sent += 1;
+    });
+    grace.context.on("response", (answer) => {
+      if (answer.request().method() === "POST") answers.push(answer.status()); // of the others the browser hides it
+    });
+    for (const target of [house.url, `http://localhost:${house.port}`]) {
+      for (const verb of ["approve", "deny", "withdraw", "modify"]) {
+        const url = `${target}/v1/approvals/${id}/${verb}`;
+        await page.goto(`http://${host}:${port}/`);
+        await page.evaluate(`(${everyPost})(${JSON.stringify(url)})`);
+        for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+          await page.goto(`http://${host}:${port}/`);
+          await Promise.all([page.waitForURL(url), page.evaluate(`(${form})(${JSON.stringify([url, type])})`)]);
+        }
+      }
+    }
+    expect(answers).toHaveLength(2 * 4 * 3);
+    expect(sent - answers.length).toBeGreaterThanOrEqual(2 * 4 * 4);
+    expect([...new Set(answers)].filter((status) => status < 400)).toEqual([]);
+    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(await house.operator("GET", "/v1/controls")).toMatchObject({ paused: false });
+    // And the person's own page goes on.
+    await grace.page.getByRole("button", { name: "Approve once" }).click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+  });
+});
+
+/** Runs in the hostile page: what each way of reading comes to. */
+const everyWay = `async ([target, id]) => {
+  const paths = ["/v1/session", "/v1/approvals/" + id, "/approvals/" + id];
+  const fetched = async (more) => {
+    for (const path of paths) {
+      const text = await fetch(target + path, more).then((answer) => answer.text(), () => undefined);
+      if (text !== undefined) return text;
+    }
+    return "refused";
+  };
+  const opaque = async () => {
+    const types = [];
+    for (const path of paths) types.push(await fetch(target + path, { mode: "no-cors", credentials: "include" }).then(({ type, status }) => status === 0 ? type : String(status), () => "opaque"));
+    return [...new Set(types)].join();
+  };
+  const events = () => new Promise((done) => {
+    const source = new EventSource(target + "/v1/events", { withCredentials: true });
+    source.onmessage = ({ data }) => done(data);
+    source.onopen = () => done("open");
+    source.onerror = () => { source.close(); done("refused"); };
+  });
+  const script = () => new Promise((done) => {
+    const element = document.createElement("script");
+    element.src = target + paths[1];
+    element.onload = () => done("run");
+    element.onerror = () => done("refused");
+    document.body.append(element);
+  });
+  const seen = (view) => {
+    try { return view.document.body.innerHTML === "" ? "nothing to see" : "seen"; } catch { return "nothing to see"; }
+  };
+  const frame = () => new Promise((done) => {
+    const element = document.createElement("iframe");
+    element.src = target + paths[2];
+    element.onload = () => done(seen(element.contentWindow));
+    document.body.append(element);
+  });
+  const opened = async () => {
+    const view = open(target + paths[2]);
+    await new Promise((done) => setTimeout(done, 300));
+    const found = view === null ? "nothing to see" : seen(view);
+    view?.postMessage({ approve: id }, "*");
+    view?.close();
+    return found;
+  };
+  return {
+    "fetch": await fetched({}),
+    "fetch with a cookie": await fetched({ credentials: "include" }),
+    "fetch with a proof": await fetched({ credentials: "include", headers: { "x-postern-csrf": "guessed" } }),
+    "no-cors": await opaque(),
+    "events": await events(),
+    "script": await script(),
+    "frame": await frame(),
+    "window": await opened(),
+  };
+}`;
+
+/** Runs there too: what can be sent without reading the answer. */
+const everyPost = `async (url) => {
+  const sent = (more) => fetch(url, { method: "POST", body: "{}", ...more }).catch(() => undefined);
+  await sent({ mode: "no-cors", credentials: "include" });
+  await sent({ mode: "no-cors", credentials: "include", headers: { "content-type": "text/plain" } });
+  await sent({ mode: "no-cors", credentials: "include", keepalive: true, redirect: "manual" });
+  await sent({ credentials: "include", headers: { "content-type": "application/json", "x-postern-csrf": "guessed" } });
+  navigator.sendBeacon(url, new Blob(["{}"], { type: "text/plain" }));
+}`;
+
+const form = `([url, type]) => {
+  const element = document.createElement("form");
+  element.method = "post";
+  element.action = url;
+  element.enctype = type;
+  const field = document.createElement("input");
+  field.name = '{"reason":"';
+  field.value = '"}';
+  element.append(field);
+  document.body.append(element);
+  element.submit();
+}`;

@@ -1,0 +1,42 @@
+/** Who asked takes it back: in the console, without a word of anybody else. */
+import { describe, expect, it } from "vitest";
+import type { Person } from "./browser.ts";
+import { armed } from "./card.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"], omar: ["operator"] } });
+
+/** A call made by hand, in the session of this page. */
+async function ask({ page }: Person, text: string): Promise<string> {
+  const outcome = await page.evaluate<{ readonly approval_id: string }>(`(async () => {
+    const headers = { "content-type": "application/json", "x-postern-csrf": localStorage.getItem("postern.proof") };
+    const body = JSON.stringify({ tool: "post_text", arguments: { text: ${JSON.stringify(text)} } });
+    return (await fetch("/v1/calls", { method: "POST", headers, body })).json();
+  })()`);
+  return outcome.approval_id;
+}
+
+describe("withdrawing", () => {
+  it.each(["grace", "omar"])("is a button for who asked, whether they may decide or not: %s", async (name) => {
+    await using asker = await at("/approvals", name);
+    const id = await ask(asker, `by ${name}`);
+    await using linus = await at(`/approvals/${id}`, "linus");
+    await armed(linus.page);
+    expect(await linus.page.getByRole("button", { name: "Withdraw" }).count()).toBe(0);
+    await asker.page.goto(`/approvals/${id}`);
+    await asker.page.getByRole("button", { name: "Withdraw" }).click();
+    await asker.page.getByText("Withdrawn. post_text does not run.").waitFor();
+    expect(await house.approval(id)).toMatchObject({ status: "withdrawn", decision: { by: name } });
+    await linus.page.getByText(`withdrawn by ${name}`).waitFor();
+    expect(house.runs.filter((line) => line === "post")).toEqual([]);
+    expect([...asker.problems, ...linus.problems]).toEqual([]);
+  });
+
+  it("is not offered for what an agent asked", async () => {
+    const id = await house.ask("post_text", { text: "an agent's" });
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
+    expect(await grace.page.getByRole("button", { name: "Withdraw" }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,22 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { cpuMsOf } from "../../src/chains/drivers/child/watch.ts";
+import { isAlive } from "../../src/system/alive.ts";
+
+const host = join(import.meta.dirname, "../crash/endless-scripts.ts");
+
+it.skipIf(process.platform === "win32")(
+  "no script without an end outlives a host that was killed",
+  async () => {
+    const living = spawn(process.execPath, [host], { stdio: ["ignore", "pipe", "inherit"] });
+    const [said]: unknown[] = await once(living.stdout, "data");
+    const found: readonly (readonly [string, number])[] = JSON.parse(String(said));
+    expect(found.map(([name]) => name)).toEqual(expect.arrayContaining(["quickjs", "monty"]));
+    for (const [, pid] of found) await expect.poll(() => cpuMsOf(pid), { timeout: 30_000 }).toBeGreaterThan(200);
+    living.kill("SIGKILL");
+    await expect.poll(() => found.filter(([, pid]) => isAlive(pid)), { timeout: 15_000 }).toEqual([]);
+  },
+  120_000,
+);

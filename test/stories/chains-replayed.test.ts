@@ -1,0 +1,39 @@
+/** A script on an engine that cannot be frozen, with a person in the middle: it is run again, and asks for what it asked for. */
+import { afterAll, expect, it } from "vitest";
+import { CpythonDriver } from "../../src/chains/drivers/python/cpython.ts";
+import { asker, boss } from "../fakes/house.ts";
+import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+
+const driver = new CpythonDriver({ warm: 1 });
+const missing = await driver.unavailable();
+
+afterAll(() => driver[Symbol.asyncDispose]());
+
+const code = `import random, secrets, time, uuid
+from datetime import datetime
+class Report: pass
+tools.echo(to=datetime.now().isoformat())
+parts = [datetime.now(), time.time(), random.random(), uuid.uuid4(), secrets.token_hex(4), {"a", "b", "c", "d"}, hash("a"), Report()]
+sent = tools.mail(to=" ".join(str(part) for part in parts))
+[sent.text, datetime.now().isoformat(timespec="minutes")]`;
+
+it.skipIf(missing !== undefined)(
+  "the time, chance, sets and objects in a call that waited are the same minutes later, and it runs once",
+  async () => {
+    await using h = await scriptHouse({}, driver);
+    const begun = new Date(h.clock.now()).toISOString();
+    const script = { code, language: "python" } as const;
+    const pending = await h.runtime.runChain(script, asker);
+    expect(pending).toMatchObject({ status: "pending" });
+    await h.clock.advance(240_000);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+    const done = resultOf(await h.runtime.runChain(script, asker));
+    expect(done).toMatchObject({ status: "ok", tool_calls: 2, error: null });
+    expect(h.ran).toHaveLength(2);
+    const [{ to: first } = { to: "" }, { to: mail } = { to: "" }] = h.ran;
+    expect(String(first).slice(0, 16)).toBe(begun.slice(0, 16));
+    expect(mail).toContain(begun.slice(0, 10));
+    expect(done["output_text"]).toContain(begun.slice(0, 16)); // its clock began when it was first sent
+  },
+  120_000,
+);

@@ -1,0 +1,99 @@
+/** What whoever sent a script is told of it: what it waits for, what it did not see, what it left behind. */
+import { describe, expect, it } from "vitest";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+
+describe("a script that waits for persons", () => {
+  it("says for which of its calls, and where they stand", async () => {
+    await using h = await scriptHouse();
+    const one = await h.runtime.runChain({ code: 'await call("echo", { to: "x" }); await call("mail", { to: "x" });' });
+    expect(one.text).toBe(
+      `\`tool_chain\` waits for a person's approval of \`mail\` (line 2) (${one.approvalId}). Send the same call again later.`,
+    );
+    const many = '[1, 2, 3, 4, 5].map((n) => call("mail", { to: String(n) }))';
+    const all = await h.runtime.runChain({ code: `await Promise.all(${many});` });
+    expect(all.text).toContain("of `mail` (line 1), `mail` (line 2), `mail` (line 3) and 2 more (apr_");
+  });
+});
+
+describe("a result that is too big to be whole in a script", () => {
+  const note = "of `report` (line 1) the text was only its beginning";
+  const room = (): Promise<House> =>
+    house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [
+      {
+        name: "report",
+        description: "Says much.",
+        risk: "safe",
+        idempotent: true,
+        execute: () => "much ".repeat(5_000),
+      },
+    ]);
+
+  it.each([
+    ["is named once when only its text was read", "return r.text.length;", true],
+    ["is named after an error too", 'throw new Error("boom");', true],
+    ["is not named when it was handed on", 'await call("echo", { to: { $artifact: r.ref } });', false],
+    ["is not named when all of it was read", 'return (await host("materialize", { ref: r.ref })).text.length;', false],
+    ["is not named when the answer names it", "return { $artifact: r.ref };", false],
+  ])("%s", async (_what, rest, isNamed) => {
+    await using h = await room();
+    const { text } = await h.runtime.runChain({ code: `const r = await call("report", {}); ${rest}` }, asker);
+    expect(text.split(note)).toHaveLength(isNamed ? 2 : 1);
+    expect(text).toMatch(/\[chain: \d tool calls? in \d+ ms\]$/);
+  });
+});
+
+describe("an engine that does not start", () => {
+  const broken = (name: string): ReturnType<typeof fakeDriver> => ({
+    ...fakeDriver({ name }),
+    start: () => Promise.reject(new Error("its binding is missing")),
+  });
+
+  it("is logged and passed over", async () => {
+    const logged: string[] = [];
+    const drivers = [broken("first"), fakeDriver({ name: "second" })];
+    await using h = await house({
+      log: (line) => logged.push(line),
+      chains: { drivers, engines: ["first", "second"] },
+    });
+    const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
+    expect(resultOf(outcome)).toMatchObject({ status: "ok", engine: "second", output_text: "to x", tool_calls: 1 });
+    expect(logged.join()).toContain("The engine `first` does not start: its binding is missing.");
+    expect(await h.runtime.chains?.list()).toEqual([]);
+  });
+
+  it("is passed over when what fails is its check of the script", async () => {
+    const check = (): Promise<never> => Promise.reject(new Error("no process"));
+    const drivers = [fakeDriver({ name: "first", check }), fakeDriver({ name: "second" })];
+    await using h = await house({ chains: { drivers, engines: ["first", "second"] } });
+    expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({ engine: "second" });
+  });
+
+  it("is the reason where there is no other, and the script is not blamed", async () => {
+    await using h = await house({ chains: { drivers: [broken("first")], engines: ["first"] } });
+    expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({
+      ...{ status: "error", error_kind: "crash", tool_calls: 0 },
+      error: "No engine here can run this script. first: it does not start (its binding is missing)",
+    });
+  });
+
+  it("is passed over also by a script that goes on, and what it did is not done again", async () => {
+    const whole = fakeDriver({ name: "first" });
+    let isDown = false;
+    const first = {
+      ...whole,
+      start: (...given: Parameters<typeof whole.start>) =>
+        isDown ? Promise.reject(new Error("gone")) : whole.start(...given),
+      restore: () => Promise.reject(new Error("gone")),
+    };
+    const drivers = [first, fakeDriver({ name: "second" })];
+    await using h = await house({ chains: { drivers, engines: ["first", "second"] } });
+    const code = 'await call("echo", { to: "x" }); await call("mail", { to: "y" }); return "sent";';
+    const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+    isDown = true;
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "boss", via: "token:operator" } });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ engine: "second", tool_calls: 2 });
+    expect(h.ran).toEqual([{ to: "x" }, { to: "y" }]);
+  });
+});
