@@ -50,8 +50,10 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
       line(`each of ${count} frozen scripts`, engine, [bytesEach / 1_000, "kB", 150]),
       line(`processes of ${count} frozen scripts`, engine, [processesAbove, "more", 4]),
     );
-  for (const { attack, ratio } of neighbours)
-    lines.push(line("neighbours' p99, to a quiet one", `beside ${attack}`, [ratio, "×", 1.1]));
+  for (const { attack, by, ratio } of neighbours) {
+    const whose = by === "http" ? "over HTTP, p99 to a quiet one" : "in the process, p99 to a quiet one";
+    lines.push(line(`a neighbour's calls ${whose}`, `beside ${attack}`, [ratio, "×", by === "http" ? 1.1 : undefined]));
+  }
   for (const { who, fiftyCallsMs, problem } of beside)
     lines.push({
       ...line("50-call script", who, [fiftyCallsMs, "ms"]),
@@ -63,7 +65,7 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
 function line(
   figure: string,
   of: string,
-  [measured, unit, bar]: readonly [measured: number | undefined, unit: string, bar?: number],
+  [measured, unit, bar]: readonly [measured: number | undefined, unit: string, bar?: number | undefined],
 ): Line {
   if (measured === undefined) return { figure, of, measured: "", bar: "", held: "" };
   const held = bar === undefined ? "" : measured <= bar ? "yes" : "NO";

@@ -2,6 +2,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openCredentials, readToken } from "../src/doors/credentials.ts";
+import { createClient } from "../src/doors/http/client.ts";
+import { createHttpDoor } from "../src/doors/http/http-door.ts";
+import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
 import { createRuntime, defineTool, type Json, type Runtime } from "../src/index.ts";
 import { median, timed } from "./harness.ts";
 
@@ -135,6 +139,7 @@ function waiting(engine: string, n: number): { readonly code: string; readonly l
 
 export interface NeighbourFigures {
   readonly attack: string;
+  readonly by: "http" | "library";
   readonly quietP99Microseconds: number;
   readonly attackedP99Microseconds: number;
   /** Median over pairs of windows, one quiet and one attacked, one right after the other. 1: nobody noticed. */
@@ -148,24 +153,63 @@ const attacks: readonly (readonly [name: string, code: string])[] = [
   ["calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'],
 ];
 
-/** Callers of a tool in this process, each window beside a script that behaves badly and without one. */
+/** A neighbour's way to the same runtime. */
+interface Neighbour extends AsyncDisposable {
+  readonly by: NeighbourFigures["by"];
+  call(text: string): Promise<unknown>;
+}
+
+/** Callers of a tool, each window beside a script that behaves badly and without one: over HTTP, and in this process. */
 export async function neighbours(pairs: number, windowMs: number): Promise<readonly NeighbourFigures[]> {
   const runtime = await createRuntime({
     ...{ tools, approvals: { patience: "suspend" } },
     chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 10_000 } },
   });
   try {
-    await window(runtime, 500);
     const figures: NeighbourFigures[] = [];
-    for (const [attack, code] of attacks) figures.push(await beside(runtime, { attack, code, pairs, windowMs }));
+    for (const open of [overHttp, inProcess]) {
+      await using neighbour = await open(runtime);
+      await window(neighbour, 1_000);
+      for (const [attack, code] of attacks)
+        figures.push(await beside(runtime, neighbour, { attack, code, pairs, windowMs }));
+    }
     return figures;
   } finally {
     await runtime.close();
   }
 }
 
+async function inProcess(runtime: Runtime): Promise<Neighbour> {
+  const session = runtime.openSession({ maxToolCalls: 10_000_000 });
+  return {
+    by: "library",
+    call: (text) => session.invoke({ tool: "echo", arguments: { text } }),
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+async function overHttp(runtime: Runtime): Promise<Neighbour> {
+  const folder = mkdtempSync(join(tmpdir(), "postern-neighbour-"));
+  const credentials = await openCredentials(folder);
+  let hosts: readonly string[] = [];
+  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
+  const { url, port, close } = await listen({ door, port: 0 });
+  hosts = loopbackHosts(port);
+  const client = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
+  return {
+    by: "http",
+    call: (text) => client.call({ tool: "echo", arguments: { text } }),
+    [Symbol.asyncDispose]: async () => {
+      await close(0);
+      await door.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
 async function beside(
   runtime: Runtime,
+  neighbour: Neighbour,
   { attack, code, pairs, windowMs }: { attack: string; code: string; pairs: number; windowMs: number },
 ): Promise<NeighbourFigures> {
   const quietOnes: number[] = [];
@@ -173,12 +217,12 @@ async function beside(
   const ratios: number[] = [];
   for (let i = 0; i < pairs; i++) {
     await quiet();
-    const without = await window(runtime, windowMs);
+    const without = await window(neighbour, windowMs);
     const cancel = new AbortController();
     const script = runtime
       .runChain({ code, language: "javascript" }, { signal: cancel.signal })
       .catch((): Json => null); // it is stopped with its window
-    const within = await window(runtime, windowMs);
+    const within = await window(neighbour, windowMs);
     cancel.abort();
     await script;
     quietOnes.push(without);
@@ -187,6 +231,7 @@ async function beside(
   }
   return {
     attack,
+    by: neighbour.by,
     quietP99Microseconds: median(quietOnes),
     attackedP99Microseconds: median(attacked),
     ratio: median(ratios),
@@ -194,17 +239,15 @@ async function beside(
 }
 
 /** The 99th percentile of calls made one after another, in microseconds. */
-async function window(runtime: Runtime, ms: number): Promise<number> {
-  const session = runtime.openSession({ maxToolCalls: 10_000_000 });
+async function window(neighbour: Neighbour, ms: number): Promise<number> {
   const times: number[] = [];
   const end = performance.now() + ms;
   for (let n = 0; performance.now() < end; n++) {
     const begun = performance.now();
-    await session.invoke({ tool: "echo", arguments: { text: String(n) } });
+    await neighbour.call(String(n));
     times.push((performance.now() - begun) * 1_000);
     if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve)); // the script's frames are read in between
   }
-  await session[Symbol.asyncDispose]();
   times.sort((one, other) => one - other);
   return times[Math.floor(times.length * 0.99)] ?? 0;
 }

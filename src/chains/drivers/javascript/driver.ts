@@ -166,6 +166,7 @@ function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
       "--stack-size=3900",
       "--max-old-space-size=192",
       "--max-semi-space-size=1",
+      "--v8-pool-size=1", // each thread that compiles beside it keeps megabytes
       "--expose-gc", // what a script leaves is collected before the next one comes
       program,
       wasmPath,
