@@ -7,7 +7,7 @@ import { scene } from "./scene.ts";
 import { stage } from "./stage.ts";
 import { everyScreen, everyState, widths } from "./tour.ts";
 
-const { house, open, at } = stage();
+const { open } = stage();
 
 /** Each pair once with either: what differs between themes is colour, between widths the layout. */
 const looks = [
@@ -29,8 +29,11 @@ describe.each(looks)("$colorScheme, $name", ({ name: _, ...options }) => {
   it(
     "every screen and dialog",
     async () => {
+      await using house = await House.open(); // what one walk decides is decided for the next
+      await house.account("grace", everyRole);
       const shown = await scene(house);
-      await using grace = await at("/approvals", "grace", options);
+      await using grace = await open(options, house.url);
+      await grace.signIn("grace", "/approvals");
       await everyScreen(grace, { house, shown }, (name) => isFine(grace, name));
       expect(grace.problems).toEqual([]);
     },
