@@ -69,5 +69,6 @@ export class CpythonDriver implements SandboxDriver, AsyncDisposable {
 /** bubblewrap tells the signal that ended what it wrapped as 128 and its number. */
 function endOf(message: string): "cpu" | "memory" | undefined {
   if (/code 152\b|SIGXCPU/.test(message)) return "cpu";
+  if (/code 134\b|SIGABRT/.test(message)) return "memory"; // Python gives itself up where it has no memory left to raise an error
   return /code 137\b/.test(message) ? "cpu" : undefined; // the hard limit of processor time ends with SIGKILL
 }
