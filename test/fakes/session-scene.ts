@@ -1,0 +1,39 @@
+import { expect } from "vitest";
+import { bodyOf, type HttpHouse, host, httpHouse } from "./http-house.ts";
+import { goodPassword, type People, people } from "./people.ts";
+import { type Said, stubRuntime } from "./stub-runtime.ts";
+
+/** A crowd at the door, who may sign in. */
+export interface Scene {
+  readonly crowd: People;
+  readonly house: HttpHouse;
+  /** What the runtime was told. */
+  readonly said: readonly Said[];
+  signIn(name: string): Promise<{
+    readonly cookie: string;
+    readonly csrf: string;
+    readonly setCookie: string;
+    /** What a page that only reads sends. */
+    readonly shown: Readonly<Record<string, string>>;
+  }>;
+}
+
+export async function scene(): Promise<Scene> {
+  const crowd = await people();
+  const { accounts, clock } = crowd;
+  const { runtime, said } = stubRuntime();
+  const house = await httpHouse(runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
+  return {
+    crowd,
+    house,
+    said,
+    signIn: async (name) => {
+      const answered = await house.ask("/v1/session", { body: { name, password: goodPassword } });
+      expect(answered.status).toBe(200);
+      const setCookie = answered.headers.get("set-cookie") ?? "";
+      const cookie = setCookie.split(";")[0] ?? "";
+      const csrf = String((await bodyOf(answered))["csrf"]);
+      return { cookie, csrf, setCookie, shown: { cookie, "x-postern-csrf": csrf } };
+    },
+  };
+}
