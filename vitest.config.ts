@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { compileCache } from "./test/setup/compile-cache.ts";
 
 /** What kills processes and races with them, starts engines by the dozen, and the corpora in whole: `npm run test:whole`. */
 const whole = process.env["CORPORA"] === "whole";
@@ -7,7 +7,7 @@ const heavy = [
   "test/race/**",
   "test/**/*-killed.test.ts",
   "test/attacks/sandbox/**",
-  "test/stories/{chain-cases,runs-behind}.test.ts",
+  "test/stories/{chain-cases/**,runs-behind.test.ts}",
   "src/chains/drivers/{runsc,firecracker,kubernetes}/**",
   "src/chains/drivers/{python/{cpython,pyodide},javascript/{freeze,hostile}}.test.ts",
 ];
@@ -16,8 +16,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/crash/**", "test/load/**", "node_modules/**", ...(whole ? [] : heavy)],
-    // Commands that tests start a hundred times compile the sources once.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node-compile") },
+    env: compileCache,
     globalSetup: ["test/setup/temporary.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
     testTimeout: 20_000,

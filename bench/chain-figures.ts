@@ -1,6 +1,8 @@
 /** What was promised of scripts, what was measured, and what others take: one table. */
+
+import type { NeighbourFigures } from "./chain-neighbours.ts";
 import type { PeerFigures } from "./chain-peers.ts";
-import type { FrozenFigures, NeighbourFigures, WholeFigures } from "./chain-scenes.ts";
+import type { FrozenFigures, WholeFigures } from "./chain-scenes.ts";
 
 export interface EngineFigures {
   readonly engine: string;

@@ -1,16 +1,12 @@
-/** What scripts cost those who did not ask for them: scripts that wait for persons, and callers beside a script that behaves badly. */
+/** What a script costs through the whole path, and what one costs that waits for a person. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCredentials, readToken } from "../src/doors/credentials.ts";
-import { createClient } from "../src/doors/http/client.ts";
-import { createHttpDoor } from "../src/doors/http/http-door.ts";
-import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
-import { createRuntime, defineTool, type Json, type Runtime } from "../src/index.ts";
+import { createRuntime, defineTool } from "../src/index.ts";
 import { median, timed } from "./harness.ts";
 
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
-const tools = [
+export const tools: readonly ReturnType<typeof defineTool>[] = [
   defineTool({
     ...{ name: "echo", description: "Says it again.", risk: "safe", effects: "read", idempotent: true, input },
     execute: (given) => (given as { readonly text: string }).text, // the schema says so
@@ -137,121 +133,6 @@ function waiting(engine: string, n: number): { readonly code: string; readonly l
   return { language: "javascript", code: `(await tools.mail({ text: "${n}" })).text` };
 }
 
-export interface NeighbourFigures {
-  readonly attack: string;
-  readonly by: "http" | "library";
-  readonly quietP99Microseconds: number;
-  readonly attackedP99Microseconds: number;
-  /** Median over pairs of windows, one quiet and one attacked, one right after the other. 1: nobody noticed. */
-  readonly ratio: number;
-}
-
-const attacks: readonly (readonly [name: string, code: string])[] = [
-  ["an endless loop", "while (true) {}"],
-  ["memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'],
-  ["a flood of output", 'for (;;) console.log("x".repeat(1000))'],
-  ["calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'],
-];
-
-/** A neighbour's way to the same runtime. */
-interface Neighbour extends AsyncDisposable {
-  readonly by: NeighbourFigures["by"];
-  call(text: string): Promise<unknown>;
-}
-
-/** Callers of a tool, each window beside a script that behaves badly and without one: over HTTP, and in this process. */
-export async function neighbours(pairs: number, windowMs: number): Promise<readonly NeighbourFigures[]> {
-  const runtime = await createRuntime({
-    ...{ tools, approvals: { patience: "suspend" } },
-    chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 10_000 } },
-  });
-  try {
-    const figures: NeighbourFigures[] = [];
-    for (const open of [overHttp, inProcess]) {
-      await using neighbour = await open(runtime);
-      await window(neighbour, 1_000);
-      for (const [attack, code] of attacks)
-        figures.push(await beside(runtime, neighbour, { attack, code, pairs, windowMs }));
-    }
-    return figures;
-  } finally {
-    await runtime.close();
-  }
-}
-
-async function inProcess(runtime: Runtime): Promise<Neighbour> {
-  const session = runtime.openSession({ maxToolCalls: 10_000_000 });
-  return {
-    by: "library",
-    call: (text) => session.invoke({ tool: "echo", arguments: { text } }),
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
-  };
-}
-
-async function overHttp(runtime: Runtime): Promise<Neighbour> {
-  const folder = mkdtempSync(join(tmpdir(), "postern-neighbour-"));
-  const credentials = await openCredentials(folder);
-  let hosts: readonly string[] = [];
-  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
-  const { url, port, close } = await listen({ door, port: 0 });
-  hosts = loopbackHosts(port);
-  const client = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
-  return {
-    by: "http",
-    call: (text) => client.call({ tool: "echo", arguments: { text } }),
-    [Symbol.asyncDispose]: async () => {
-      await close(0);
-      await door.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-async function beside(
-  runtime: Runtime,
-  neighbour: Neighbour,
-  { attack, code, pairs, windowMs }: { attack: string; code: string; pairs: number; windowMs: number },
-): Promise<NeighbourFigures> {
-  const quietOnes: number[] = [];
-  const attacked: number[] = [];
-  const ratios: number[] = [];
-  for (let i = 0; i < pairs; i++) {
-    await quiet();
-    const without = await window(neighbour, windowMs);
-    const cancel = new AbortController();
-    const script = runtime
-      .runChain({ code, language: "javascript" }, { signal: cancel.signal })
-      .catch((): Json => null); // it is stopped with its window
-    const within = await window(neighbour, windowMs);
-    cancel.abort();
-    await script;
-    quietOnes.push(without);
-    attacked.push(within);
-    ratios.push(within / without);
-  }
-  return {
-    attack,
-    by: neighbour.by,
-    quietP99Microseconds: median(quietOnes),
-    attackedP99Microseconds: median(attacked),
-    ratio: median(ratios),
-  };
-}
-
-/** The 99th percentile of calls made one after another, in microseconds. */
-async function window(neighbour: Neighbour, ms: number): Promise<number> {
-  const times: number[] = [];
-  const end = performance.now() + ms;
-  for (let n = 0; performance.now() < end; n++) {
-    const begun = performance.now();
-    await neighbour.call(String(n));
-    times.push((performance.now() - begun) * 1_000);
-    if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve)); // the script's frames are read in between
-  }
-  times.sort((one, other) => one - other);
-  return times[Math.floor(times.length * 0.99)] ?? 0;
-}
-
 /** Processes of ours, sandboxes included. */
 function children(): number {
   return readdirSync("/proc").filter((name) => {
@@ -272,6 +153,6 @@ function bytesIn(folder: string): number {
 }
 
 /** Warm ones start in the background. */
-function quiet(): Promise<void> {
+export function quiet(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 600));
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--pairs N] [--engine NAME]`: what a
+ * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--pairs N] [--engine NAME] [--neighbours]`: what a
  * script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did not
  * ask for it. Processes run what the package ships: one file each, made as `npm run build` makes it.
  */
@@ -15,8 +15,9 @@ import { CpythonDriver } from "../src/chains/drivers/python/cpython.ts";
 import { MontyDriver } from "../src/chains/drivers/python/monty.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
+import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
-import { frozenScripts, neighbours, wholePath } from "./chain-scenes.ts";
+import { frozenScripts, wholePath } from "./chain-scenes.ts";
 import { median, timed } from "./harness.ts";
 
 const { values } = parseArgs({
@@ -28,12 +29,20 @@ const { values } = parseArgs({
     frozen: { type: "string" },
     pairs: { type: "string" },
     engine: { type: "string" },
+    neighbours: { type: "boolean" },
   },
 });
 const isQuick = values.quick === true;
 const rounds = Number(values.rounds ?? (isQuick ? 4 : 10));
 const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
 const frozenCount = Number(values.frozen ?? (isQuick ? 200 : 10_000));
+const beside: NeighbourOptions = { pairs: Number(values.pairs ?? (isQuick ? 3 : 20)), windowMs: 800 };
+if (values.neighbours === true) {
+  const found = await neighbours(beside);
+  if (values.json === true) console.log(JSON.stringify(found, null, 2));
+  else console.table(found);
+  process.exit(0);
+}
 const cache = join(import.meta.dirname, "..", "node_modules", ".cache"); // packages are found from there
 mkdirSync(cache, { recursive: true });
 const built = mkdtempSync(join(cache, "bench-children-"));
@@ -81,12 +90,12 @@ const subjects: readonly Subject[] = [
 const figures: EngineFigures[] = [];
 const wanted = subjects.filter(({ name }) => values.engine === undefined || name.includes(values.engine));
 for (const subject of wanted) figures.push(await figuresOf(subject));
-const beside = await others(rounds);
+const peers = await others(rounds);
 const whole = [];
 for (const engine of ["quickjs", "monty"])
   for (const isNew of [true, false]) whole.push(await wholePath(engine, rounds, isNew));
 const frozen = [await frozenScripts("quickjs", frozenCount), await frozenScripts("monty", isQuick ? 20 : 100)];
-const beneath = await neighbours(Number(values.pairs ?? (isQuick ? 2 : 5)), 500);
+const beneath = await neighbours(beside);
 const machine = {
   node: process.version,
   cores: cpus().length,
@@ -94,12 +103,12 @@ const machine = {
   load: loadavg()[0] ?? 0,
 };
 if (values.json === true)
-  console.log(JSON.stringify({ machine, figures, whole, beside, frozen, neighbours: beneath }, null, 2));
+  console.log(JSON.stringify({ machine, figures, whole, beside: peers, frozen, neighbours: beneath }, null, 2));
 else {
   console.table(figures);
   console.table(frozen);
   console.table(beneath);
-  console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside }));
+  console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
   console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores.`);
 }
 

@@ -51,7 +51,7 @@ export async function durable(calls: number): Promise<Durable> {
     delay.enable();
     await together(runtime, calls * 5, 64);
     delay.disable();
-    await runtime.controls.setAutonomy("A2", "bench");
+    await runtime.controls.setAutonomy("A2", { by: "bench", via: "bench" });
     const approvalMs = await approvals(runtime, Math.ceil(calls / 5));
     return {
       callMs,

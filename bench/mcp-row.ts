@@ -6,7 +6,7 @@ import type { Row } from "./harness.ts";
 /** MCP's own in-memory call: a schema and the protocol, no gate, no record. */
 export const mcpRow: Row = {
   id: "mcp",
-  who: "MCP SDK",
+  who: "MCP SDK 2.4",
   what: "client.callTool in memory, no gate",
   open: async () => {
     const server = new McpServer({ name: "bench", version: "1" });

@@ -4,7 +4,7 @@ import { SystemClock } from "./calls/clock.ts";
 import { messageOf, RuntimeFault } from "./calls/fault.ts";
 import { ConfigProblems } from "./config/problem.ts";
 import type { Settings } from "./config/settings.ts";
-import { asTypedHere } from "./doors/cli/command-name.ts";
+import { asTypedHere, commandName } from "./doors/cli/command-name.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { GlobalFlags, Host, Inspected, StartFlags } from "./doors/cli/host.ts";
 import { silentLog } from "./doors/cli/log.ts";
@@ -82,7 +82,8 @@ async function configurationText(flags: GlobalFlags, named?: string): Promise<Na
 /** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
 function insideFor(terminal: Terminal): Host["startInside"] {
   return async (flags, needs) => {
-    const log = { ...silentLog, problem: (message: string) => terminal.aside(`postern: ${message}\n`) };
+    const problem = (message: string): void => terminal.aside(`postern: ${asTypedHere(message, commandName(flags))}\n`);
+    const log = { ...silentLog, problem };
     const wired = await wire(await settingsFor(flags), needs, log, version);
     wired.hosts = ["postern.inside"];
     return {

@@ -1,24 +1,30 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import { mayDecide } from "./approvals/admission.ts";
+import { standingOf } from "./approvals/admission.ts";
+import type { ApprovalPage } from "./approvals/approval-page.ts";
 import type { Answer, Approver } from "./approvals/approver.ts";
 import { batchProblem } from "./approvals/batch.ts";
 import {
+  actorOf,
   type BatchDecided,
   type BatchRequest,
+  checkDecider,
+  checkRequest,
   type Decided,
   type Decider,
   type DecisionRequest,
   isWellFormed,
+  type Standing,
 } from "./approvals/decision.ts";
 import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
+import { Theirs } from "./approvals/theirs.ts";
+import { standingVotes } from "./approvals/voting.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
-import type { ApprovalPage, Approvals } from "./face.ts";
+import type { Approvals } from "./face.ts";
 import type { Parts } from "./parts.ts";
-import { type Arrive, benchOf, decide } from "./resume.ts";
-import type { Audience } from "./stores/audience.ts";
+import { type Arrive, decide } from "./resume.ts";
 import type { ApprovalFilter, Store } from "./stores/store.ts";
 
 export interface DecidingOptions {
@@ -48,21 +54,34 @@ export class Deciding implements Approvals {
   }
 
   async list(where: ApprovalFilter = {}): Promise<readonly ApprovalRecord[]> {
-    const now = this.#options.parts.clock.now();
-    const listed = await this.#options.store.approvals(where);
-    return where.state === "pending" ? listed.filter(({ expiresAt }) => expiresAt > now) : listed;
+    return (await this.#page({ ...where, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
   }
 
   async page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage> {
     const { limit = 100, state = mine && "pending" } = where;
-    if (limit < 1 || (mine !== undefined && state !== "pending")) return { approvals: [] }; // nobody decides what is decided
-    const asked: ApprovalFilter = {
-      ...where,
-      ...(state !== undefined && { state }),
-      ...(mine !== undefined && { isFor: this.#weigher(mine) }),
-    };
+    if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
+    const theirs = mine && (await this.#theirs(mine));
+    const asked = { ...where, limit, ...(state !== undefined && { state }), ...(theirs && { isFor: theirs.has }) };
+    for (;;) {
+      const page = await this.#counted(asked);
+      if (theirs === undefined || !(await theirs.learn())) return page;
+    }
+  }
+
+  /** The first page of what is pending tells how many there are. */
+  async #counted(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
+    const page = await this.#page(asked);
+    if (asked.state !== "pending" || asked.after !== undefined) return page;
+    const { risk: _, ...ofAnyRisk } = asked;
+    return { ...page, waiting: await this.#options.store.waiting(ofAnyRisk) };
+  }
+
+  /** What is pending in the store and over by the clock is left out. */
+  async #page(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
+    const { limit, state } = asked;
+    if (limit < 1) return { approvals: [] };
     const found: ApprovalRecord[] = [];
-    for (let after = where.after; ; ) {
+    for (let { after } = asked; ; ) {
       const from = after === undefined ? {} : { after };
       const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
       for (const [i, row] of rows.slice(0, limit).entries()) {
@@ -74,24 +93,39 @@ export class Deciding implements Approvals {
     }
   }
 
-  mayDecide(approval: ApprovalRecord, by: Decider): boolean {
-    return approval.state === "pending" && this.#weigher(by)(approval);
+  async standings(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Standing[]> {
+    checkDecider(by);
+    const { givers } = this.#options.parts;
+    const lent = await givers.lent(by);
+    const standing = async (approval: ApprovalRecord): Promise<Standing> => {
+      const lapsed = await givers.lapsed(approval);
+      const counted = standingVotes(
+        approval,
+        lapsed.map(({ vote }) => vote),
+      );
+      return { ...standingOf(counted, by, givers.bench(counted, lent)), lapsed };
+    };
+    return Promise.all(approvals.map(standing));
   }
 
-  #weigher(by: Decider): (audience: Audience) => boolean {
-    return (audience) => mayDecide(audience, by, benchOf(audience, false, this.#options.parts));
+  async #theirs(by: Decider): Promise<Theirs> {
+    checkDecider(by);
+    const { givers } = this.#options.parts;
+    return new Theirs(by, await givers.lent(by), givers);
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {
     return this.#options.parts.book.get(id);
   }
 
-  decide(id: string, request: DecisionRequest): Promise<Decided> {
+  async decide(id: string, request: DecisionRequest): Promise<Decided> {
     return this.#decide(id, request, false);
   }
 
   /** Each by itself, once it is clear that they are alike: nobody approves one thing by looking at another. */
-  async decideMany(ids: readonly string[], { expectedDigests = {}, ...request }: BatchRequest): Promise<BatchDecided> {
+  async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecided> {
+    checkRequest(asked);
+    const { expectedDigests = {}, ...request } = asked;
     const { book } = this.#options.parts;
     const found = await Promise.all([...new Set(ids)].map(async (id) => ({ id, approval: await book.get(id) })));
     const problem = batchProblem(found, request, book.routing);
@@ -110,8 +144,9 @@ export class Deciding implements Approvals {
   }
 
   async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<Decided> {
+    checkRequest(request);
     const { parts, arrive, runDetached } = this.#options;
-    const decided = await decide(id, request, arrive(), inProcess, parts);
+    const decided = await decide({ id, request, inProcess }, arrive(), parts);
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
@@ -135,6 +170,7 @@ export class Deciding implements Approvals {
 
   /** Of what nobody has used yet; a claim that was first wins. */
   async #takeBack(id: string, as: "withdrawn" | "revoked", by: Decider, reason?: string): Promise<Decided> {
+    checkRequest({ by, ...(reason !== undefined && { reason }) });
     const { book } = this.#options.parts;
     const approval = await book.get(id);
     if (approval === undefined || (by.tenant !== undefined && by.tenant !== approval.principal.tenant)) {
@@ -143,10 +179,10 @@ export class Deciding implements Approvals {
     if (approval.state === "expired")
       return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };
     if (as === "revoked" && approval.state !== "approved") return notApproved(approval);
+    const actor = actorOf(by);
     const ruled = await book.rule(approval, {
       as,
-      by: by.user,
-      via: by.via ?? `user:${by.user}`,
+      ...{ by: actor.by, via: actor.via },
       reason: reason === undefined ? undefined : this.#options.parts.redactor.redact(reason),
     });
     if (!ruled.won)
@@ -171,7 +207,7 @@ export class Deciding implements Approvals {
       .then(() => approver.ask(shown, controller.signal))
       .then(
         (answer): Answer =>
-          isWellFormed(answer)
+          isWellFormed(answer) && answer.by !== "" && [answer.by, answer.reason].every(isTextOrMissing)
             ? answer
             : { decision: "denied", reason: "the approver answered nothing that is a decision" },
       )
@@ -199,6 +235,10 @@ export class Deciding implements Approvals {
     if (!decided.decided && decided.code !== "approval_decided")
       this.#options.parts.log(`The answer of \`${name}\` to \`${id}\` was not taken: ${decided.message}`);
   }
+}
+
+function isTextOrMissing(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
 }
 
 function notApproved(approval: ApprovalRecord): Decided {

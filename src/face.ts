@@ -6,10 +6,12 @@
 
 import type { Accounts } from "./accounts/accounts.ts";
 import type { Alarms } from "./alarms/alarms.ts";
-import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest } from "./approvals/decision.ts";
+import type { ApprovalPage } from "./approvals/approval-page.ts";
+import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Standing } from "./approvals/decision.ts";
 import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
 import type { AuditLog } from "./audit/log.ts";
+import type { Actor } from "./calls/actor.ts";
 import type { Autonomy, Principal } from "./calls/call.ts";
 import type { CallEvent } from "./calls/event.ts";
 import type { Json, JsonObject } from "./calls/json.ts";
@@ -63,6 +65,12 @@ export interface CallContext {
   readonly reason?: string;
 }
 
+/** What may differ from call to call of one session. */
+export type SessionCall = Omit<CallContext, "principal" | "runId">;
+
+/** One of several calls at once, with a key of its own. */
+export type BatchedCall = CallRequest & Pick<CallContext, "idempotencyKey">;
+
 /** A chain's, a client's or an agent's budget, trace and pins, for one run. */
 export interface RuntimeSession extends AsyncDisposable {
   readonly runId: string;
@@ -71,37 +79,24 @@ export interface RuntimeSession extends AsyncDisposable {
   readonly callCount: number;
   readonly trace: readonly TraceLine[];
   /** @param context what is this call's own; claims can only narrow what the session was opened with */
-  invoke(
-    request: CallRequest,
-    context?: Pick<
-      CallContext,
-      | "idempotencyKey"
-      | "patience"
-      | "approvalWaitMs"
-      | "signal"
-      | "deadline"
-      | "onProgress"
-      | "reason"
-      | "traceId"
-      | "taskId"
-      | "stepId"
-      | "scopes"
-      | "autonomy"
-    >,
-  ): Promise<ToolOutcome>;
+  invoke(request: CallRequest, context?: SessionCall): Promise<ToolOutcome>;
+  /**
+   * All calls a model asked for in one turn: neighbours whose tools are `concurrencySafe` run together, every other call
+   * alone, none before its turn. One outcome a call, in their order; refusals among them. Rejects as `invoke` does, when
+   * the calls that ran beside have ended.
+   */
+  invokeAll(
+    requests: readonly BatchedCall[],
+    context?: Omit<SessionCall, "idempotencyKey">,
+  ): Promise<readonly ToolOutcome[]>;
   close(): Promise<void>;
-}
-
-/** `nextAfter`: where the next page begins; none: there is no more. */
-export interface ApprovalPage {
-  readonly approvals: readonly ApprovalRecord[];
-  readonly nextAfter?: string;
 }
 
 export interface Approvals {
   list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   /**
-   * Old to new, a page at a time (100 when no limit is given).
+   * A page at a time (100 when no limit is given): what is pending by urgency, that is what ends first, and of what ends
+   * in the same minute the riskiest; all else old to new.
    *
    * @param mine only what this person may decide
    */
@@ -111,8 +106,8 @@ export interface Approvals {
   decide(id: string, request: DecisionRequest): Promise<Decided>;
   /** Many alike requests of one run: each is decided, and recorded, by itself. */
   decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
-  /** Whether this person may decide it as things stand. */
-  mayDecide(approval: ApprovalRecord, by: Decider): boolean;
+  /** What this person may say to each of these as things stand, and whose votes count no more. */
+  standings(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Standing[]>;
   /** By the requester: the request is taken back. */
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Of an approval that nobody has used yet: the call does not run. */
@@ -140,7 +135,7 @@ export type Settled =
 
 export interface LedgerFace {
   /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
-  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Decider): Promise<Settled>;
+  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Actor): Promise<Settled>;
   /** Asks the tool's own `reconcile` hook. */
   reconcile(id: string): Promise<Settled>;
 }
@@ -152,6 +147,8 @@ export interface Health {
   readonly servers: readonly {
     readonly name: string;
     readonly status: "connected" | "connecting" | "disconnected";
+    /** Tools it lists that are not offered, and why. */
+    readonly refused: readonly { readonly tool: string; readonly why: string }[];
     readonly problem?: string;
     /** Of a server that runs as a child of ours. */
     readonly processId?: number;
@@ -205,6 +202,8 @@ export interface PolicyFace {
   ): EffectivePolicy | undefined;
   /** What nobody meant; of this runtime's own policy when none is given. */
   warnings(policy?: PolicyOptions): readonly PolicyWarning[];
+  /** What would be decided today about a recorded call, by its id or key, with the authority it had. Undefined: there is none. */
+  explainCall(callId: string): Promise<Explanation | undefined>;
   /** Puts the last recorded calls to another policy, and tells whose verdict changes. */
   simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
   /** Asks a table of expectations. `autonomy`: for those that say none. */
@@ -243,7 +242,10 @@ export interface Runtime extends AsyncDisposable {
   invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
   /** [004]'s face: throws `CallRefused` for every outcome but `ok`. */
   call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;
-  /** Runs the approved call once; every further resume replays its outcome. Undefined: no such approval. */
+  /**
+   * Runs the approved call once; every further resume replays its outcome. Undefined: no such approval, or, with a
+   * principal in the context, none of theirs.
+   */
   resume(approvalId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
   /** What would be decided; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: CallContext): Promise<Explanation>;
@@ -258,9 +260,7 @@ export interface Runtime extends AsyncDisposable {
   note(
     type: string,
     summary: string,
-    more?: {
-      readonly by?: string;
-      readonly tenant?: string;
+    more?: Partial<Actor> & {
       /** The agent it is about; without one it is the operator's act (`by`), or Postern's own. */
       readonly principal?: Principal;
       readonly outcome?: "success" | "failure" | "info";

@@ -8,9 +8,10 @@ export function healthOf({ broken }: Pick<Store, "broken">, servers: Servers | u
     status: broken === undefined ? "ok" : "broken",
     ...(broken !== undefined && { problem: broken.message }),
     tools,
-    servers: (servers?.status() ?? []).map(({ name, status, problem, processId }) => ({
+    servers: (servers?.status() ?? []).map(({ name, status, refused, problem, processId }) => ({
       name,
       status,
+      refused,
       ...(problem !== undefined && { problem }),
       ...(processId !== undefined && { processId }),
     })),

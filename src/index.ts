@@ -8,7 +8,6 @@ export type {
   Account,
   AccountChange,
   Accounts,
-  Actor,
   ApiToken,
   Attempt,
   Found,
@@ -30,6 +29,7 @@ export type { SessionLimits } from "./accounts/session-book.ts";
 export type { Alarm, AlarmChange, AlarmFilter, AlarmSeverity, AlarmState, Alarms, AlarmWord } from "./alarms/alarms.ts";
 export type { Answer, Approver } from "./approvals/approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approvals/approver.ts";
+export { shownDigest } from "./approvals/binding.ts";
 export type {
   BatchDecided,
   BatchRequest,
@@ -38,6 +38,9 @@ export type {
   DeciderRole,
   DecisionProblem,
   DecisionRequest,
+  Lapsed,
+  Standing,
+  WhyNot,
 } from "./approvals/decision.ts";
 export { decisionProblems } from "./approvals/decision.ts";
 export type { Delegation, DelegationRequest } from "./approvals/delegation.ts";
@@ -49,12 +52,17 @@ export type {
   AuditEvent,
   AuditFilter,
   AuditLog,
+  Checked,
   EntryProof,
   LatestFilter,
   LatestPage,
   Verification,
 } from "./audit/log.ts";
+export type { ConsistencyProof, InclusionProof } from "./audit/proofs.ts";
+export { consistencyPath, leafHash, verifyConsistency, verifyInclusion } from "./audit/proofs.ts";
+export type { RecheckSettings } from "./audit/recheck.ts";
 export { verifyExport } from "./audit/verify.ts";
+export type { Actor } from "./calls/actor.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./calls/call.ts";
 export { CallRefused } from "./calls/call-refused.ts";
 export type { Clock } from "./calls/clock.ts";
@@ -94,6 +102,7 @@ export { defineConfig } from "./config/define-config.ts";
 export { createRuntime } from "./create.ts";
 export type {
   Approvals,
+  BatchedCall,
   CallContext,
   CallRequest,
   Calls,
@@ -104,6 +113,7 @@ export type {
   PolicyFace,
   Runtime,
   RuntimeSession,
+  SessionCall,
   Settled,
   SimulateFilter,
   Simulation,
@@ -136,6 +146,7 @@ export { patternGuardrail } from "./policy/pattern-guardrail.ts";
 export type { PersonalDataKind, PersonalDataOptions } from "./policy/personal-data.ts";
 export { personalData } from "./policy/personal-data.ts";
 export type {
+  ActiveSkills,
   Decision,
   EffectiveLine,
   EffectivePolicy,
@@ -193,16 +204,24 @@ export { openSkills } from "./tools/builtin/skills/open-skills.ts";
 export type {
   LoadedSkill,
   Skill,
-  SkillActor,
   SkillFile,
   SkillProblem,
   SkillRun,
   Skills,
 } from "./tools/builtin/skills/skills.ts";
+export type { CatalogueOptions, FoundTool } from "./tools/catalogue.ts";
+export { scanCatalogue } from "./tools/catalogue.ts";
 export { defineTool, legacyTool, suspend } from "./tools/define.ts";
+export type { ToolCallRequest, ToolExecutionResult } from "./tools/exchange.ts";
+export { toolCallRequest, toolExecutionResult } from "./tools/exchange.ts";
 export type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./tools/kinds.ts";
 export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./tools/kinds.ts";
 export { Registry } from "./tools/registry.ts";
+export { combined } from "./tools/sets/combined.ts";
+export { filtered } from "./tools/sets/filtered.ts";
+export { prefixed } from "./tools/sets/prefixed.ts";
+export { skilled } from "./tools/sets/skilled.ts";
+export type { GivenTools, Toolset } from "./tools/sets/toolset.ts";
 export type { ActionStatistics, Minute, ToolStatistics } from "./tools/statistics.ts";
 export type { ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
 export { Toolbox } from "./tools/toolbox.ts";
@@ -228,3 +247,6 @@ export type {
 export type { Feed, FeedReader, FeedSeat, ResetReason } from "./watchers/feed.ts";
 export type { FeedEvent, FeedFilter } from "./watchers/feed-event.ts";
 export type { Hooks } from "./watchers/hooks.ts";
+export type { AgentProgress } from "./watchers/progress.ts";
+export { progressWatcher } from "./watchers/progress.ts";
+export type { Watcher } from "./watchers/watcher.ts";

@@ -30,7 +30,8 @@ async function start(flags: StartFlags): Promise<ExitCode> {
     );
   }
   const isStdio = flags.stdio === true;
-  const [{ checkFree }, { isThere }, { openLog }] = await Promise.all([
+  const [{ commandName }, { checkFree }, { isThere }, { openLog }] = await Promise.all([
+    import("./doors/cli/command-name.ts"),
     import("./doors/http/port.ts"),
     import("./doors/cli/data-folder.ts"),
     import("./doors/cli/log.ts"),
@@ -38,8 +39,9 @@ async function start(flags: StartFlags): Promise<ExitCode> {
   const { host: address, port } = settings.listen;
   if (!isStdio) await checkFree(address, port);
   const isNew = !isThere(settings.dataFolder);
-  const log = await openLog(settings.logLevel, terminal);
-  const wired = await wire(settings, { tools: true, channels: true }, log, version);
+  const command = commandName({ ...flags, port: undefined }); // it says in its folder where it listens
+  const log = await openLog(settings.logLevel, terminal, command);
+  const wired = await wire(settings, { tools: true, channels: true, command }, log, version);
   try {
     const listening = await listenFor(wired, settings, isStdio);
     await announce(wired, listening, settings, { ...flags, isNew });

@@ -38,6 +38,7 @@ export async function connect(
     registry: parts.tools,
     pins: parts.pins,
     revisions: new Revisions(parts.store, parts.clock),
+    answerBytes: parts.answerBytes,
     clock: parts.clock,
     note: (type, summary, data) => running.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),
@@ -64,14 +65,15 @@ export async function openArchive(
     import("./results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);
+  const note: ArchiveOptions["note"] = (type, summary, more) => running.note(type, summary, more);
   const archive = closing.use(
     await Archive.open({
       ...options,
       follow: (watcher) => stream.watch(watcher),
       redact,
       summarize: describeOutcome,
-      note: (type, summary, more) => running.note(type, summary, more),
+      note,
     }),
   );
-  return new RunsFace({ archive, audit: options.audit, redact, owners: runs });
+  return new RunsFace({ archive, audit: options.audit, redact, note, owners: runs });
 }

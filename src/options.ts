@@ -2,27 +2,31 @@ import type { PasswordCost } from "./accounts/password.ts";
 import type { SessionLimits } from "./accounts/session-book.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { ApprovalRoute } from "./approvals/routing.ts";
+import { paceOf, type RecheckSettings } from "./audit/recheck.ts";
 import type { Autonomy } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { isPatience, type Limits, type Patience } from "./calls/session.ts";
+import { shown } from "./calls/shown.ts";
 import type { ChainOptions } from "./chains/chain-options.ts";
 import type { ChannelsOptions } from "./channels/open-channels.ts";
+import { checkKinds } from "./option-kinds.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
 import type { Guardrail } from "./policy/guardrails.ts";
 import type { Policy } from "./policy/policy.ts";
+import { answerBytesRange } from "./results/raw-result.ts";
 import { type PatternMode, patternModes, type Redactor, type SecretStore } from "./secrets/secret-store.ts";
 import type { Store } from "./stores/store.ts";
 import type { SkillsOptions } from "./tools/builtin/skills/library.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
-import type { AnyTool } from "./tools/kinds.ts";
-import type { Toolbox } from "./tools/toolbox.ts";
+import type { GivenTools } from "./tools/sets/toolset.ts";
 import type { ServerConfig } from "./tools/upstream/server-config.ts";
 import type { Hooks } from "./watchers/hooks.ts";
 
 /** @public */
 export interface RuntimeOptions {
-  readonly tools?: readonly AnyTool[] | Toolbox;
+  /** Tools, sets of tools (`filtered`, `prefixed`, `combined`, a `Toolbox`), or both in one list. What a box gets later is registered then. */
+  readonly tools?: GivenTools;
   readonly policy?: PolicyOptions | Policy;
   /** Looks at arguments and at results; each only makes things stricter. */
   readonly guardrails?: readonly Guardrail[];
@@ -57,9 +61,13 @@ export interface RuntimeOptions {
     /** What one try of a password costs. Default: about 0.2 s and 32 MiB. */
     readonly passwordCost?: PasswordCost | undefined;
   };
+  /** `recheck`: the log is verified in the background while this runs. */
+  readonly audit?: { readonly recheck?: RecheckSettings };
   readonly results?: {
     /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
     readonly retentionDays?: number;
+    /** What one answer of a tool may have, as JSON text, media as base64. What is larger is not taken. Default 32 MiB. */
+    readonly maxBytes?: number;
   };
   /** Folders of skills: what is active is then kept over restarts. Or skills that were opened already. */
   readonly skills?: SkillsOptions | Skills;
@@ -83,6 +91,7 @@ const optionNames: ReadonlySet<string> = new Set([
   ...[
     "accounts",
     "approvals",
+    "audit",
     "results",
     "skills",
     "servers",
@@ -106,42 +115,38 @@ const approvalNames: ReadonlySet<string> = new Set([
  * @throws RuntimeFault `options_invalid` that names the member and the value
  */
 export function checkOptions(options: RuntimeOptions): void {
+  checkKinds(options);
   known("", options, optionNames);
-  const { approvals = {}, results = {}, durability, hooks, folder, archive, log } = options;
+  const { approvals = {}, results = {}, durability, hooks, archive } = options;
   known("approvals.", approvals, approvalNames);
-  const { patience, ttlMs, separateUser } = approvals;
+  const { patience, ttlMs } = approvals;
   if (patience !== undefined && !isPatience(patience))
     throw invalid("approvals.patience", patience, "deny, wait or suspend");
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
     throw invalid("approvals.ttlMs", ttlMs, "a whole number of milliseconds from 1");
   }
-  if (separateUser !== undefined && typeof separateUser !== "boolean") {
-    throw invalid("approvals.separateUser", separateUser, "true or false");
-  }
   known("accounts.", options.accounts ?? {}, new Set(["sessions", "passwordCost"]));
-  known("results.", results, new Set(["retentionDays"]));
-  const { retentionDays } = results;
+  known("audit.", options.audit ?? {}, new Set(["recheck"]));
+  known("audit.recheck.", options.audit?.recheck ?? {}, new Set(["enabled", "entriesPerSecond"]));
+  paceOf(options.audit?.recheck ?? {}, true);
+  known("results.", results, new Set(["retentionDays", "maxBytes"]));
+  const { retentionDays, maxBytes } = results;
   if (retentionDays !== undefined && !(Number.isFinite(retentionDays) && retentionDays >= 0)) {
     throw invalid("results.retentionDays", retentionDays, "a number of days from 0");
   }
+  const { from, to } = answerBytesRange;
+  if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= from && maxBytes <= to))
+    throw invalid("results.maxBytes", maxBytes, `a whole number of bytes from ${from} to ${to}`);
   if (durability !== undefined && durability !== "strict")
     throw invalid("durability", durability, "strict, or left out");
   const { secretPatterns: patterns } = options;
   if (patterns !== undefined && !patternModes.includes(patterns))
     throw invalid("secretPatterns", patterns, "off, mark or mask");
   if (hooks !== undefined) known("hooks.", hooks, new Set(["toolStart", "toolEnd"]));
-  if (folder !== undefined && (typeof folder !== "string" || folder === "")) throw invalid("folder", folder, "a path");
-  if (archive !== undefined) {
-    known("archive.", archive, new Set(["folder", "config"]));
-    const { folder: runs, config = "" } = archive;
-    if (typeof runs !== "string" || runs === "") throw invalid("archive.folder", runs, "a path");
-    if (typeof config !== "string") throw invalid("archive.config", config, "a text");
-  }
-  if (log !== undefined && typeof log !== "function") throw invalid("log", log, "a function");
+  if (archive !== undefined) known("archive.", archive, new Set(["folder", "config"]));
 }
 
 function known(prefix: string, given: object, names: ReadonlySet<string>): void {
-  if (typeof given !== "object" || given === null) throw invalid(prefix.slice(0, -1), given, "an object");
   for (const name of Object.keys(given)) {
     if (names.has(name)) continue;
     throw new RuntimeFault("options_invalid", `\`${prefix}${name}\` is no option; there are ${[...names].join(", ")}.`);
@@ -149,8 +154,5 @@ function known(prefix: string, given: object, names: ReadonlySet<string>): void 
 }
 
 function invalid(member: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault(
-    "options_invalid",
-    `\`${member}\` is ${JSON.stringify(value) ?? String(value)}; it must be ${wanted}.`,
-  );
+  return new RuntimeFault("options_invalid", `\`${member}\` is ${shown(value)}; it must be ${wanted}.`);
 }

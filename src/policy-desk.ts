@@ -1,5 +1,6 @@
 /** The policy that decides here, and others held against it: what is so, what would be, what was meant. Runs and writes nothing. */
 import { setImmediate } from "node:timers/promises";
+import { Arrival } from "./calls/arrival.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { CallRecord, CallState } from "./calls/records.ts";
@@ -13,13 +14,14 @@ import { checkExpectations, type ToolAsked } from "./policy/expectations.ts";
 import type { EffectivePolicy, PastCall, Policy } from "./policy/policy.ts";
 import { type RecordedCall, replay, type VerdictChange } from "./policy/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "./policy/warnings.ts";
+import { type Explanation, explain } from "./resume.ts";
 import type { Store } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
 
 export interface PolicyDeskOptions {
   readonly parts: Parts & { readonly tools: Registry };
-  readonly store: Pick<Store, "calls">;
+  readonly store: Pick<Store, "call" | "calls">;
   readonly skills: Skills | undefined;
   /** What the runtime was made with. */
   readonly given: PolicyOptions | Policy | undefined;
@@ -73,6 +75,12 @@ export class PolicyDesk implements PolicyFace {
       looked,
       parts.tools.actions().map(({ facts }) => facts),
     );
+  }
+
+  async explainCall(callId: string): Promise<Explanation | undefined> {
+    const record = await this.#options.store.call({ key: callId });
+    // As itself: a call is not its own past.
+    return record && explain(new Arrival({ ...record.call, resumes: record.key }), this.#options.parts);
   }
 
   async simulate(policy: PolicyOptions | Policy, where: SimulateFilter = {}): Promise<Simulation> {

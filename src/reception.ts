@@ -1,10 +1,11 @@
 import { Arrival, nameOf, read } from "./calls/arrival.ts";
-import { authorityOf, type CallClaims, withinSession } from "./calls/authority.ts";
-import type { Authority, ToolCall } from "./calls/call.ts";
+import { authorityOf, type CallClaims, checkPrincipal, perCallFault, withinSession } from "./calls/authority.ts";
+import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { CallIds } from "./calls/ids.ts";
 import type { Caller, Limits, Patience, Session } from "./calls/session.ts";
+import { shown } from "./calls/shown.ts";
 import type { CallContext, CallRequest } from "./face.ts";
 import type { Controls } from "./policy/controls.ts";
 import type { Redactor } from "./secrets/secret-store.ts";
@@ -46,15 +47,26 @@ export class Reception {
     return { id: this.#ids.make(arrivedAt, number), number, arrivedAt };
   }
 
+  /** Who asks that a recorded call goes on. @throws RuntimeFault `context_invalid` */
+  asker(context: CallContext): Principal | undefined {
+    checkContext(context);
+    const fault = perCallFault(context);
+    if (fault !== undefined) throw fault;
+    if (context.principal !== undefined) checkPrincipal(context.principal);
+    return context.principal;
+  }
+
   /** @throws RuntimeFault `context_invalid` */
   authority(context: CallContext, limits: Limits): Authority {
     const { controls, clock } = this.#options;
+    checkContext(context);
     this.#refuseSecrets(context);
     return authorityOf(context, controls.state.autonomy, limits, clock.now());
   }
 
   /** @throws RuntimeFault `context_invalid` */
   within(session: Authority, claims: CallClaims & PerCall): Authority {
+    checkContext(claims);
     this.#refuseSecrets(claims);
     return withinSession(session, claims);
   }
@@ -63,9 +75,9 @@ export class Reception {
   #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: CallContext): void {
     if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey) === undefined) return;
     const said = [runId, traceId, taskId, stepId, idempotencyKey];
-    if (principal !== undefined)
+    if (typeof principal === "object" && principal !== null)
       said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
-    if (scopes !== undefined) said.push(...scopes);
+    if (Array.isArray(scopes)) said.push(...scopes);
     const text = said.filter((one) => typeof one === "string").join("\n");
     if (text === "" || !this.#options.redactor.finds(text)) return;
     throw new RuntimeFault(
@@ -88,7 +100,7 @@ export class Reception {
     if (typeof request !== "object" || request === null) {
       throw new RuntimeFault(
         "request_invalid",
-        `The request is ${String(request)}; it must be { tool, action?, arguments? }.`,
+        `The request is ${shown(request)}; it must be { tool, action?, arguments? }.`,
       );
     }
     const { tool, action = "default", arguments: given } = request;
@@ -117,6 +129,7 @@ export class Reception {
     return {
       session,
       patience: patience === undefined || patienceRanks[patience] > patienceRanks[granted] ? granted : patience,
+      asksNobody: patience === "deny" && granted !== "deny",
       signal,
       deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
       approvalWaitMs,
@@ -124,4 +137,9 @@ export class Reception {
       reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
     };
   }
+}
+
+function checkContext(context: unknown): void {
+  if (typeof context === "object" && context !== null) return;
+  throw new RuntimeFault("context_invalid", `The call's context is ${shown(context)}; it must be an object.`);
 }

@@ -1,26 +1,27 @@
 /** The other verbs, by way of the same gates: resume, decide (an edit is gated), explain. */
-import { type Admitted, admit, type Bench, late } from "./approvals/admission.ts";
-import { bind } from "./approvals/binding.ts";
+import { type Admitted, admit, late } from "./approvals/admission.ts";
+import { bind, shownDigest } from "./approvals/binding.ts";
 import type { Ruled } from "./approvals/book.ts";
-import type { Decided, DecisionRequest } from "./approvals/decision.ts";
+import { actorOf, type Decided, type DecisionRequest } from "./approvals/decision.ts";
 import { rememberProblem } from "./approvals/grant.ts";
 import { grantReason, silentReason } from "./approvals/grants.ts";
-import type { Ruling } from "./approvals/ruling.ts";
-import { votedAlready } from "./approvals/voting.ts";
+import type { Edit, Ruling } from "./approvals/ruling.ts";
+import { standingVotes, votedAlready } from "./approvals/voting.ts";
 import { Arrival, read } from "./calls/arrival.ts";
+import { isForeign } from "./calls/authority.ts";
 import type { ToolCall } from "./calls/call.ts";
-import { isEnding } from "./calls/ending.ts";
+import { type Ending, isEnding } from "./calls/ending.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import { type Refusal, refusal } from "./calls/refusals.ts";
 import type { Caller } from "./calls/session.ts";
-import { grantFor } from "./gates/approval.ts";
+import { grantFor, type Previewed } from "./gates/approval.ts";
 import { ask } from "./gates/budget.ts";
 import { mayAsk } from "./gates/run.ts";
+import type { WeighedCall } from "./gates/stages.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 import type { Decision, ToolFacts } from "./policy/policy.ts";
-import type { Audience } from "./stores/audience.ts";
 
 /** What would be decided, and every rule that shaped it; or why it does not get that far. */
 export type Explanation =
@@ -29,7 +30,7 @@ export type Explanation =
 
 export type Arrive = () => Pick<ToolCall, "id" | "number" | "arrivedAt">;
 
-/** Runs the approved call once; every further resume replays its outcome. Undefined: there is no such approval. */
+/** Runs the approved call once; every further resume replays its outcome. Undefined: there is none, or it is not the asker's. */
 export async function resume(
   approvalId: string,
   arrival: ReturnType<Arrive>,
@@ -37,7 +38,8 @@ export async function resume(
   parts: Parts,
 ): Promise<ToolOutcome | undefined> {
   const approval = await parts.book.get(approvalId);
-  return approval && invoke(await goesOn(approval, arrival, parts), caller, parts);
+  if (approval === undefined || isForeign(approval.principal, caller.asker)) return undefined;
+  return invoke(await goesOn(approval, arrival, parts), caller, parts);
 }
 
 /** A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. */
@@ -48,39 +50,40 @@ async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, par
   return parent === undefined ? call : new Arrival({ ...parent.call, ...arrival, resumes: parent.key });
 }
 
-/** What a decision is held against: the routes as they are now, delegations, accounts. `inProcess`: by the approver in code. */
-export function benchOf(
-  approval: Audience,
-  inProcess: boolean,
-  { book, delegations, givers: { accountsExist } }: Pick<Parts, "book" | "delegations" | "givers">,
-): Bench {
-  const present = book.routing.demand(approval);
-  return { inProcess, accountsExist, present, delegators: (by) => delegations.to(by) };
+/** One person's word on one request. */
+export interface Word {
+  readonly id: string;
+  readonly request: DecisionRequest;
+  /** By the approver of this process, which was configured in code. */
+  readonly inProcess: boolean;
 }
 
 /** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
 export async function decide(
-  id: string,
-  request: DecisionRequest,
+  { id, request, inProcess }: Word,
   arrival: ReturnType<Arrive>,
-  inProcess: boolean,
   parts: Parts,
 ): Promise<Decided> {
-  const approval = await parts.book.get(id);
-  if (approval === undefined)
+  const { book, givers } = parts;
+  const found = await book.get(id);
+  if (found === undefined)
     return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
-  const first = await admitNow(approval, request, inProcess, parts);
+  const lapsed = (await givers.lapsed(found)).map(({ vote }) => vote);
+  const approval = standingVotes(found, lapsed);
+  const lent = await givers.lent(request.by);
+  const first = admit(approval, request, givers.bench(approval, lent, inProcess));
   if ("code" in first) return refused(first, approval);
-  const edit = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
-  if (edit !== undefined && "refusal" in edit)
-    return { decided: false, code: "edit_refused", message: edit.refusal.message, refusal: edit.refusal, approval };
+  const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
+  if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
   // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
-  const isOther = edit !== undefined && edit.risk !== approval.risk;
-  const admitted = isOther ? await admitNow({ ...approval, risk: edit.risk }, request, inProcess, parts) : first;
+  const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
+  const meant = { ...request, expectedDigest: shownDigest(asked) }; // what they saw was held against the record above
+  const admitted = edited === undefined ? first : admit(asked, meant, givers.bench(asked, lent, inProcess));
   if ("code" in admitted) return refused(admitted, approval);
-  const remember = rememberRefusal(approval, request, edit?.arguments ?? approval.arguments, admitted, parts);
+  const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
-  const ruled = await parts.book.rule(approval, rulingOf(request, admitted, edit, parts));
+  const edit = edited && (await editOf(edited, approval, admitted, parts));
+  const ruled = await book.rule(approval, { ...rulingOf(request, admitted, edit, parts), lapsed });
   if (!ruled.won) return lost(ruled, request);
   if (request.remember === undefined || ruled.approval.state !== "approved")
     return { decided: true, approval: ruled.approval };
@@ -88,26 +91,13 @@ export async function decide(
   return { decided: true, approval: ruled.approval, grant: await parts.grants.make(words, ruled.approval, request) };
 }
 
-async function admitNow(
-  approval: ApprovalRecord,
-  request: DecisionRequest,
-  inProcess: boolean,
-  parts: Parts,
-): Promise<Admitted | DecisionProblem> {
-  const admitted = admit(approval, request, benchOf(approval, inProcess, parts));
-  if ("code" in admitted || admitted.onBehalfOf === undefined) return admitted;
-  // Whoever lost the account or the role since gives nobody a word any more.
-  const message = await parts.givers.silenced(approval, admitted.onBehalfOf);
-  return message === undefined ? admitted : { code: "decider_not_allowed", message };
-}
-
 function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
-  const { decision, by, reason } = request;
+  const { decision, reason } = request;
   const { demand, onBehalfOf } = admitted;
+  const { by, via } = actorOf(request.by);
   return {
     as: decision,
-    by: by.user,
-    via: by.via ?? `user:${by.user}`,
+    ...{ by, via },
     onBehalfOf,
     reason: reason === undefined ? undefined : parts.redactor.redact(reason),
     quorum: demand.quorum,
@@ -118,17 +108,16 @@ function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["
 
 /** Why this yes is not to be remembered; undefined when it is, or nobody asked for that. */
 function rememberRefusal(
-  approval: ApprovalRecord,
+  asked: ApprovalRecord,
   { decision, remember }: DecisionRequest,
-  given: ApprovalRecord["arguments"],
   { demand }: Admitted,
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
   if (decision !== "approved" && decision !== "modified") return "Only a yes is remembered.";
   if (!demand.remembers)
-    return `The route \`${demand.rule}\` lets no yes be remembered for \`${approval.tool}\` at risk ${approval.risk}.`;
-  return rememberProblem(remember, approval, given, parts.clock.now());
+    return `The route \`${demand.rule}\` lets no yes be remembered for \`${asked.tool}\` at risk ${asked.risk}.`;
+  return rememberProblem(remember, asked, parts.clock.now());
 }
 
 type DecisionProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
@@ -141,7 +130,7 @@ function refused(problem: DecisionProblem, approval: ApprovalRecord): Decided {
 
 function lost({ approval, because }: Extract<Ruled, { won: false }>, { by }: DecisionRequest): Decided {
   if (because === "voted")
-    return { decided: false, code: "approval_voted", message: votedAlready(approval, by), approval };
+    return { decided: false, code: "approval_voted", message: votedAlready(approval, actorOf(by)), approval };
   if (because === "changed") {
     const message = `\`${approval.id}\` was edited meanwhile; look at it again.`;
     return { decided: false, code: "approval_changed", message, approval };
@@ -149,25 +138,39 @@ function lost({ approval, because }: Extract<Ruled, { won: false }>, { by }: Dec
   return { decided: false, ...late(approval), approval };
 }
 
-/** What the approver wrote instead, weighed as the recorded call would be; its risk and reasons replace the asked ones. */
+/** What the approver wrote instead, weighed as the recorded call would be. */
 async function weighEdit(
   approval: ApprovalRecord,
   request: DecisionRequest,
   arrival: ReturnType<Arrive>,
   parts: Parts,
-) {
-  const edited = read(request.arguments);
+): Promise<WeighedCall | Ending> {
   const recorded = await parts.book.recorded(approval, arrival);
-  const call = new Arrival({ ...recorded, ...edited });
-  const weighed = await assess(ask(call), parts);
-  if (isEnding(weighed)) return { refusal: weighed.ending === "refused" ? weighed.refusal : refusal("internal") };
-  const { key } = approval;
-  const { tool, action, digest, authority, found, risk, weighing } = weighed;
+  return assess(ask(new Arrival({ ...recorded, ...read(request.arguments) })), parts);
+}
+
+function editRefused(end: Ending, approval: ApprovalRecord): Decided {
+  const why = end.ending === "refused" ? end.refusal : refusal("internal");
+  return { decided: false, code: "edit_refused", message: why.message, refusal: why, approval };
+}
+
+/** Its risk, reasons and words replace the asked ones. Whoever must still agree is shown what would run now. */
+async function editOf(
+  weighed: WeighedCall,
+  { key, expiresAt }: ApprovalRecord,
+  { demand }: Admitted,
+  parts: Parts,
+): Promise<Edit> {
+  const call: Previewed = Object.assign(weighed, { key });
+  const { suggestion, risk, weighing } = call;
+  const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
   return {
-    arguments: edited.arguments,
-    binding: bind({ tool, action, digest, authority, found, key }, approval.expiresAt),
+    arguments: call.arguments,
+    binding: bind(call, expiresAt),
     risk,
     why: weighing.reasons,
+    ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
+    ...(preview !== undefined && { preview }),
   };
 }
 

@@ -9,6 +9,7 @@ import { CallRefused } from "./calls/call-refused.ts";
 import type { CallEvent, NotedEvent } from "./calls/event.ts";
 import { newTraceId } from "./calls/ids.ts";
 import type { JsonObject } from "./calls/json.ts";
+import { checkNote } from "./calls/noted.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import type { ChainScript } from "./calls/scripts.ts";
@@ -31,6 +32,7 @@ import { type Explanation, explain, resume } from "./resume.ts";
 import { redactJson } from "./secrets/redact-json.ts";
 import { callNamed, Settling } from "./settling.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
+import { isConcurrencySafe, runBatch, withKey } from "./tools/batch.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Action } from "./tools/tool.ts";
@@ -112,13 +114,7 @@ export class RunningRuntime implements Runtime {
     this.alarms = options.alarms;
     this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
-    this.approvals = new Deciding({
-      parts,
-      store,
-      approver,
-      arrive: () => this.#reception.arrive(),
-      runDetached,
-    });
+    this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
     this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: (id) => callNamed(id, store) };
     this.ledger = new Settling(parts, store);
   }
@@ -151,11 +147,10 @@ export class RunningRuntime implements Runtime {
     context: CallContext,
     go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {
-    const fault = perCallFault(context);
-    if (fault !== undefined) throw fault;
+    const asker = this.#reception.asker(context);
     const session = new Session(this.#options.limits, this.#parts.clock);
     try {
-      return await go(this.#reception.arrive(), this.#reception.caller(session, context));
+      return await go(this.#reception.arrive(), { ...this.#reception.caller(session, context), asker });
     } finally {
       if (session.hasPins) await this.#release(session);
     }
@@ -190,6 +185,12 @@ export class RunningRuntime implements Runtime {
         call === undefined
           ? this.#invoke(request, authority, session, context)
           : this.#invokeWithin(request, authority, session, call),
+      invokeAll: (requests, call) =>
+        runBatch(requests, isConcurrencySafe(this.tools), (one) =>
+          call === undefined
+            ? this.#invoke(one, authority, session, withKey(context, one))
+            : this.#invokeWithin(one, authority, session, withKey(call, one)),
+        ),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -212,8 +213,9 @@ export class RunningRuntime implements Runtime {
   async note(
     type: string,
     summary: string,
-    more: Partial<Pick<NotedEvent, "by" | "tenant" | "principal" | "outcome" | "data">> = {},
+    more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">> = {},
   ): Promise<void> {
+    checkNote(type, summary, more);
     const { redactor } = this.#parts;
     const event: NotedEvent = {
       moment: "noted",

@@ -1,14 +1,15 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { join } from "node:path";
 import { openAccounts } from "./accounts/open-accounts.ts";
-import { hearVerification, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
+import { hearAltered, hearVerification, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
 import { openApprovals } from "./approvals/open-approvals.ts";
 import { openAuditLog } from "./audit/audit-log.ts";
 import { spellWith } from "./audit/entry.ts";
+import { paceOf } from "./audit/recheck.ts";
 import { createSigner, loadSigner } from "./audit/signer.ts";
 import { SystemClock } from "./calls/clock.ts";
 import type { JsonObject } from "./calls/json.ts";
-import { checkedLimits, directLimits } from "./calls/session.ts";
+import { checkedLimits, directLimits, limitsWarning } from "./calls/session.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
@@ -23,6 +24,7 @@ import type { Parts } from "./parts.ts";
 import { createPolicy } from "./policy/decide.ts";
 import { openControls } from "./policy/durable-controls.ts";
 import { openGuardrails } from "./policy/guardrails.ts";
+import { ownPolicy } from "./policy/own-policy.ts";
 import { PolicyDesk } from "./policy-desk.ts";
 import { openArtifacts } from "./results/open-artifacts.ts";
 import { revealer } from "./reveal.ts";
@@ -37,7 +39,7 @@ import { openSkills } from "./tools/builtin/skills/open-skills.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { AnyTool } from "./tools/kinds.ts";
 import { Registry } from "./tools/registry.ts";
-import type { Toolbox } from "./tools/toolbox.ts";
+import { takeTools } from "./tools/sets/toolset.ts";
 import { openPins } from "./tools/upstream/pins.ts";
 import { hooksWatcher } from "./watchers/hooks.ts";
 import { LiveFeed } from "./watchers/live-feed.ts";
@@ -57,6 +59,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     );
     await recover(store, clock);
     const signer = folder === undefined ? createSigner() : await loadSigner(folder);
+    const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
     const auditProblems: string[] = [];
     const audit = closing.use(
       await openAuditLog({
@@ -66,6 +69,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
           log(problem);
         },
         verified: (found) => hearVerification(alarms, found),
+        recheck: pace && { ...pace, altered: (found) => hearAltered(alarms, found, log) },
         ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
       }),
     );
@@ -81,7 +85,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { policy: given } = options;
     const policy =
       given !== undefined && "decide" in given
-        ? given
+        ? ownPolicy(given)
         : createPolicy({
             ...(options.limits?.maxRiskUnapproved !== undefined && {
               maxRiskUnapproved: options.limits.maxRiskUnapproved,
@@ -123,6 +127,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       tools,
       controls,
       artifacts,
+      answerBytes: options.results?.maxBytes,
       redactor,
       ...approvals,
       clock,
@@ -151,6 +156,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       tokens: () => accounts.listTokens({ by: "postern", via: "postern" }),
     });
     const limits = checkedLimits({ ...directLimits, ...options.limits });
+    const warning = limitsWarning(limits);
+    if (warning !== undefined) log(warning);
     const { approver } = options.approvals ?? {};
     const patience = options.approvals?.patience ?? (approver === undefined ? "deny" : "wait");
     const running = new RunningRuntime({
@@ -190,13 +197,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       const archive = { ...options.archive, artifacts, audit, clock, log, stream, closing };
       running.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
     }
-    register(options.tools ?? [], tools);
-    register(skills?.tools ?? [], tools);
+    const register = (tool: AnyTool): void => void tools.register(tool); // a list and a box end identical (SPEC 4.2, D12)
+    takeTools(options.tools ?? [], register);
+    takeTools(skills?.tools ?? [], register);
     if (skills !== undefined) await tellIndexed(skills, keep, log);
     if (options.chains !== undefined) {
       const { openChains } = await import("./chains/chains.ts");
       running.chains = await openChains(options.chains, { parts, store, running, folder, closing });
-      register(running.chains.tools, tools);
+      takeTools(running.chains.tools, register);
     }
     await tools.ready(); // a schema that cannot be used is said now, not at the first call
     if (options.servers !== undefined)
@@ -226,13 +234,6 @@ function knownIn(tools: Registry): KnownTool {
 
 async function skillsOf(given: RuntimeOptions["skills"], house: SkillsHouse): Promise<Skills | undefined> {
   return given === undefined || "activeFor" in given ? given : openSkills(given, house);
-}
-
-/** A plain list and a box end identical (SPEC 4.2); a box may get more tools later, and a duplicate is refused (D12). */
-function register(given: readonly AnyTool[] | Toolbox, registry: Registry): void {
-  const tools = "all" in given ? given.all() : given;
-  for (const tool of tools) registry.register(tool);
-  if ("all" in given) given.follow((tool) => void registry.register(tool));
 }
 
 function logNothing(): void {}

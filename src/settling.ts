@@ -1,11 +1,18 @@
 /** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
-import type { Decider } from "./approvals/decision.ts";
+import { builtInName } from "./accounts/roles.ts";
+import { actorOf } from "./approvals/decision.ts";
+import { type Actor, checkWho } from "./calls/actor.ts";
+import { checkId } from "./calls/checked-id.ts";
+import { RuntimeFault } from "./calls/fault.ts";
 import type { CallRecord } from "./calls/records.ts";
+import { shown } from "./calls/shown.ts";
 import { askTool } from "./executors/reconcile.ts";
 import type { LedgerFace, Settled } from "./face.ts";
 import { settleUnknown, type Word } from "./ledger/settlement.ts";
 import type { Parts } from "./parts.ts";
 import type { Store } from "./stores/store.ts";
+
+const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 
 export class Settling implements LedgerFace {
   readonly #parts: Parts;
@@ -16,8 +23,13 @@ export class Settling implements LedgerFace {
     this.#store = store;
   }
 
-  settle(id: string, word: Word, reason: string, by: Decider = { user: "operator" }): Promise<Settled> {
-    return this.#ifUnknown(id, (record) => this.#write(record, word, by.user, reason));
+  async settle(id: string, word: Word, reason: string, by: Actor = actorOf({ user: builtInName })): Promise<Settled> {
+    checkWho(by, "settlement_invalid");
+    if (!words.includes(word))
+      throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; say ${words.join(", ")}.`);
+    if (typeof reason !== "string")
+      throw new RuntimeFault("settlement_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
+    return this.#ifUnknown(id, (record) => this.#write(record, word, by, reason));
   }
 
   reconcile(id: string): Promise<Settled> {
@@ -28,7 +40,8 @@ export class Settling implements LedgerFace {
         return { settled: false, why: "still_unknown", message, call: record };
       }
       const failed = seen.found === "failed" ? (seen.reason ?? "the tool found that it did not happen") : undefined;
-      return this.#write(record, seen.found, `tool:${record.call.tool}`, failed ?? "the tool found that it happened");
+      const by = { by: `tool:${record.call.tool}`, via: "postern" };
+      return this.#write(record, seen.found, by, failed ?? "the tool found that it happened");
     });
   }
 
@@ -38,9 +51,10 @@ export class Settling implements LedgerFace {
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
 
-  async #write(record: CallRecord, word: Word, by: string, reason: string): Promise<Settled> {
+  async #write(record: CallRecord, word: Word, by: Actor, reason: string): Promise<Settled> {
     const { clock, redactor } = this.#parts;
-    const { won, call } = await settleUnknown(this.#store, clock, record, word, by, redactor.redact(reason));
+    const said = { word, by, reason: redactor.redact(reason) };
+    const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
     if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call } : notUnknown(call);
   }
@@ -48,6 +62,7 @@ export class Settling implements LedgerFace {
 
 /** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
 export async function callNamed(id: string, store: Store): Promise<CallRecord | undefined> {
+  checkId(id, "call");
   const record = await store.call({ key: id });
   if (record !== undefined) return record;
   return (await store.calls({ state: "unknown" })).find(({ outcome }) => outcome?.callId === id);

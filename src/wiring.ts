@@ -6,6 +6,7 @@ import { SystemClock } from "./calls/clock.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { PolicyFileOptions } from "./config/policy-file.ts";
 import type { Settings } from "./config/settings.ts";
+import { withoutValues } from "./doors/cli/command-name.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
 import type { Log } from "./doors/cli/log.ts";
 import type { HttpDoor } from "./doors/http/http-door.ts";
@@ -84,7 +85,7 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
   const runtime = await createRuntime({
-    ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))]) : {}),
+    ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))], log) : {}),
     redactor,
     store: `sqlite:${join(settings.dataFolder, "postern.db")}`,
     folder: settings.dataFolder,
@@ -92,6 +93,7 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     guardrails: settings.guardrails,
     autonomy: settings.autonomy,
     limits: settings.limits,
+    audit: settings.audit,
     results: settings.results,
     ...(needs.tools && settings.skillFolders.length > 0 && { skills: { folders: settings.skillFolders } }),
     ...(needs.tools && settings.chains !== undefined && { chains: settings.chains }),
@@ -107,7 +109,8 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   });
   const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
   if (around !== undefined) log.problem(around);
-  const mcp = createMcpDoor({ runtime, name: "postern", version });
+  const { command = "postern" } = needs;
+  const mcp = createMcpDoor({ runtime, name: "postern", version, command });
   const door = createHttpDoor({
     runtime,
     credentials,
@@ -118,6 +121,7 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     openId: await openIdOf(settings, secrets, redactor),
     publicUrl: settings.listen.publicUrl,
     learnSecret: learner(secrets, log),
+    command: { ofTheHouse: command, ofAnybody: withoutValues(command) },
     policies: policyReader(settings, redactor),
     mcp: (request, by, path) => mcp.handle(request, by, path),
     page: consoleFiles({ prepare: buildConsole }),
@@ -165,15 +169,18 @@ async function openIdOf(
 async function toolsOf(
   settings: Settings,
   builtin: Settings["tools"],
+  log: Log,
 ): Promise<{ readonly tools: Settings["tools"]; readonly servers: Settings["servers"] }> {
-  const { loadToolModules } = await import("./config/tool-modules.ts");
-  const modules = await loadToolModules(settings.toolModules, settings.file ?? "");
-  return { tools: [...settings.tools, ...modules, ...builtin], servers: settings.servers };
+  const { loadToolFolders, loadToolModules } = await import("./config/tool-modules.ts");
+  const { file = "", toolModules, toolFolders, servers } = settings;
+  const modules = await loadToolModules(toolModules, file);
+  const found = await loadToolFolders(toolFolders, file, (problem) => log.problem(problem));
+  return { tools: [...settings.tools, ...modules, ...found, ...builtin], servers };
 }
 
 /** What Postern keeps is out of their reach, and what it is configured by they cannot change. */
 async function filesOf(settings: Settings): Promise<Settings["tools"]> {
-  const { files, file, dataFolder: folder, runs, toolModules, skillFolders, secretSettings } = settings;
+  const { files, file, dataFolder: folder, runs, toolModules, toolFolders, skillFolders, secretSettings } = settings;
   if (files === undefined) return [];
   const [{ fileTools }, { openRunFolders }] = await Promise.all([
     import("./tools/builtin/files/files.ts"),
@@ -183,7 +190,7 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
     ...files,
     ...(runs.enabled && { runs: openRunFolders(runs.folder) }),
     outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
-    notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...skillFolders],
+    notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...toolFolders, ...skillFolders],
   });
 }
 

@@ -22,6 +22,7 @@ const layers: readonly (readonly string[])[] = [
   ["deciding.ts"],
   [
     "options.ts",
+    "option-kinds.ts",
     "health.ts",
     "reveal.ts",
     "in-flight.ts",

@@ -16,6 +16,30 @@ export const rows = [
     },
   },
   {
+    id: "mcp1",
+    who: "MCP SDK 1.32",
+    what: "client.callTool in memory, no gate",
+    open: async () => {
+      const { McpServer } = await import("@modelcontextprotocol/sdk/server/mcp.js");
+      const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+      const { InMemoryTransport } = await import("@modelcontextprotocol/sdk/inMemory.js");
+      const server = new McpServer({ name: "bench", version: "1" });
+      const inputSchema = { a: z.number(), b: z.number() };
+      server.registerTool("add", { description: "Adds.", inputSchema }, async ({ a, b }) => ({
+        content: [{ type: "text", text: String(a + b) }],
+      }));
+      const [serverSide, clientSide] = InMemoryTransport.createLinkedPair();
+      const client = new Client({ name: "bench", version: "1" });
+      await server.connect(serverSide);
+      await client.connect(clientSide);
+      await client.listTools();
+      return {
+        add: async (i) => Number((await client.callTool({ name: "add", arguments: { a: i, b: 1 } })).content[0].text),
+        close: () => client.close(),
+      };
+    },
+  },
+  {
     id: "governance",
     who: "MS Agent Governance SDK",
     what: "executeWithGovernance, 3 rules, hash chain in memory",

@@ -1,9 +1,10 @@
+import { type Actor, checkWho } from "../calls/actor.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
-import type { Account, AccountChange, Actor, NewAccount } from "./accounts.ts";
+import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
-import { isRole, type Role, roles } from "./roles.ts";
+import { builtInName, isRole, type Role, roles } from "./roles.ts";
 
 /** What is kept of a person. */
 export interface AccountRecord extends Account {
@@ -12,9 +13,6 @@ export interface AccountRecord extends Account {
   /** Sessions of another epoch have ended: one write ends them all. */
   readonly epoch: number;
 }
-
-/** Made when nothing is there yet, by whoever holds the data folder. */
-export const builtInName = "operator";
 
 const kind = "account";
 const subjectKind = "account-subject";
@@ -43,6 +41,7 @@ export class AccountBook {
   }
 
   async list(actor: Actor): Promise<readonly Account[]> {
+    checkWho(actor, "account_invalid");
     const found = await Promise.all((await this.#notes.list(kind)).map((name) => this.record(name)));
     return found.flatMap((one) => (one !== undefined && mayTouch(actor, one.tenant) ? [accountOf(one)] : []));
   }
@@ -67,6 +66,7 @@ export class AccountBook {
 
   /** @throws RuntimeFault `account_exists`, `account_invalid`, `tenant_refused` */
   async add(given: NewAccount, how: Pick<AccountRecord, "password" | "openId">, actor: Actor): Promise<Account> {
+    checkWho(actor, "account_invalid");
     const name = checkedName(given.name);
     const tenant = checkedTenant(given.tenant ?? actor.tenant ?? "default", actor);
     const record: AccountRecord = {

@@ -1,10 +1,11 @@
+import { type Actor, checkWho } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
-import type { Actor, accountProblems } from "./accounts.ts";
+import type { accountProblems } from "./accounts.ts";
 
 export interface AccountsHouse {
   readonly store: Store;
@@ -14,11 +15,9 @@ export interface AccountsHouse {
 }
 
 /** What happened, before it is dated: `operator.action.<act>` in the log. */
-export interface Note {
+export interface Note extends Actor {
   readonly act: string;
   readonly summary: string;
-  readonly by: string;
-  readonly via: string;
   readonly tenant: string;
   readonly outcome?: NotedEvent["outcome"];
   readonly data?: JsonObject;
@@ -102,6 +101,8 @@ export function accountFault(code: keyof typeof accountProblems, message: string
   return new RuntimeFault(code, message);
 }
 
+/** @throws RuntimeFault `account_invalid` for an actor that cannot be named: what is confined by nobody is everything */
 export function mayTouch(actor: Actor, tenant: string): boolean {
+  checkWho(actor, "account_invalid");
   return actor.tenant === undefined || actor.tenant === tenant;
 }

@@ -1,3 +1,4 @@
+import type { Actor } from "../calls/actor.ts";
 import type { Permission, Role } from "./roles.ts";
 
 /**
@@ -27,17 +28,6 @@ export interface Account {
 export interface LiveSession {
   readonly id: string;
   readonly expiresAt: number;
-}
-
-/**
- * Who makes a change, as authenticated. `tenant`: the one whose people it may change; none: all of them.
- *
- * @public
- */
-export interface Actor {
-  readonly by: string;
-  readonly via: string;
-  readonly tenant?: string | undefined;
 }
 
 /**
@@ -240,6 +230,7 @@ export type OpenIdFinished =
 
 /**
  * People, their sessions and their tokens. Every change is written with its event, in one transaction.
+ * An actor that is confined to a tenant changes its people alone.
  *
  * Contract: changes throw `RuntimeFault` with one of `accountProblems` as code; another tenant's people are not there.
  *
@@ -282,6 +273,8 @@ export interface Accounts {
   ): Promise<{ readonly token: ApiToken; readonly text: string }>;
   revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken>;
   token(text: string): Promise<FoundToken | undefined>;
+  /** Whether a credential, as the log spells it (`token:tok_…`), was taken back; of what is no such token it is no. */
+  isRevoked(via: string): Promise<boolean>;
 }
 
 /** Problems of a change, each with its HTTP number. */

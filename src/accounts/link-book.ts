@@ -1,7 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Actor } from "../calls/actor.ts";
 import { isJsonObject, sha256 } from "../calls/json.ts";
 import type { AccountNotes } from "./account-notes.ts";
-import type { Account, Actor } from "./accounts.ts";
+import type { Account } from "./accounts.ts";
 
 const kind = "sign-in-link";
 export const linkLifeMs: number = 10 * 60_000;

@@ -1,10 +1,10 @@
-import { AccountBook, type AccountRecord, accountOf, builtInName, checkedName, spelled } from "./account-book.ts";
+import type { Actor } from "../calls/actor.ts";
+import { AccountBook, type AccountRecord, accountOf, checkedName, spelled } from "./account-book.ts";
 import { AccountNotes, type AccountsHouse, accountFault, mayTouch } from "./account-notes.ts";
 import type {
   Account,
   AccountChange,
   Accounts,
-  Actor,
   ApiToken,
   Attempt,
   FoundSession,
@@ -18,7 +18,7 @@ import type {
 import { Endings } from "./endings.ts";
 import { LinkBook } from "./link-book.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
-import { permissionsOf } from "./roles.ts";
+import { builtInName, permissionsOf } from "./roles.ts";
 import { SessionBook, type SessionLimits } from "./session-book.ts";
 import { SigningIn } from "./sign-in.ts";
 import { TokenBook } from "./token-book.ts";
@@ -198,6 +198,10 @@ class KeptAccounts implements Accounts {
     const token = await this.#tokens.revoke(id, actor, owner);
     this.#endings.end(`token:${id}`);
     return token;
+  }
+
+  isRevoked(via: string): Promise<boolean> {
+    return this.#tokens.isRevoked(via);
   }
 
   async token(text: string): Promise<FoundToken | undefined> {

@@ -14,6 +14,9 @@
  */
 export type Role = "viewer" | "approver" | "operator" | "auditor" | "admin";
 
+/** Whoever holds the data folder. No account has this name. */
+export const builtInName = "operator";
+
 export const roles: readonly Role[] = ["viewer", "approver", "operator", "auditor", "admin"];
 
 /**

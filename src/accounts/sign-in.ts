@@ -1,10 +1,10 @@
+import type { Actor } from "../calls/actor.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { type AccountBook, type AccountRecord, accountOf, checkedName, spelled } from "./account-book.ts";
 import type { AccountNotes, Note } from "./account-notes.ts";
 import {
   type Account,
   type AccountChange,
-  type Actor,
   type Attempt,
   accountProblems,
   type OpenIdPerson,

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { type Actor, checkWho } from "../calls/actor.ts";
 import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
 import { spelled } from "./account-book.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
-import type { Account, Actor, ApiToken, NewToken } from "./accounts.ts";
+import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions } from "./roles.ts";
 import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
 
@@ -16,6 +17,8 @@ const usedEveryMs = 60_000;
 /** What no token may do: make other tokens, and be taken for a person's session. They would outlive its end. */
 const neverTokens: ReadonlySet<Permission> = new Set(["tokens:own", "accounts:admin"]);
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
+
+type Kept = { readonly token: ApiToken; readonly version: number };
 
 /** Tokens for programs, under the SHA-256 of their text. The beginning of that hash is their public name. */
 export class TokenBook {
@@ -32,6 +35,7 @@ export class TokenBook {
     may: ReadonlySet<Permission>,
     actor: Actor,
   ): Promise<{ readonly token: ApiToken; readonly text: string }> {
+    checkWho(actor, "account_invalid");
     const text = `pat_${randomBytes(32).toString("base64url")}`;
     const hash = sha256(text);
     const now = this.#notes.now;
@@ -66,6 +70,7 @@ export class TokenBook {
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ApiToken[]> {
+    checkWho(actor, "account_invalid");
     const found = await Promise.all((await this.#notes.list(kind)).map((hash) => this.#kept(hash)));
     const mine = found.flatMap((kept) =>
       kept !== undefined && mayTouch(actor, kept.token.tenant) && (owner ?? kept.token.owner) === kept.token.owner
@@ -78,8 +83,7 @@ export class TokenBook {
   /** From the next request on it is nobody's. @throws RuntimeFault `token_unknown` */
   revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
     return this.#notes.untilWon(async () => {
-      const [hash = "", ...more] = /^tok_[0-9a-f]{16}$/.test(id) ? await this.#notes.list(kind, id.slice(4)) : [];
-      const kept = more.length === 0 && hash !== "" ? await this.#kept(hash) : undefined;
+      const { hash, kept } = await this.#named(id);
       const isTheirs = kept !== undefined && (owner ?? kept.token.owner) === kept.token.owner;
       if (!isTheirs || !mayTouch(actor, kept.token.tenant))
         throw accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
@@ -89,6 +93,12 @@ export class TokenBook {
       const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: kept.version }, note);
       return won ? token : undefined;
     });
+  }
+
+  /** Read anew each time, as `find` does. */
+  async isRevoked(via: string): Promise<boolean> {
+    const { kept } = await this.#named(via.replace(/^token:/, ""));
+    return kept?.token.revokedAt !== undefined;
   }
 
   /** Undefined: wrong, expired or revoked. Read anew each time, so that a revoked one is so at once, whoever revoked it. */
@@ -112,7 +122,12 @@ export class TokenBook {
     return typeof at === "number" ? { ...token, lastUsedAt: at } : token;
   }
 
-  async #kept(hash: string): Promise<{ readonly token: ApiToken; readonly version: number } | undefined> {
+  async #named(id: string): Promise<{ readonly hash: string; readonly kept: Kept | undefined }> {
+    const [hash = "", ...more] = /^tok_[0-9a-f]{16}$/.test(id) ? await this.#notes.list(kind, id.slice(4)) : [];
+    return { hash, kept: more.length === 0 && hash !== "" ? await this.#kept(hash) : undefined };
+  }
+
+  async #kept(hash: string): Promise<Kept | undefined> {
     const found = await this.#notes.get(kind, hash);
     if (found === undefined) return undefined;
     // Only this book writes documents of this kind; the first of them did not say by which credential.

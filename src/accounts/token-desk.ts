@@ -1,5 +1,6 @@
+import type { Actor } from "../calls/actor.ts";
 import type { AccountNotes } from "./account-notes.ts";
-import type { Account, Actor, ApiToken, ListedToken } from "./accounts.ts";
+import type { Account, ApiToken, ListedToken } from "./accounts.ts";
 import type { Permission } from "./roles.ts";
 import type { TokenBook } from "./token-book.ts";
 import { type Standing, standingOf } from "./token-maker.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../test/fakes/sqlite-files.ts";
 import { MapStore } from "../stores/map-store.ts";
@@ -75,16 +76,19 @@ describe("alarms", () => {
     alarms.raise(cause);
     await settled();
     const id = alarms.list()[0]?.id ?? "";
-    expect(await alarms.acknowledge(id, "ann", "looking")).toMatchObject({
+    expect(await alarms.acknowledge(id, actor("ann"), "looking")).toMatchObject({
       changed: true,
       alarm: { state: "acked", acked: { by: "ann", reason: "looking" } },
     });
     alarms.raise(cause);
     await settled();
     expect(alarms.get(id)).toMatchObject({ state: "acked", count: 2 });
-    expect(await alarms.resolve(id, "ann")).toMatchObject({ changed: true, alarm: { state: "resolved", count: 2 } });
-    expect(await alarms.resolve(id, "bob")).toMatchObject({ changed: false, why: "alarm_resolved" });
-    expect(await alarms.acknowledge(id, "bob")).toMatchObject({ changed: false, why: "alarm_resolved" });
+    expect(await alarms.resolve(id, actor("ann"))).toMatchObject({
+      changed: true,
+      alarm: { state: "resolved", count: 2 },
+    });
+    expect(await alarms.resolve(id, actor("bob"))).toMatchObject({ changed: false, why: "alarm_resolved" });
+    expect(await alarms.acknowledge(id, actor("bob"))).toMatchObject({ changed: false, why: "alarm_resolved" });
     alarms.raise(cause);
     await settled();
     expect(alarms.get(id)).toMatchObject({ state: "open", count: 1 });
@@ -97,11 +101,11 @@ describe("alarms", () => {
     alarms.raise(cause);
     await settled();
     const id = alarms.list()[0]?.id ?? "";
-    await Promise.all(["ann", "bob"].map((by) => alarms.acknowledge(id, by)));
+    await Promise.all(["ann", "bob"].map((by) => alarms.acknowledge(id, actor(by))));
     expect(alarms.get(id)?.acked?.by).toBe("ann");
     expect((await told()).filter((type) => type === "alarm.acknowledged")).toHaveLength(1);
-    expect(await alarms.resolve("alm_none", "ann")).toMatchObject({ changed: false, why: "alarm_unknown" });
-    await expect(alarms.acknowledge(id, "")).rejects.toMatchObject({ code: "alarm_invalid" });
+    expect(await alarms.resolve("alm_none", actor("ann"))).toMatchObject({ changed: false, why: "alarm_unknown" });
+    await expect(alarms.acknowledge(id, actor(""))).rejects.toMatchObject({ code: "alarm_invalid" });
   });
 
   it("end by themselves when their cause does; one that is not raised stays so", async () => {

@@ -1,3 +1,4 @@
+import { type Actor, checkWho } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
@@ -25,7 +26,7 @@ interface Kept {
 
 type Step = {
   readonly alarm: Alarm;
-  readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome"> & { by?: string };
+  readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
 };
 
 /** How often a cause came again is written so often at most; the alarm itself is written at once. */
@@ -125,24 +126,24 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     );
   }
 
-  acknowledge(id: string, by: string, reason?: string): Promise<AlarmChange> {
+  acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
     if (id === storeAlarmId) return this.#ofStore("acknowledge", by, reason);
     return this.#byPerson(id, by, (before) => {
       if (before.state === "acked") return { alarm: before };
-      const acked: AlarmWord = { by, at: this.#options.clock.now(), ...this.#reasonOf(reason) };
+      const acked: AlarmWord = { ...whoOf(by), at: this.#options.clock.now(), ...this.#reasonOf(reason) };
       const event = {
         type: "alarm.acknowledged",
         summary: `Acknowledged: ${before.summary}`,
         outcome: "info",
-        by,
+        ...whoOf(by),
       } as const;
       return { alarm: { ...before, state: "acked", acked }, event };
     });
   }
 
-  resolve(id: string, by: string, reason?: string): Promise<AlarmChange> {
+  resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
     if (id === storeAlarmId) return this.#ofStore("resolve", by, reason);
-    return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { by, ...this.#reasonOf(reason) }));
+    return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { ...whoOf(by), ...this.#reasonOf(reason) }));
   }
 
   /** What was raised is written before the store closes. */
@@ -157,6 +158,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     const event = {
       ...{ type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success" as const },
       ...(word.by !== undefined && { by: word.by }),
+      ...(word.via !== undefined && { via: word.via }),
     };
     return { alarm: { ...before, state: "resolved", resolved }, event };
   }
@@ -174,16 +176,16 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     return reason === undefined ? {} : { reason: this.#options.redact(reason) };
   }
 
-  async #ofStore(verb: "acknowledge" | "resolve", by: string, reason: string | undefined): Promise<AlarmChange> {
-    checkPerson(by);
+  async #ofStore(verb: "acknowledge" | "resolve", by: Actor, reason: string | undefined): Promise<AlarmChange> {
+    checkWho(by, "alarm_invalid");
     const { alarm } = this.ofStore;
     if (alarm === undefined || alarm.state === "resolved") return refusalOf(storeAlarmId, alarm);
-    this.ofStore[verb]({ by, ...this.#reasonOf(reason) });
+    this.ofStore[verb]({ ...whoOf(by), ...this.#reasonOf(reason) });
     return { changed: true, alarm: this.ofStore.alarm ?? alarm };
   }
 
-  async #byPerson(id: string, by: string, next: (before: Alarm) => Step): Promise<AlarmChange> {
-    checkPerson(by);
+  async #byPerson(id: string, by: Actor, next: (before: Alarm) => Step): Promise<AlarmChange> {
+    checkWho(by, "alarm_invalid");
     let refused: AlarmChange | undefined;
     const made = this.#turn.then(() =>
       this.#change(id, (before) => {
@@ -226,13 +228,12 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     throw new RuntimeFault("alarm_contended", `The alarm \`${id}\` is being changed all the time; try again.`);
   }
 
-  #eventOf(alarm: Alarm, { by, ...event }: NonNullable<Step["event"]>): NotedEvent {
+  #eventOf(alarm: Alarm, event: NonNullable<Step["event"]>): NotedEvent {
     const { clock, policyVersion } = this.#options;
     const { id, kind, key, severity, count, data, resolved } = alarm;
     const reason = event.type === "alarm.resolved" ? resolved?.reason : undefined;
     return {
       ...{ moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, tenant: alarm.tenant, ...event },
-      ...(by !== undefined && { by }),
       data: { ...data, alarm_id: id, kind, severity, dedupe_key: key, count, ...(reason !== undefined && { reason }) },
     };
   }
@@ -278,9 +279,8 @@ function raisedName(tenant: string, key: string): string {
   return `${tenant}\u0000${key}`;
 }
 
-function checkPerson(by: unknown): void {
-  if (typeof by === "string" && by !== "") return;
-  throw new RuntimeFault("alarm_invalid", "A word on an alarm needs the person who says it.");
+function whoOf({ by, via }: Actor): Pick<Actor, "by" | "via"> {
+  return { by, via };
 }
 
 function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {

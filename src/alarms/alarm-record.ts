@@ -36,6 +36,11 @@ export function alarmFromJson(id: string, body: Json): Alarm | undefined {
 
 function wordFrom(body: Json | undefined): AlarmWord | undefined {
   if (!isJsonObject(body) || typeof body["at"] !== "number") return undefined;
-  const { by, at, reason } = body;
-  return { at, ...(typeof by === "string" && { by }), ...(typeof reason === "string" && { reason }) };
+  const { by, via, at, reason } = body;
+  return {
+    at,
+    ...(typeof by === "string" && { by }),
+    ...(typeof via === "string" && { via }),
+    ...(typeof reason === "string" && { reason }),
+  };
 }

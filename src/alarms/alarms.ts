@@ -5,6 +5,7 @@
  * transaction; an alarm never holds a secret, and raising one never waits for, fails or slows a call.
  * Next: causes.ts (what raises and ends one), alarm-book.ts (how it is kept), alarm-record.ts (as a document).
  */
+import type { Actor } from "../calls/actor.ts";
 import type { JsonObject } from "../calls/json.ts";
 
 /**
@@ -40,6 +41,8 @@ export interface Alarm {
 export interface AlarmWord {
   /** Nobody: it ended by itself. */
   readonly by?: string;
+  /** And by which credential. */
+  readonly via?: string;
   readonly at: number;
   readonly reason?: string;
 }
@@ -62,9 +65,9 @@ export interface Alarms {
   list(where?: AlarmFilter): readonly Alarm[];
   get(id: string): Alarm | undefined;
   /** Somebody knows of it. What is acknowledged already stays as it is. */
-  acknowledge(id: string, by: string, reason?: string): Promise<AlarmChange>;
+  acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange>;
   /** It is over. When its cause comes again it is raised anew. */
-  resolve(id: string, by: string, reason?: string): Promise<AlarmChange>;
+  resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange>;
 }
 
 /** A cause, as whoever sees it says it. */

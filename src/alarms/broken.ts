@@ -31,11 +31,14 @@ export class StoreAlarm {
     return this.#alarm !== undefined && this.#alarm.state !== "resolved";
   }
 
-  /** As it stands: a store that has stopped is broken whether or not a call has come since. */
+  /**
+   * As it stands: a store that has stopped is broken whether or not a call has come since, and nothing is written until
+   * Postern is started anew; one that only refused something may take the next.
+   */
   get alarm(): Alarm | undefined {
     const { broken } = this.#options.store;
     if (this.#alarm === undefined && broken !== undefined) this.#open(broken.message);
-    return this.#alarm;
+    return this.#alarm && { ...this.#alarm, data: { stopped: broken !== undefined } };
   }
 
   /** A call was refused for it. */

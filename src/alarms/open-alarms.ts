@@ -1,5 +1,5 @@
-import type { Verification } from "../audit/log.ts";
-import { isJsonObject } from "../calls/json.ts";
+import type { Broken, Verification } from "../audit/log.ts";
+import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import type { SecretNote } from "../secrets/suspicions.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import { type AlarmBook, type AlarmBookOptions, openAlarms } from "./alarm-book.ts";
@@ -28,14 +28,29 @@ export async function openAlarmHouse(house: AlarmHouse): Promise<AlarmBook> {
 
 const auditKey = "audit_not_intact";
 
-export function auditProblem(bell: AlarmBell, problem: string): void {
-  bell.raise({ kind: auditKey, key: auditKey, tenant: "default", severity: "critical", summary: problem });
+export function auditProblem(bell: AlarmBell, problem: string, data: JsonObject = {}): void {
+  bell.raise({ kind: auditKey, key: auditKey, tenant: "default", severity: "critical", summary: problem, data });
+}
+
+/** Found in the background, again and again: told once, until a person or a verification says that it is over. */
+export function hearAltered(bell: AlarmBell, found: Broken, log: (problem: string) => void): void {
+  if (bell.isRaised("default", auditKey)) return;
+  notIntact(bell, found);
+  log(notIntactSentence(found));
 }
 
 /** Whoever has the log verified, its answer is heard here as well. */
 export function hearVerification(bell: AlarmBell, found: Verification): void {
   if (found.intact) bell.settle("default", auditKey, "the log was verified and is intact");
-  else auditProblem(bell, `The audit log is not intact from entry ${found.firstBroken} on: ${found.why}`);
+  else notIntact(bell, found);
+}
+
+function notIntact(bell: AlarmBell, found: Broken): void {
+  auditProblem(bell, notIntactSentence(found), { first_broken: found.firstBroken });
+}
+
+function notIntactSentence({ firstBroken, why }: Broken): string {
+  return `The audit log is not intact from entry ${firstBroken} on: ${why}`;
 }
 
 /** What looks for secrets says some of it as alarms: those are kept here, the rest is only noted. */

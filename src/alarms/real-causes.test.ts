@@ -7,6 +7,7 @@ import { type Failing, FaultyStore } from "../../test/fakes/faulty-store.ts";
 import { asker, house } from "../../test/fakes/house.ts";
 import { bodyOf, httpHouse } from "../../test/fakes/http-house.ts";
 import type { Channel, Notice } from "../channels/channel.ts";
+import { StoreAlarm } from "./broken.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -50,7 +51,7 @@ describe("a store that fails", () => {
     expect(await say("ack")).toBe(404);
     await refused(3);
     const raised = { alarm_id: "alm_store_broken", kind: "store_broken", severity: "critical" };
-    expect(await alarm()).toMatchObject([{ ...raised, state: "open", count: 3 }]);
+    expect(await alarm()).toMatchObject([{ ...raised, state: "open", count: 3, data: { stopped: false } }]);
     expect(toldOf(ops)).toEqual(["alarm.opened store_broken"]);
 
     expect(await say("ack")).toBe(200);
@@ -75,6 +76,16 @@ describe("a store that fails", () => {
     expect(await alarm()).toMatchObject([{ state: "resolved", resolved: { reason: "it is written again" } }]);
     expect(toldOf(ops)).toHaveLength(4);
   });
+});
+
+it("a store that has stopped for good says so, whether or not a call has come since", () => {
+  const store: { broken: Error | undefined } = { broken: undefined };
+  const alarm = new StoreAlarm({ store, clock: new FakeClock(), urgent: () => undefined });
+  expect(alarm.alarm).toBeUndefined();
+  alarm.refused("disk full");
+  expect(alarm.alarm?.data).toEqual({ stopped: false });
+  store.broken = new Error("it could not be synced");
+  expect(alarm.alarm).toMatchObject({ kind: "store_broken", state: "open", data: { stopped: true } });
 });
 
 /** Another text of the same length wherever the first one stands, in the store's files, while they are open. */
@@ -123,5 +134,42 @@ describe("a log that is edited under a Postern that runs", () => {
     expect(await ask("/v1/alarms")).toMatchObject({ alarms: [{ state: "resolved" }] });
     await settled(50);
     expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact", "alarm.resolved audit_not_intact"]);
+  });
+
+  it("is found though nobody verifies it: raised once, seen in the console, by `alarms` and beside the log", async () => {
+    const [ops, said] = [listener(), [] as string[]];
+    await using h = await house({
+      ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
+      log: (problem) => said.push(problem),
+    });
+    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    const minutes = async (count: number) => {
+      await h.clock.advance(count * 61_000);
+      await settled(50);
+    };
+    const { callId } = await h.runtime.invoke(echo, asker);
+    for (let i = 0; i < 19; i += 1) await h.runtime.invoke(echo, asker);
+    await h.runtime.audit.checkpoint();
+    await minutes(1);
+    expect(await ask("/v1/audit?limit=1")).toMatchObject({ checked: { intact: true, events: 40 } });
+    expect(await ask("/v1/alarms")).toEqual({ alarms: [] });
+
+    edit(callId, `${callId.slice(0, -1)}~`); // though every page of so short a log is in memory
+    await minutes(3);
+    const broken = { intact: false, first_broken: 0, why: expect.stringContaining("0 to 39") };
+    for (const path of ["/v1/audit?limit=1", "/v1/audit/latest?limit=1"])
+      expect(await ask(path)).toMatchObject({ checked: broken });
+    const raised = { kind: "audit_not_intact", severity: "critical", state: "open", count: 1 };
+    expect(await ask("/v1/alarms")).toMatchObject({ alarms: [{ ...raised, data: { first_broken: 0 } }] });
+    expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact"]);
+    expect(said).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
+  });
+
+  it("is not looked for where that is switched off", async () => {
+    const audit = { recheck: { enabled: false } };
+    await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder, audit });
+    await h.clock.advance(3_600_000);
+    expect(h.runtime.audit.checked).toBeUndefined();
   });
 });

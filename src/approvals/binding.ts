@@ -43,6 +43,33 @@ export function isBoundAsShown({
   );
 }
 
+/**
+ * SHA-256 over all that a card shows of what would run: what the approval is bound to, the arguments as they stand, the
+ * preview, the risk, the tool's own words and the reasons. A yes that brings it is a yes to exactly that. The names are
+ * those of the wire, so that whoever reads an approval can hash it themselves.
+ *
+ * @public
+ */
+export function shownDigest({
+  arguments: given,
+  binding,
+  preview,
+  previewDigest,
+  risk,
+  summary,
+  why,
+}: ApprovalRecord): string {
+  return digestOf({
+    binding,
+    digest: digestOf(given),
+    preview_digest: previewDigest ?? null,
+    preview_problem: preview?.problem ?? null,
+    risk_level: risk,
+    summary: summary ?? null,
+    why: why.map((reason) => ({ ...reason })),
+  });
+}
+
 /** A preview is stored with its digest: what was shown can be compared with what would be shown now. */
 export function previewDigest(preview: Preview): string {
   const { summary, diff = null, details = null, supported, table, message } = preview;

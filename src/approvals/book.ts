@@ -8,6 +8,7 @@
  */
 import { Arrival } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
+import { checkId } from "../calls/checked-id.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { DurableEvent } from "../calls/event.ts";
@@ -17,6 +18,7 @@ import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Store } from "../stores/store.ts";
+import { shownDigest } from "./binding.ts";
 import { reminding, tell } from "./noted.ts";
 import { type Asking, type Question, requestOf } from "./request.ts";
 import { votesLeft } from "./routed.ts";
@@ -75,6 +77,7 @@ export class Book implements Disposable {
 
   /** As it stands now: one whose time is over is expired, whether or not the sweeper has come by (D5). */
   async get(id: string): Promise<ApprovalRecord | undefined> {
+    checkId(id, "approval");
     const approval = await this.#store.approval(id);
     return approval && this.#now(approval);
   }
@@ -165,7 +168,8 @@ export class Book implements Disposable {
       const found = committed.approval ?? seen;
       if (found.state !== seen.state || found.revision === seen.revision)
         return { won: false, approval: await this.#now(found) };
-      if (isYes && found.binding !== approval.binding) return { won: false, approval: found, because: "changed" };
+      if (isYes && shownDigest(found) !== shownDigest(approval))
+        return { won: false, approval: found, because: "changed" };
       seen = found;
     }
   }

@@ -1,6 +1,9 @@
+import { type Actor, checkWho } from "../calls/actor.ts";
+import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, Vote } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
+import { shown } from "../calls/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
 
 /** A role as the operator's accounts call it; routes compare it as text. */
@@ -18,6 +21,43 @@ export interface Decider {
   readonly signedIn?: boolean;
 }
 
+/** @throws RuntimeFault `decision_invalid` for a decider that cannot be named in the log */
+export function checkDecider(by: Decider): void {
+  checkWho(by, "decision_invalid", { needed: ["user"], other: ["via", "tenant"] });
+  for (const name of ["roles", "groups"] as const) {
+    const value: unknown = by[name];
+    if (value !== undefined && !(Array.isArray(value) && value.every((one) => typeof one === "string")))
+      throw new RuntimeFault(
+        "decision_invalid",
+        `\`${name}\` of who does this is ${shown(value)}; it must be a list of texts.`,
+      );
+  }
+}
+
+/** @throws RuntimeFault `decision_invalid` for a request that nobody can have made, or a reason that is no text */
+export function checkRequest(request: Pick<DecisionRequest, "by" | "reason">): void {
+  if (typeof request !== "object" || request === null)
+    throw new RuntimeFault(
+      "decision_invalid",
+      `The decision is ${shown(request)}; it must be { decision, by, reason? }.`,
+    );
+  checkDecider(request.by);
+  const { reason } = request;
+  if (reason !== undefined && typeof reason !== "string")
+    throw new RuntimeFault("decision_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
+}
+
+/**
+ * A decider as the log names them. Without a door to authenticate them, their name is all there is.
+ *
+ * @throws RuntimeFault `decision_invalid`
+ */
+export function actorOf(by: Decider): Actor {
+  checkDecider(by);
+  const { user, via = `user:${user}`, tenant } = by;
+  return { by: user, via, ...(tenant !== undefined && { tenant }) };
+}
+
 export interface DecisionRequest {
   readonly decision: "approved" | "denied" | "skipped" | "modified";
   /** With `modified`, and only then. */
@@ -26,7 +66,7 @@ export interface DecisionRequest {
   readonly reason?: string;
   /** The tool's name as the decider typed it, where the route asks for that. */
   readonly confirmation?: string;
-  /** Digest or binding of what was shown: when that has changed since, nothing is decided. */
+  /** Of what was shown (`shownDigest`): when that has changed since, nothing is decided. */
   readonly expectedDigest?: string;
   /** With a yes: such calls need nobody for a while. */
   readonly remember?: Remember;
@@ -40,6 +80,38 @@ export function isWellFormed(
 ): boolean {
   const { decision, arguments: edited } = said ?? {};
   return decisions.some((one) => one === decision) && (decision === "modified") === (edited !== undefined);
+}
+
+/**
+ * Why somebody may say no yes to a request, in one word.
+ *
+ * @public
+ */
+export type WhyNot = "over" | "requester" | "credential" | "not_asked" | "sign_in" | "voted";
+
+/**
+ * A vote that counts no more, and why.
+ *
+ * @public
+ */
+export interface Lapsed<Said = Vote> {
+  readonly vote: Said;
+  readonly why: string;
+}
+
+/**
+ * What one person may say to one request as things stand, by the rules that hold when they say it.
+ *
+ * @public
+ */
+export interface Standing {
+  /** In the order of `decisions`; empty: nothing. */
+  readonly may: readonly DecisionRequest["decision"][];
+  /** Why not a yes; none: they may. */
+  readonly whyNot?: { readonly why: WhyNot; readonly message: string };
+  /** The person who delegated the decision to them. */
+  readonly onBehalfOf?: string;
+  readonly lapsed: readonly Lapsed[];
 }
 
 /** Problems of a decision, each with its HTTP number. */

@@ -1,7 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { Decider } from "./decision.ts";
+import { actorOf, checkDecider, type Decider } from "./decision.ts";
 import type { Delegation, DelegationRequest } from "./delegation.ts";
 import { type People, personOf } from "./person.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
@@ -34,6 +34,7 @@ export class Delegations {
 
   /** @param by who gives: authenticated by the door */
   async make({ to: asked, until, reason }: DelegationRequest, by: Decider): Promise<Delegated> {
+    checkDecider(by);
     const now = this.#options.clock.now();
     if (typeof asked !== "string" || asked === "" || asked.length > 256 || controlCharacter.test(asked))
       return invalid("`to` names nobody; write the user who shall decide.");
@@ -54,7 +55,7 @@ export class Delegations {
       until,
       ...(reason !== undefined && { reason }),
       at: now,
-      via: by.via ?? `user:${by.user}`,
+      via: actorOf(by).via,
     };
     await this.#shelf.add(delegation, bodyOf(delegation), {
       type: "approval.delegated",
@@ -68,6 +69,7 @@ export class Delegations {
   }
 
   async revoke(id: string, by: Decider): Promise<Delegated> {
+    checkDecider(by);
     const known = this.#shelf.get(id);
     const revoked =
       known === undefined || known.tenant !== (by.tenant ?? known.tenant)
@@ -109,7 +111,7 @@ export class Delegations {
 
   #revoked(delegation: Delegation, by: Decider) {
     if (delegation.revoked !== undefined) return undefined;
-    const via = by.via ?? `user:${by.user}`;
+    const { via } = actorOf(by);
     const item = { ...delegation, revoked: { by: by.user, via, at: this.#options.clock.now() } };
     const noted = {
       type: "approval.delegation_revoked",

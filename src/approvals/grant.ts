@@ -5,7 +5,7 @@ import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
-import type { Decider } from "./decision.ts";
+import { actorOf, type Decider } from "./decision.ts";
 
 /**
  * What is to be remembered of a yes: the next calls like it need nobody.
@@ -89,13 +89,8 @@ export function untilOf(remember: Remember, approval: ApprovalRecord, now: numbe
   return until > now + longestGrantMs ? "`for.until` is more than 90 days away; choose an earlier time." : until;
 }
 
-/** Why it cannot be remembered; undefined when it can. @param given what runs when it is approved */
-export function rememberProblem(
-  remember: Remember,
-  approval: ApprovalRecord,
-  given: JsonObject,
-  now: number,
-): string | undefined {
+/** Why it cannot be remembered; undefined when it can. @param approval with the arguments that run when it is approved */
+export function rememberProblem(remember: Remember, approval: ApprovalRecord, now: number): string | undefined {
   if (!isRemember(remember))
     return "`remember` is { scope?: { tool?, action?, arguments? }, for: run, session or { until }, reason }.";
   if (remember.reason.trim() === "" || remember.reason.length > 2000)
@@ -107,7 +102,7 @@ export function rememberProblem(
   if (typeof until === "string") return until;
   try {
     const holds = compileConditions(conditions, "`remember.scope.arguments`");
-    if (fits(holds, given)) return undefined;
+    if (fits(holds, approval.arguments)) return undefined;
     return "`remember.scope.arguments` does not fit the call that is approved here; write a pattern that does.";
   } catch (error) {
     if (error instanceof RuntimeFault) return error.message;
@@ -150,6 +145,7 @@ export function grantOf(remember: Remember, approval: ApprovalRecord, { by, give
   const { tenant, agent, user } = approval.principal;
   const { for: span, reason, scope } = remember;
   const giver = approval.decision?.onBehalfOf;
+  const actor = actorOf(by);
   return {
     id: newId("grt"),
     tool: approval.tool,
@@ -162,8 +158,7 @@ export function grantOf(remember: Remember, approval: ApprovalRecord, { by, give
     ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
     until,
     reason,
-    by: by.user,
-    via: by.via ?? `user:${by.user}`,
+    ...{ by: actor.by, via: actor.via },
     ...(giver !== undefined && { onBehalfOf: giver }),
     given: {
       ...given,

@@ -7,7 +7,7 @@ import { rankOf } from "../calls/risk.ts";
 import { compileConditions, type Holds } from "../policy/condition.ts";
 import type { Audience } from "../stores/audience.ts";
 import { isSignedIn } from "./admission.ts";
-import type { Decider, DecisionRequest } from "./decision.ts";
+import { actorOf, checkDecider, type Decider, type DecisionRequest } from "./decision.ts";
 import type { Givers } from "./givers.ts";
 import { asking, bodyOf, fits, type Grant, grantFrom, grantOf, type Remember, spanText, untilOf } from "./grant.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
@@ -143,18 +143,19 @@ export class Grants implements AsyncDisposable {
   }
 
   /** Undefined: there is none. One that is revoked stays as it was revoked first. */
-  revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
+  async revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
+    checkDecider(by);
     return this.#shelf.change(id, (grant) => {
       if (grant.revoked !== undefined) return undefined;
       const at = this.#options.clock.now();
-      const revoked = { by: by.user, via: by.via ?? `user:${by.user}`, at, ...(reason !== undefined && { reason }) };
+      const { by: user, via } = actorOf(by);
+      const revoked = { by: user, via, at, ...(reason !== undefined && { reason }) };
       const item = { ...grant, revoked };
       const noted = {
         type: "grant.revoked",
-        summary: `${by.user} revoked the grant of ${grant.tool} to ${grant.principal.agent}`,
+        summary: `${user} revoked the grant of ${grant.tool} to ${grant.principal.agent}`,
         tenant: grant.principal.tenant,
-        by: by.user,
-        via: revoked.via,
+        ...{ by: user, via },
         data: { grant_id: id, tool: grant.tool, ...(reason !== undefined && { reason }) },
       };
       return { item, body: bodyOf(item), noted };

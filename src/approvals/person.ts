@@ -1,5 +1,6 @@
 /** Who somebody is by their account, as far as a decision must know it. */
 import { permissionsOf, type Role } from "../accounts/roles.ts";
+import type { Actor } from "../calls/actor.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 
 /** The accounts, as far as this must know them. */
@@ -7,7 +8,7 @@ export interface People {
   readonly exist: boolean;
   get(
     name: string,
-    actor: { readonly by: string; readonly via: string; readonly tenant: string },
+    actor: Actor,
   ): Promise<{
     readonly name: string;
     readonly tenant: string;
@@ -15,6 +16,8 @@ export interface People {
     readonly groups: readonly string[];
     readonly disabled: boolean;
   }>;
+  /** Whether that credential was taken back. */
+  isRevoked(via: string): Promise<boolean>;
 }
 
 export interface Person {

@@ -1,6 +1,8 @@
 import type { Risk } from "../calls/call.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
+import type { Preview } from "../calls/outcome.ts";
+import type { Vote } from "../calls/records.ts";
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
 export interface Ruling {
@@ -12,13 +14,20 @@ export interface Ruling {
   /** What is demanded of it. Default: one yes, one no. */
   readonly quorum?: number;
   readonly deny?: "any" | "quorum";
-  /** With `modified`: what runs instead, and its binding, made by the gates that weighed it. */
-  readonly edited?:
-    | {
-        readonly arguments: JsonObject;
-        readonly binding: string;
-        readonly risk: Risk;
-        readonly why: Weighing["reasons"];
-      }
-    | undefined;
+  /** Earlier words that count no more. */
+  readonly lapsed?: readonly Vote[];
+  /** With `modified`. */
+  readonly edited?: Edit | undefined;
+}
+
+/** What runs instead, and its binding, made by the gates that weighed it. */
+export interface Edit {
+  readonly arguments: JsonObject;
+  readonly binding: string;
+  readonly risk: Risk;
+  readonly why: Weighing["reasons"];
+  /** The tool's own words for it. */
+  readonly summary?: string;
+  /** Where others must still agree: what they are shown. */
+  readonly preview?: Preview;
 }

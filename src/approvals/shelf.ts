@@ -4,6 +4,7 @@
  *
  * Invariant: what is here was committed, with its event. Another process may have written since: `fresh` asks the store.
  */
+import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -22,12 +23,9 @@ interface Held<Item> {
   readonly item: Item;
 }
 
-export interface Noted {
+export interface Noted extends Required<Actor> {
   readonly type: string;
   readonly summary: string;
-  readonly tenant: string;
-  readonly by: string;
-  readonly via: string;
   readonly data: JsonObject;
 }
 

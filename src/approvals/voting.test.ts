@@ -66,7 +66,7 @@ describe("counting", () => {
     ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was said already"],
   ])("says truly whose word there is already: %s", (_, first, said) => {
     const voted = counted(record, { ...first, quorum: 3 }, 1)?.next ?? record;
-    expect(votedAlready(voted, { user: "ann", via: "channel:ops" })).toContain(said);
+    expect(votedAlready(voted, { by: "ann", via: "channel:ops" })).toContain(said);
   });
 
   it("ends with one no, also by whoever said yes before", () => {

@@ -1,5 +1,5 @@
 import type { ApprovalRecord, ApprovalState, Vote } from "../calls/records.ts";
-import type { Decider } from "./decision.ts";
+import { previewDigest } from "./binding.ts";
 import { votesLeft } from "./routed.ts";
 import type { Ruling } from "./ruling.ts";
 
@@ -22,12 +22,12 @@ export function counted(approval: ApprovalRecord, ruling: Ruling, at: number): C
   }
 }
 
-function voted(approval: ApprovalRecord, as: Vote["as"], ruling: Ruling, at: number): Counted {
-  const { votes = [] } = approval;
-  const { quorum = 1, deny = "any" } = ruling;
+function voted(before: ApprovalRecord, as: Vote["as"], ruling: Ruling, at: number): Counted {
+  const { quorum = 1, deny = "any", lapsed } = ruling;
+  const approval = standingVotes(before, lapsed);
   const endsAtOnce = as !== "approved" && deny === "any";
-  if (!endsAtOnce && votes.some((vote) => isSamePerson(vote, ruling))) return undefined;
-  const next = { ...approval, votes: [...votes, voteOf(as, ruling, at)] };
+  if (!endsAtOnce && hasSaid(approval, ruling)) return undefined;
+  const next = { ...approval, votes: [...(approval.votes ?? []), voteOf(as, ruling, at)] };
   const noes = next.votes.filter((vote) => vote.as !== "approved").length;
   const ends = as === "approved" ? votesLeft(next, quorum) === 0 : endsAtOnce || noes >= quorum;
   return ends ? { next: ended(next, as, ruling, at), ends } : { next, ends };
@@ -37,9 +37,15 @@ function voted(approval: ApprovalRecord, as: Vote["as"], ruling: Ruling, at: num
 function edited(approval: ApprovalRecord, ruling: Ruling, at: number): Counted {
   const { edited: edit, by, via, quorum = 1 } = ruling;
   if (edit === undefined) return undefined;
-  const { preview: _shown, previewDigest: _digest, ...unseen } = approval; // an edit was not what the preview showed
-  const { arguments: runs, binding, risk, why } = edit;
-  const next = { ...unseen, arguments: runs, binding, risk, why, votes: [voteOf("approved", ruling, at)] };
+  const { preview: shown, previewDigest: _digest, summary: _said, askedPreview = shown, ...unseen } = approval; // all of it was of other arguments
+  const { preview, ...runs } = edit;
+  const next = {
+    ...unseen,
+    ...runs,
+    ...(askedPreview !== undefined && { askedPreview }),
+    ...(preview !== undefined && { preview, previewDigest: previewDigest(preview) }),
+    votes: [voteOf("approved", ruling, at)],
+  };
   if (quorum <= 1) return { next: ended(next, "approved", ruling, at), ends: true };
   return { next: { ...next, edited: { by, via, at } }, ends: false };
 }
@@ -62,20 +68,41 @@ function voteOf(as: Vote["as"], { by, via, onBehalfOf, reason }: Ruling, at: num
 }
 
 /** Why this word was not counted: whose it would be the second of. */
-export function votedAlready({ id, votes = [] }: ApprovalRecord, { user, via }: Decider): string {
+export function votedAlready({ id = "it", votes = [] }: Voted, { by: user, via }: Pick<Ruling, "by" | "via">): string {
   const own = votes.find((vote) => vote.by === user || vote.onBehalfOf === user);
   if (own !== undefined) {
     const inPlace = own.by === user ? "" : `, by \`${own.by}\` in their place`;
     return `\`${user}\` has said a word on \`${id}\` already${inPlace}; another person must.`;
   }
-  const same = votes.find((vote) => vote.via === (via ?? `user:${user}`));
+  const same = votes.find((vote) => vote.via === via);
   return same === undefined
     ? `The word that \`${user}\` would say on \`${id}\` was said already; another person must.`
     : `\`${same.via}\` has had its word on \`${id}\` already, by \`${same.by}\`: whoever else comes by it counts as the same; sign in and decide there.`;
 }
 
+interface Voted {
+  readonly id?: string;
+  readonly votes?: readonly Pick<Vote, "by" | "via" | "onBehalfOf">[];
+}
+
 /** One person, one word: neither another credential nor a delegation makes two of one. */
-function isSamePerson(vote: Vote, { by, via, onBehalfOf }: Ruling): boolean {
-  const spoken = [vote.by, vote.onBehalfOf];
-  return vote.via === via || spoken.includes(by) || (onBehalfOf !== undefined && spoken.includes(onBehalfOf));
+export function hasSaid(
+  { votes = [] }: Voted,
+  { by, via, onBehalfOf }: Pick<Ruling, "by" | "via" | "onBehalfOf">,
+): boolean {
+  return votes.some((vote) => {
+    const spoken = [vote.by, vote.onBehalfOf];
+    return vote.via === via || spoken.includes(by) || (onBehalfOf !== undefined && spoken.includes(onBehalfOf));
+  });
+}
+
+/** Without the words that count no more. */
+export function standingVotes<Of extends Pick<ApprovalRecord, "votes">>(
+  approval: Of,
+  lapsed: readonly Vote[] = [],
+): Of {
+  if (lapsed.length === 0) return approval;
+  const isLapsed = (vote: Vote): boolean =>
+    lapsed.some(({ by, via, at }) => vote.by === by && vote.via === via && vote.at === at);
+  return { ...approval, votes: approval.votes?.filter((vote) => !isLapsed(vote)) };
 }

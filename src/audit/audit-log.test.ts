@@ -29,7 +29,7 @@ describe("a log that follows its store", () => {
     await noteSome(store, 4);
     const tree = new Tree();
     for await (const { body } of store.events({ after: -1 })) tree.append(body);
-    expect([log.size, log.head()]).toEqual([7, tree.root()]);
+    expect([log.size, await log.head()]).toEqual([7, tree.root()]);
     expect(await log.verify()).toEqual({
       intact: true,
       events: 7,

@@ -2,15 +2,28 @@ import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
+import { checkedFilter } from "./checked-filter.ts";
 import { type KeptCheckpoint, lastCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { Follower } from "./follower.ts";
+import { GrowingTree } from "./growing-tree.ts";
 import { Inclusion } from "./inclusion.ts";
 import { latestEvents } from "./latest.ts";
-import type { AuditEvent, AuditFilter, AuditLog, EntryProof, LatestFilter, LatestPage, Verification } from "./log.ts";
-import { queryEvents } from "./query.ts";
+import type {
+  AuditEvent,
+  AuditFilter,
+  AuditLog,
+  Checked,
+  EntryProof,
+  LatestFilter,
+  LatestPage,
+  Verification,
+} from "./log.ts";
+import { type Asked, queryEvents } from "./query.ts";
+import { type Pace, Recheck, type RecheckOptions } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
-import { Tree } from "./tree.ts";
+import { Times } from "./times.ts";
+import { type Edge, rootOf } from "./tree.ts";
 import { verifyStore } from "./verify.ts";
 
 export interface AuditLogOptions {
@@ -22,6 +35,8 @@ export interface AuditLogOptions {
   readonly log?: (problem: string) => void;
   /** Told what each `verify` found that looked at nothing from outside. */
   readonly verified?: (found: Verification) => void;
+  /** Verify it in the background, again and again. */
+  readonly recheck?: (Pace & Pick<RecheckOptions, "altered">) | undefined;
 }
 
 /** A checkpoint is due after so long or so many entries, whichever comes first. */
@@ -38,7 +53,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog &
   const { store, signer, log = () => undefined } = options;
   const last = await lastCheckpoint(store, signer.publicKey);
   if (last?.problem !== undefined) log(`${last.problem} Run \`postern audit verify\`.`);
-  const opened = new FollowingLog(options, last?.tree ?? new Tree(), last?.kept);
+  const opened = new FollowingLog(options, last?.edge, last?.kept);
   await opened.start();
   return opened;
 }
@@ -50,9 +65,12 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #anchors: AnchorFile | undefined;
   readonly #log: (problem: string) => void;
   readonly #verified: AuditLogOptions["verified"];
-  readonly #tree: Tree;
+  readonly #tree: GrowingTree;
   readonly #follower: Follower;
   readonly #inclusion: Inclusion;
+  readonly #times: Times;
+  readonly #recheck: Recheck | undefined;
+  #checked: Checked | undefined;
   #last: KeptCheckpoint | undefined;
   #stopTimer: (() => void) | undefined;
   /** Checkpoints are written one after another: their sizes only grow. */
@@ -60,7 +78,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   #busy = false;
   #closed = false;
 
-  constructor(options: AuditLogOptions, tree: Tree, last: KeptCheckpoint | undefined) {
+  constructor(options: AuditLogOptions, edge: Edge | undefined, last: KeptCheckpoint | undefined) {
     const { store, clock, signer, anchorFile, verified, log = () => undefined } = options;
     this.#verified = verified;
     this.#store = store;
@@ -68,15 +86,17 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#signer = signer;
     this.#anchors = anchorFile === undefined ? undefined : new AnchorFile(anchorFile);
     this.#log = log;
-    this.#tree = tree;
+    this.#tree = new GrowingTree({ clock, edge, lost: (why) => this.#lost(why) });
     this.#last = last;
     this.#inclusion = new Inclusion(store);
+    this.#times = new Times(store);
     this.#follower = new Follower(
-      tree,
+      this.#tree,
       store,
       () => this.#schedule(),
       (problem, error) => this.#report(problem, error),
     );
+    this.#recheck = options.recheck && this.#rechecking(options.recheck);
   }
 
   async start(): Promise<void> {
@@ -93,8 +113,8 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     return this.#tree.size;
   }
 
-  head(): string {
-    return this.#tree.root();
+  async head(): Promise<string> {
+    return rootOf(await this.#tree.edge());
   }
 
   checkpoint(): Promise<string> {
@@ -106,51 +126,93 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   async verify(against?: string): Promise<Verification> {
     await this.#tryCheckpoint();
     const upTo = this.size;
-    const seen = this.#sign(); // what this process saw, whatever the store says by now
+    const seen = this.#sign(await this.#tree.edge()); // what this process saw, whatever the store says by now
     const kept = (await this.#anchors?.notes()) ?? [];
     const anchors = against === undefined ? [...kept, seen] : [...kept, seen, against];
     const found = await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
-    if (against === undefined) this.#verified?.(found); // a note from outside may be anybody's
+    if (against !== undefined) return found; // a note from outside may be anybody's
+    this.#keepChecked(found);
+    this.#verified?.(found);
     return found;
   }
 
-  query(where: AuditFilter): Promise<readonly AuditEvent[]> {
-    return queryEvents(this.#store, this.#signer.keyId, where);
+  get checked(): Checked | undefined {
+    return this.#checked;
   }
 
-  latest(where: LatestFilter): Promise<LatestPage> {
-    return latestEvents(this.#store, { keyId: this.#signer.keyId, size: this.size }, where);
+  async query(where: AuditFilter): Promise<readonly AuditEvent[]> {
+    return queryEvents(this.#asked(), checkedFilter(where));
+  }
+
+  async latest(where: LatestFilter): Promise<LatestPage> {
+    return latestEvents(this.#asked(), checkedFilter(where));
   }
 
   async prove(seq: number): Promise<EntryProof | undefined> {
-    const { size } = this;
-    if (!(Number.isSafeInteger(seq) && seq >= 0 && seq < size)) return undefined;
-    const [root, checkpoint] = [this.head(), this.#sign()]; // of this size, whatever is added while the log is read
+    if (!(Number.isSafeInteger(seq) && seq >= 0 && seq < this.size)) return undefined;
+    const edge = await this.#tree.edge(); // of this size, whatever is added while the log is read
+    const { size } = edge;
     const place = await this.#inclusion.find(seq, size);
-    return place && { seq, ...place, size, root, checkpoint, publicKey: this.#signer.publicKey };
+    return (
+      place && {
+        seq,
+        ...place,
+        size,
+        root: rootOf(edge),
+        checkpoint: this.#sign(edge),
+        publicKey: this.#signer.publicKey,
+      }
+    );
   }
 
   async *export(): AsyncGenerator<string> {
     await this.#tryCheckpoint();
-    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign());
+    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign(await this.#tree.edge()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#stopTimer?.();
+    await this.#recheck?.[Symbol.asyncDispose]();
     this.#follower[Symbol.dispose]();
     if (this.#isDue(1) && this.#store.broken === undefined) await this.#tryCheckpoint();
     await this.#writing;
+    await this.#tree[Symbol.asyncDispose]();
   }
 
-  #sign(): string {
-    return signCheckpoint(this.#signer, this.size, this.head());
+  #sign(edge: Edge): string {
+    return signCheckpoint(this.#signer, edge.size, rootOf(edge));
+  }
+
+  #asked(): Asked {
+    return { store: this.#store, times: this.#times, keyId: this.#signer.keyId, size: this.size };
+  }
+
+  /** Against the checkpoints in the store and what this process saw itself: what is kept outside is looked at when somebody asks. */
+  #rechecking(recheck: NonNullable<AuditLogOptions["recheck"]>): Recheck {
+    return new Recheck({
+      ...{ store: this.#store, clock: this.#clock, log: this.#log, ...recheck },
+      verify: async (slowly) => {
+        const edge = await this.#tree.edge();
+        return verifyStore(slowly, this.#signer.publicKey, { anchors: [this.#sign(edge)], upTo: edge.size });
+      },
+      checked: (found) => this.#keepChecked(found),
+    });
+  }
+
+  #keepChecked(found: Verification): void {
+    this.#checked = { at: this.#clock.now(), found };
+  }
+
+  #lost(why: string): void {
+    this.#log(`The thread that hashes the audit log failed (${why}); it is hashed here from now on.`);
+    this.#follower.catchUp();
   }
 
   async #checkpoint(): Promise<string> {
     if (this.#last?.size === this.size) return this.#last.note;
-    const edge = this.#tree.edge();
-    const note = this.#sign();
+    const edge = await this.#tree.edge();
+    const note = this.#sign(edge);
     if (edge.size === 0) return note;
     const body = { edge: { roots: edge.roots, size: edge.size }, note };
     const id = checkpointId(edge.size);

@@ -2,7 +2,7 @@ import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { openCheckpoint } from "./note.ts";
 import type { Signer } from "./signer.ts";
-import { readEdge, Tree } from "./tree.ts";
+import { type Edge, readEdge, rootOf } from "./tree.ts";
 import { trustedKey } from "./verify.ts";
 
 export interface KeptCheckpoint {
@@ -12,8 +12,8 @@ export interface KeptCheckpoint {
 
 /** Where a log goes on, or why it must be read from its first entry. */
 export type LastCheckpoint =
-  | { readonly kept: KeptCheckpoint; readonly tree: Tree; readonly problem?: never }
-  | { readonly problem: string; readonly kept?: never; readonly tree?: never };
+  | { readonly kept: KeptCheckpoint; readonly edge: Edge; readonly problem?: never }
+  | { readonly problem: string; readonly kept?: never; readonly edge?: never };
 
 /**
  * A C2SP tlog-checkpoint as a signed note: origin, size and root on a line each, a blank line, the signature.
@@ -27,7 +27,7 @@ export function signCheckpoint(signer: Signer, size: number, root: string): stri
   return `${text}\n— ${signer.origin} ${signature.toString("base64")}\n`;
 }
 
-/** The last checkpoint with its tree. Its edge is believed only when the signed root follows from it and its last entry is there. */
+/** The last checkpoint with its edge. Its edge is believed only when the signed root follows from it and its last entry is there. */
 export async function lastCheckpoint(
   store: Pick<Store, "documents" | "events">,
   publicKey: string,
@@ -41,12 +41,11 @@ export async function lastCheckpoint(
   if (edge === undefined || typeof note !== "string" || signed === undefined) {
     return { problem: `The audit log's last checkpoint \`${id}\` is not signed by its key.` };
   }
-  const tree = new Tree(edge);
-  if (signed.size !== edge.size || Number(id) !== edge.size || signed.root !== tree.root()) {
+  if (signed.size !== edge.size || Number(id) !== edge.size || signed.root !== rootOf(edge)) {
     return { problem: `The audit log's last checkpoint \`${id}\` was changed.` };
   }
   for await (const { seq } of store.events({ after: edge.size - 2, limit: 1 })) {
-    if (seq === edge.size - 1) return { kept: { size: edge.size, note }, tree };
+    if (seq === edge.size - 1) return { kept: { size: edge.size, note }, edge };
   }
   return { problem: `The audit log was cut off: its last checkpoint signs ${edge.size} entries.` };
 }

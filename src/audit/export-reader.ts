@@ -6,9 +6,9 @@
  * - `#checkpoint <the signed note as a JSON string>` right after the last entry it signs;
  * - last `#end <number of entries>`, where the last checkpoint signs all of them.
  */
-import type { Verification } from "./log.ts";
+import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, type VerifierKey } from "./note.ts";
-import type { Broken, Recount } from "./recount.ts";
+import type { Recount } from "./recount.ts";
 
 /** Reads an exported log line by line; every answer is either nothing, or what is wrong. */
 export class ExportReader {

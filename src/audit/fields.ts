@@ -75,7 +75,7 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
     ...callFields(call, clean),
     ...weighingFields(event.weighing, clean),
     outcome: "info",
-    refs: refsOf(call, key, approvalId, clean),
+    refs: { ...refsOf(call, key, approvalId, clean), ...(call.parentId !== undefined && { parent: call.parentId }) },
     request_hash: call.digest,
     stage: "execute",
     summary: attemptedSummary(nameOf(call, clean)),
@@ -85,7 +85,7 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
 }
 
 function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, as, outcome, weighing, code, approvalId, by, policyVersion } = event;
+  const { call, at, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
   const latencyMs = roundedMs(event.latencyMs);
   return {
     ...callFields(call, clean),
@@ -94,10 +94,12 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
       (attemptedEnds.has(as) ? riskFields(weighing, clean) : weighingFields(weighing, clean))),
     ...(code !== undefined && { code }),
     ...(by !== undefined && { decided_by: clean(by) }),
+    ...(via !== undefined && { decided_via: clean(via) }),
+    ...(reason !== undefined && { reason: clean(reason) }),
     ...(latencyMs !== undefined && { latency_ms: latencyMs }),
     outcome: endWords[as].outcome,
     ...(outcome.artifact !== undefined && { payload_ref: outcome.artifact }),
-    refs: refsOf(call, call.resumes, approvalId, clean),
+    refs: refsOf(call, event.key ?? call.resumes, approvalId, clean),
     ...(!attemptedEnds.has(as) && { request_hash: call.digest }),
     response_hash: responseHash(outcome),
     stage: stageOf(as, code),

@@ -1,5 +1,10 @@
 import type { Entry, Store } from "../stores/store.ts";
-import type { Tree } from "./tree.ts";
+
+/** What grows with the store; its size is where it goes on. */
+export interface Growing {
+  readonly size: number;
+  append(body: string): void;
+}
 
 /**
  * Keeps a tree level with a store's committed entries: told of them by the store, and reading what it was not told.
@@ -7,7 +12,7 @@ import type { Tree } from "./tree.ts";
  * Invariant: entries enter the tree in their order and without gaps; where one is missing the tree stays.
  */
 export class Follower implements Disposable {
-  readonly #tree: Tree;
+  readonly #tree: Growing;
   readonly #store: Pick<Store, "events" | "follow">;
   readonly #log: (problem: string, error?: unknown) => void;
   readonly #grown: () => void;
@@ -19,7 +24,7 @@ export class Follower implements Disposable {
 
   /** @param grown called after each batch */
   constructor(
-    tree: Tree,
+    tree: Growing,
     store: Pick<Store, "events" | "follow">,
     grown: () => void,
     log: (problem: string, error?: unknown) => void,
@@ -41,15 +46,20 @@ export class Follower implements Disposable {
     this.#following?.[Symbol.dispose]();
   }
 
-  /** The hot path: a hash for the entry, and one for a node of the tree. */
+  /** The hot path. */
   #take(entries: readonly Entry[]): void {
     for (const { seq, body } of entries) {
       this.#told = Math.max(this.#told, seq);
       if (seq === this.#tree.size) this.#tree.append(body);
     }
-    if (this.#told >= this.#tree.size && !this.#reading && !this.#stuck) {
-      this.#read().then(this.#grown, (error: unknown) => this.#log("The audit log could not be read", error));
-    } else this.#grown();
+    if (!this.catchUp()) this.#grown();
+  }
+
+  /** Reads what was missed, when something was. */
+  catchUp(): boolean {
+    if (this.#told < this.#tree.size || this.#reading || this.#stuck) return false;
+    this.#read().then(this.#grown, (error: unknown) => this.#log("The audit log could not be read", error));
+    return true;
   }
 
   async #read(): Promise<void> {

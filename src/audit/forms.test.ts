@@ -60,6 +60,7 @@ const anyCall = fc
     authority: anyAuthority,
     arrivedAt: fc.nat(),
     resumes: maybe(anyId),
+    parentId: maybe(anyId),
   })
   .map(present) as fc.Arbitrary<ToolCall>; // `present` cannot say that the other fields stay
 const anyWeighing: fc.Arbitrary<Weighing> = fc

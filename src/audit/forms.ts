@@ -83,10 +83,11 @@ export class Forms {
     const time = this.#timestamps.spell(at);
     const { fragments } = weighed;
     const [start, hash, stage, tool, end] = fragments;
-    const { id, digest, authority } = call;
+    const { id, digest, authority, parentId } = call;
     const { traceId } = authority;
-    const isPlain = approvalId === undefined && key === id;
-    const own = isPlain ? start : weighed.attempted + leadingRefs(call, key, approvalId) + form.run;
+    const isPlain = approvalId === undefined && key === id && parentId === undefined;
+    const parent = parentId === undefined ? "" : `"parent":${JSON.stringify(parentId)},`;
+    const own = isPlain ? start : weighed.attempted + leadingRefs(call, key, approvalId) + parent + form.run;
     const body = [own, id, hash, digest, stage, time, tool, traceId, end].join("");
     return isPlain ? { body, fragments, fields: [id, digest, time, traceId] } : body;
   }

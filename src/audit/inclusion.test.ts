@@ -46,8 +46,8 @@ describe("the place of an entry in the log", () => {
     await noteSome(store, 2);
     const proof = await log.prove(6);
     const key = readVerifierKey(proof?.publicKey ?? "");
-    expect(key && openCheckpoint(proof?.checkpoint ?? "", key)).toEqual({ size: 7, root: log.head() });
-    expect(proof).toMatchObject({ seq: 6, size: 7, root: log.head(), leaf: leafHash(proof?.body ?? "") });
+    expect(key && openCheckpoint(proof?.checkpoint ?? "", key)).toEqual({ size: 7, root: await log.head() });
+    expect(proof).toMatchObject({ seq: 6, size: 7, root: await log.head(), leaf: leafHash(proof?.body ?? "") });
   });
 
   it("is none for what is no entry", async () => {

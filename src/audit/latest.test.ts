@@ -6,6 +6,7 @@ import { openAuditLog } from "./audit-log.ts";
 import { latestEvents } from "./latest.ts";
 import type { LatestFilter } from "./log.ts";
 import { createSigner } from "./signer.ts";
+import { Times } from "./times.ts";
 
 let clock = new FakeClock();
 let store: Store = aLogStore(clock);
@@ -15,8 +16,9 @@ beforeEach(() => {
   store = aLogStore(clock);
 });
 
+const asked = (size: number) => ({ store, times: new Times(store), keyId: "ab12cd34", size });
 const numbers = async (size: number, where: LatestFilter = {}): Promise<readonly number[]> =>
-  (await latestEvents(store, { keyId: "ab12cd34", size }, where)).events.map(({ seq }) => seq);
+  (await latestEvents(asked(size), where)).events.map(({ seq }) => seq);
 const note = (more: object) =>
   store.commit(
     {
@@ -55,10 +57,10 @@ describe("the latest events", () => {
     await note({ type: "test.rare" });
     await noteSome(store, 10_000);
     const size = 10_001;
-    const first = await latestEvents(store, { keyId: "k", size }, { type: "test.rare" });
+    const first = await latestEvents(asked(size), { type: "test.rare" });
     expect(first).toEqual({ events: [], nextBefore: size - 8_192 });
     const before = first.nextBefore ?? 0;
-    const second = await latestEvents(store, { keyId: "k", size }, { type: "test.rare", before });
+    const second = await latestEvents(asked(size), { type: "test.rare", before });
     expect(second.events.map(({ seq }) => seq)).toEqual([0]);
     expect(second.nextBefore).toBeUndefined();
   });

@@ -28,6 +28,8 @@ export interface AuditEvent {
     readonly tool_call?: string;
     readonly approval?: string;
     readonly key?: string;
+    /** The call whose script made this one; where it was attempted. */
+    readonly parent?: string;
   };
   readonly tool_name?: string;
   /** The MCP server the tool comes from; none: this process, or a call that ended before its tool was weighed. */
@@ -61,8 +63,8 @@ export interface AuditFilter {
   readonly tool?: string;
   readonly outcome?: string;
   readonly tenant?: string;
-  /** An arrival's id or a call's key. */
-  readonly callId?: string;
+  /** An arrival's id or a call's key; of several any. */
+  readonly callId?: string | readonly string[];
   readonly runId?: string;
   /** The principal's agent. */
   readonly agent?: string;
@@ -135,15 +137,30 @@ export type Verification =
       readonly why: string;
     };
 
+export type Broken = Extract<Verification, { readonly intact: false }>;
+
+/**
+ * What the log was found to be, and when.
+ *
+ * @public
+ */
+export interface Checked {
+  /** Wall clock, milliseconds. */
+  readonly at: number;
+  readonly found: Verification;
+}
+
 export interface AuditLog {
   /** Entries in the tree. */
   readonly size: number;
   /** Root over all of them, 64 hex digits. */
-  head(): string;
+  head(): Promise<string>;
   /** Signs what is committed now, and gives the signed note: keep it elsewhere to prove that nothing was cut off later. */
   checkpoint(): Promise<string>;
   /** Reads everything again. `against`: a signed note kept elsewhere. */
   verify(against?: string): Promise<Verification>;
+  /** When the whole log was last verified, by whoever asked or in the background. */
+  readonly checked: Checked | undefined;
   /** Old to new, 200 at most unless `limit` says otherwise. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
   /** New to old, 100 at most unless `limit` says otherwise; a page comes soon, however rare its events are. */

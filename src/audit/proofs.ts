@@ -4,11 +4,20 @@
  */
 import { hash } from "node:crypto";
 
-/** SHA-256 over 0x00 and the entry's body. */
+/**
+ * SHA-256 over 0x00 and the entry's body, as 64 hex digits: what a proof begins with.
+ *
+ * @public
+ */
 export function leafHash(body: string): string {
   return hash("sha256", `\0${body}`, "hex");
 }
 
+/**
+ * What `runtime.audit.prove` gives holds all of it; `index` is the entry's `seq`.
+ *
+ * @public
+ */
 export interface InclusionProof {
   readonly leaf: string;
   readonly index: number;
@@ -17,6 +26,11 @@ export interface InclusionProof {
   readonly path: readonly string[];
 }
 
+/**
+ * That the log of `size` entries began with the `end` entries under `endRoot`.
+ *
+ * @public
+ */
 export interface ConsistencyProof {
   readonly end: number;
   readonly size: number;
@@ -45,7 +59,12 @@ export function inclusionPath(leaves: readonly string[], index: number): readonl
     : [...inclusionPath(right, index - split), treeRoot(left)];
 }
 
-/** RFC 6962 2.1.2: what shows that the tree over all leaves grew out of the one over the first `size`. */
+/**
+ * RFC 6962 2.1.2: what shows that the tree over all leaves grew out of the one over the first `size`. Whoever holds an
+ * exported log makes it, for somebody who holds two checkpoints and nothing else.
+ *
+ * @public
+ */
 export function consistencyPath(leaves: readonly string[], size: number): readonly string[] {
   if (!(Number.isSafeInteger(size) && size > 0 && size <= leaves.length)) {
     throw new RangeError(`A tree of ${leaves.length} did not grow out of one of ${size}.`);
@@ -53,6 +72,16 @@ export function consistencyPath(leaves: readonly string[], size: number): readon
   return subproof(leaves, size, true);
 }
 
+/**
+ * Whether the leaf is the `index`th of the tree under `root`, which a checkpoint vouches for. That the leaf is the entry
+ * one has in hand is for the caller to see: `leafHash(body) === leaf`.
+ *
+ * @example
+ * const proof = await runtime.audit.prove(7);
+ * const isThere = proof !== undefined && leafHash(proof.body) === proof.leaf && verifyInclusion({ ...proof, index: 7 });
+ *
+ * @public
+ */
 export function verifyInclusion({ leaf, index, size, root, path }: InclusionProof): boolean {
   if (!isPlace(index) || !isPlace(size) || index >= size) return false;
   if (![leaf, ...path].every(isDigest)) return false;
@@ -72,7 +101,12 @@ export function verifyInclusion({ leaf, index, size, root, path }: InclusionProo
   return last === 0 && reached === root;
 }
 
-/** That the log of `size` entries is the one of `end` entries, grown. Nothing can be said of an empty one. */
+/**
+ * That the log of `size` entries is the one of `end` entries, grown: nothing was changed, taken out or cut off between
+ * the two checkpoints. Nothing can be said of an empty one.
+ *
+ * @public
+ */
 export function verifyConsistency(proof: ConsistencyProof): boolean {
   return proof.end > 0 && verifyPart({ ...proof, start: 0 });
 }

@@ -4,7 +4,10 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, noteSome } from "../../test/fakes/log-store.ts";
 import type { ToolCall } from "../calls/call.ts";
 import type { DurableEvent, Weighing } from "../calls/event.ts";
+import type { Store } from "../stores/store.ts";
+import type { AuditFilter } from "./log.ts";
 import { queryEvents } from "./query.ts";
+import { Times } from "./times.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);
 const weighing: Weighing = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p" };
@@ -40,10 +43,13 @@ const traced = (number: number, traceId: string, tool = "echo"): ToolCall => {
   const call = aCall({ number, tool });
   return { ...call, authority: { ...call.authority, traceId } };
 };
-const types = async (where: Parameters<typeof queryEvents>[2]): Promise<readonly string[]> =>
-  (await queryEvents(store, "ab12cd34", where)).map(({ type }) => type);
-const numbers = async (where: Parameters<typeof queryEvents>[2]): Promise<readonly number[]> =>
-  (await queryEvents(store, "ab12cd34", where)).map(({ seq }) => seq);
+const asked = (over: Pick<Store, "events"> = store) => ({
+  ...{ store: over, times: new Times(over), keyId: "ab12cd34", size: 1_000 },
+});
+const types = async (where: AuditFilter): Promise<readonly string[]> =>
+  (await queryEvents(asked(), where)).map(({ type }) => type);
+const numbers = async (where: AuditFilter): Promise<readonly number[]> =>
+  (await queryEvents(asked(), where)).map(({ seq }) => seq);
 
 describe("a query of the log", () => {
   it("finds of one safe call, by its trace id, that it was attempted and succeeded, and nothing else (case 197)", async () => {
@@ -74,7 +80,7 @@ describe("a query of the log", () => {
 
   it("gives each event its id and its number", async () => {
     await tell(attempted(aCall()), succeeded(aCall()));
-    const events = await queryEvents(store, "ab12cd34", {});
+    const events = await queryEvents(asked(), {});
     expect(events.map(({ audit_id, seq }) => [audit_id, seq])).toEqual([
       ["evt_ab12cd34_0", 0],
       ["evt_ab12cd34_1", 1],
@@ -106,7 +112,7 @@ describe("a query of the log", () => {
         yield* bodies.map((body, seq) => ({ seq, body }));
       },
     };
-    expect((await queryEvents(changed, "key", {})).map(({ seq }) => seq)).toEqual([5]);
+    expect((await queryEvents(asked(changed), {})).map(({ seq }) => seq)).toEqual([5]);
   });
 
   it("is not misled by what an event's data says", async () => {

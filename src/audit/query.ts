@@ -1,24 +1,27 @@
-import type { Store } from "../stores/store.ts";
+import type { Entry, Store } from "../stores/store.ts";
 import type { AuditEvent, AuditFilter } from "./log.ts";
+import { type Span, type Times, timeOf } from "./times.ts";
 import { unhurried } from "./unhurried.ts";
 
 const defaultLimit = 200;
 
-/**
- * The events that match, old to new. Every filter narrows; without one these are the first ones after `after`.
- *
- * @param keyId the log's part of an audit id
- */
-export async function queryEvents(
-  store: Pick<Store, "events">,
-  keyId: string,
-  where: AuditFilter,
-): Promise<readonly AuditEvent[]> {
+/** A log as it is asked. */
+export interface Asked {
+  readonly store: Pick<Store, "events">;
+  readonly times: Times;
+  /** The log's part of an audit id. */
+  readonly keyId: string;
+  /** How many entries there are. */
+  readonly size: number;
+}
+
+/** The events that match, old to new. Every filter narrows; without one these are the first ones after `after`. */
+export async function queryEvents(log: Asked, where: AuditFilter): Promise<readonly AuditEvent[]> {
   const { after = -1, limit = defaultLimit } = where;
   const found: AuditEvent[] = [];
   if (limit <= 0) return found;
-  const wanted = isWanted(keyId, where);
-  for await (const { seq, body } of unhurried(store.events({ after }))) {
+  const wanted = isWanted(log.keyId, where);
+  for await (const { seq, body } of unhurried(entriesIn(await log.times.spans(log.size, where), after, log.store))) {
     const event = wanted(seq, body);
     if (event === undefined) continue;
     found.push(event);
@@ -27,13 +30,27 @@ export async function queryEvents(
   return found;
 }
 
+async function* entriesIn(spans: readonly Span[], after: number, store: Asked["store"]): AsyncGenerator<Entry> {
+  for (const { first, end } of spans) {
+    const from = Math.max(after, first - 1);
+    const limit = end - 1 - from;
+    if (limit > 0) yield* store.events(Number.isFinite(limit) ? { after: from, limit } : { after: from });
+  }
+}
+
 /** An entry that matches, as it is sent; of the others undefined, most of them unparsed. */
 export function isWanted(keyId: string, where: AuditFilter): (seq: number, body: string) => AuditEvent | undefined {
   const needles = needlesOf(where);
+  const calls = where.callId === undefined ? undefined : [where.callId].flat();
+  const quoted = calls?.map((id) => JSON.stringify(id));
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = where;
+  const isTimed = where.since !== undefined || where.until !== undefined;
   return (seq, body) => {
+    if (isTimed && !isBetween(timeOf(body), since, until)) return undefined;
     for (const needle of needles) if (!body.includes(needle)) return undefined;
+    if (quoted?.some((id) => body.includes(id)) === false) return undefined;
     const event = readable(keyId, seq, body);
-    return event !== undefined && matches(event, where) ? event : undefined;
+    return event !== undefined && isOf(event.refs, calls) && matches(event, where) ? event : undefined;
   };
 }
 
@@ -55,7 +72,7 @@ function readable(keyId: string, seq: number, body: string): AuditEvent | undefi
 
 /** Texts a body must hold to be worth parsing. Somebody's `data` may hold them too: `matches` has the last word. */
 function needlesOf(where: AuditFilter): readonly string[] {
-  const { traceId, type, tool, outcome, tenant, callId, runId, agent, text } = where;
+  const { traceId, type, tool, outcome, tenant, runId, agent, text } = where;
   const fields = { trace_id: traceId, tool_name: tool, outcome, tenant, run: runId, agent };
   const needles = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`],
@@ -64,14 +81,12 @@ function needlesOf(where: AuditFilter): readonly string[] {
     const spelled = `"type":${JSON.stringify(type)}`;
     needles.push(type.endsWith(".") ? spelled.slice(0, -1) : spelled);
   }
-  if (callId !== undefined) needles.push(JSON.stringify(callId));
   if (text !== undefined) needles.push(JSON.stringify(text).slice(1, -1));
   return needles;
 }
 
 function matches(event: AuditEvent, where: AuditFilter): boolean {
-  const { traceId, type, tool, outcome, tenant, callId, runId, agent, since, until } = where;
-  const at = since === undefined && until === undefined ? 0 : Date.parse(event.timestamp);
+  const { traceId, type, tool, outcome, tenant, runId, agent } = where;
   return (
     is(traceId, event.trace_id) &&
     is(tool, event.tool_name) &&
@@ -79,11 +94,16 @@ function matches(event: AuditEvent, where: AuditFilter): boolean {
     is(tenant, event.tenant) &&
     is(runId, event.refs.run) &&
     is(agent, event.principal?.agent) &&
-    (type?.endsWith(".") ? event.type.startsWith(type) : is(type, event.type)) &&
-    (callId === undefined || event.refs.tool_call === callId || event.refs.key === callId) &&
-    (since === undefined || at >= since) &&
-    (until === undefined || at <= until)
+    (type?.endsWith(".") ? event.type.startsWith(type) : is(type, event.type))
   );
+}
+
+function isOf({ tool_call: arrival, key }: AuditEvent["refs"], calls: readonly string[] | undefined): boolean {
+  return calls === undefined || calls.some((id) => id === arrival || id === key);
+}
+
+function isBetween(at: number, since: number, until: number): boolean {
+  return at >= since && at <= until;
 }
 
 function is(wanted: string | undefined, given: string | undefined): boolean {

@@ -3,10 +3,8 @@
  * Shares nothing with tree.ts, so that one mistake cannot hide in both.
  */
 import { createHash } from "node:crypto";
-import type { Verification } from "./log.ts";
+import type { Broken, Verification } from "./log.ts";
 import type { Checkpoint } from "./note.ts";
-
-export type Broken = Extract<Verification, { readonly intact: false }>;
 
 interface Peak {
   readonly leaves: number;

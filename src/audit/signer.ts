@@ -7,9 +7,10 @@ import {
   randomUUID,
   sign,
 } from "node:crypto";
-import { chmod, link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { chmod, link, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
 
 /** Who signs a log's checkpoints: one Ed25519 key, named after itself. */
 export interface Signer {
@@ -39,7 +40,7 @@ export function createSigner(): Signer {
  * @throws RuntimeFault `audit_key_missing`, `audit_key_foreign` or `audit_key_unreadable`
  */
 export async function loadSigner(folder: string): Promise<Signer> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeOwnFolder(folder);
   const path = join(folder, "audit.key");
   const publicPath = join(folder, "audit.pub");
   const known = await textOf(publicPath);

@@ -20,6 +20,11 @@ export function readEdge(value: Json | undefined): Edge | undefined {
   return { size, roots: digests.map(String) };
 }
 
+/** 64 hex digits. */
+export function rootOf(edge: Edge): string {
+  return new Tree(edge).root();
+}
+
 /** Room for a zero and most bodies, and its beginnings by their length: hashing in place spares a copy of each body. */
 const room: Buffer = Buffer.alloc(4096);
 const beginnings: Buffer[] = [];

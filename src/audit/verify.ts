@@ -2,13 +2,14 @@
  * The verifier. Trusts only bodies, checkpoints and the public key, and shares no code with what writes them:
  * recount.ts, note.ts and export-reader.ts are its own.
  */
+import { setImmediate } from "node:timers/promises";
 import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { ExportReader } from "./export-reader.ts";
-import type { Verification } from "./log.ts";
+import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
-import { type Broken, Recount } from "./recount.ts";
+import { Recount } from "./recount.ts";
 import { unhurried } from "./unhurried.ts";
 
 export interface VerifyOptions {
@@ -48,7 +49,7 @@ export async function verifyStore(
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
   const until = Math.max(options.upTo ?? Number.POSITIVE_INFINITY, Number(ids.at(-1) ?? 0), recount.claimed);
   let next = 0;
-  for await (const { seq, body } of unhurried(store.events({ after: -1 }))) {
+  for await (const { seq, body } of unhurried(store.events({ after: -1, fresh: true }))) {
     if (recount.size === until) break;
     const wrong = place(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;
@@ -56,6 +57,7 @@ export async function verifyStore(
       const unsigned = await checkOne(store, key, recount, id);
       if (unsigned !== undefined) return unsigned;
       next += 1;
+      await setImmediate(); // a signature takes as long as thirty entries
     }
   }
   const beyond = ids[next];
@@ -132,6 +134,7 @@ async function claimAll(
       );
     }
     recount.claim(checkpoint);
+    await setImmediate(); // a log has thousands of them, and calls wait meanwhile
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 import type { Authority, ToolCall } from "./call.ts";
 import { messageOf } from "./fault.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
+import { refuseLoss } from "./loss.ts";
 
 /**
  * A call in flight. It has every field from the start, also those the gates fill in, so that the engine sees one shape
@@ -84,7 +85,7 @@ export function read(given: unknown): Reading {
   if (given === undefined) return { arguments: {}, text: nothing, digest: nothingDigest, problem: undefined };
   try {
     if (!isJsonObject(given)) return unreadable(`The arguments are ${kindOf(given)}; an object is needed.`);
-    const text = canonical(given);
+    const text = canonical(given, refuseLoss);
     return { arguments: own(text), text, digest: sha256(text), problem: undefined };
   } catch (error) {
     return unreadable(`The arguments are not JSON: ${messageOf(error)}`);

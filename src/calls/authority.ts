@@ -2,8 +2,9 @@ import type { Authority, Autonomy, Principal } from "./call.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newTraceId } from "./ids.ts";
 import { sha256 } from "./json.ts";
-import { lowerAutonomy, rankOf } from "./risk.ts";
+import { autonomies, lowerAutonomy, rankOf } from "./risk.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
+import { shown } from "./shown.ts";
 
 /** What a caller says of itself; it can only narrow what it was granted (DESIGN 3: claims only narrow). */
 export interface Claims {
@@ -29,9 +30,7 @@ const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
  */
 export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limits: Limits, now: number): Authority {
   const { principal = defaultPrincipal, traceId, taskId, stepId, scopes = [] } = claims;
-  checkName("principal.tenant", principal.tenant);
-  checkName("principal.agent", principal.agent);
-  if (principal.user !== undefined) checkName("principal.user", principal.user);
+  checkPrincipal(principal);
   if (claims.runId !== undefined && !runIdPattern.test(claims.runId))
     throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
   checkClaims({ ...claims, scopes });
@@ -47,6 +46,22 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     ...(stepId !== undefined && { stepId }),
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
   };
+}
+
+/** @throws RuntimeFault `context_invalid` that names the member and the value */
+export function checkPrincipal(principal: Principal): void {
+  if (typeof principal !== "object" || principal === null)
+    throw invalid("principal", principal, "{ tenant, agent, user? }");
+  checkName("principal.tenant", principal.tenant);
+  checkName("principal.agent", principal.agent);
+  for (const member of ["user", "via", "owner"] as const)
+    if (principal[member] !== undefined) checkName(`principal.${member}`, principal[member]);
+}
+
+/** How a principal was authenticated may differ from call to call: it is the same one. None: whoever holds the runtime. */
+export function isForeign(owner: Principal, asker: Principal | undefined): boolean {
+  if (asker === undefined) return false;
+  return owner.tenant !== asker.tenant || owner.agent !== asker.agent || owner.user !== asker.user;
 }
 
 /** What one call of a session says of itself; the session's own holds where it says nothing. */
@@ -74,7 +89,9 @@ export function withinSession(session: Authority, claims: CallClaims): Authority
   };
 }
 
-function checkClaims({ traceId, taskId, stepId, scopes }: CallClaims): void {
+function checkClaims({ traceId, taskId, stepId, scopes, autonomy }: CallClaims): void {
+  if (autonomy !== undefined && !autonomies.includes(autonomy))
+    throw invalid("autonomy", autonomy, `one of ${autonomies.join(", ")}`);
   if (traceId !== undefined && !traceIdPattern.test(traceId))
     throw invalid("traceId", traceId, "32 lower-case hex digits");
   if (taskId !== undefined) checkName("taskId", taskId);
@@ -91,6 +108,8 @@ export interface PerCall {
   readonly approvalWaitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly deadline?: number | undefined;
+  readonly onProgress?: ((content: string) => void) | undefined;
+  readonly reason?: string | undefined;
 }
 
 /** A number that is none, or a patience nobody knows, would be a limit that never ends: it would widen (DESIGN 3). */
@@ -100,6 +119,8 @@ export function perCallFault({
   approvalWaitMs,
   signal,
   deadline,
+  onProgress,
+  reason,
 }: PerCall): RuntimeFault | undefined {
   if (
     idempotencyKey !== undefined &&
@@ -115,23 +136,33 @@ export function perCallFault({
     return invalid("deadline", deadline, "a time in milliseconds since 1970");
   if (signal !== undefined && typeof signal?.addEventListener !== "function")
     return invalid("signal", signal, "an AbortSignal");
+  if (onProgress !== undefined && typeof onProgress !== "function")
+    return invalid("onProgress", onProgress, "a function");
+  if (reason !== undefined && typeof reason !== "string") return invalid("reason", reason, "a text");
   return undefined;
 }
 
 /** The narrower of both, member by member (C19, case 67). */
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
+  checkedLimits(withoutUndefined(asked));
   const { maxRiskUnapproved: baseRisk } = base;
   const { maxRiskUnapproved: askedRisk } = asked;
   const risk =
     baseRisk === undefined || (askedRisk !== undefined && rankOf(askedRisk) < rankOf(baseRisk)) ? askedRisk : baseRisk;
-  return checkedLimits({
+  return {
     maxToolCalls: Math.min(base.maxToolCalls, asked.maxToolCalls ?? base.maxToolCalls),
     callTimeoutMs: Math.min(base.callTimeoutMs, asked.callTimeoutMs ?? base.callTimeoutMs),
     approvalWaitMs: Math.min(base.approvalWaitMs, asked.approvalWaitMs ?? base.approvalWaitMs),
     totalTimeoutMs: Math.min(base.totalTimeoutMs, asked.totalTimeoutMs ?? base.totalTimeoutMs),
     maxInlineResultBytes: Math.min(base.maxInlineResultBytes, asked.maxInlineResultBytes ?? base.maxInlineResultBytes),
     ...(risk !== undefined && { maxRiskUnapproved: risk }),
-  });
+  };
+}
+
+/** What is left out, in either way, is not asked for. */
+function withoutUndefined(asked: Partial<Limits>): Partial<Limits> {
+  if (typeof asked !== "object" || asked === null) return asked; // told as it is
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }
 
 let latest: { readonly who: string; readonly day: number; readonly runId: string } | undefined;
@@ -162,8 +193,5 @@ function checkName(member: string, value: unknown): void {
 }
 
 function invalid(member: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault(
-    "context_invalid",
-    `\`${member}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`,
-  );
+  return new RuntimeFault("context_invalid", `\`${member}\` is ${shown(value)}; it must be ${wanted}.`);
 }

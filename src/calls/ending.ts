@@ -5,7 +5,8 @@ import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts
 /** How a call leaves the line before its tool has run. Not every ending is a refusal. */
 export type Ending =
   | { readonly ending: "refused"; readonly refusal: Refusal }
-  | { readonly ending: "replayed"; readonly outcome: ToolOutcome }
+  /** `key`: of the recorded call that answers. */
+  | { readonly ending: "replayed"; readonly outcome: ToolOutcome; readonly key: string }
   | { readonly ending: "previewed"; readonly preview: Preview }
   /** `asked`: this very arrival asked, and its `gate.required` is its terminal event. */
   | {

@@ -111,8 +111,12 @@ export type CallEvent =
       readonly policyVersion?: string;
       readonly code?: RefusalCode;
       readonly approvalId?: string;
-      /** Who settled it, when it was not the call itself. */
+      /** Of the recorded call that answered it. */
+      readonly key?: string;
+      /** Who settled it and why, when it was not the call itself. */
       readonly by?: string;
+      readonly via?: string;
+      readonly reason?: string;
     }
   | { readonly moment: "left"; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly durationMs: number }
   | NotedEvent;

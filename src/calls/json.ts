@@ -13,10 +13,13 @@ export const maxDepth = 100;
  * RFC 8785 text of a value. `JSON.stringify` writes exactly that once the keys are in order, so only
  * the order is checked; the sorting walk is for the rest.
  *
+ * @param look at what may hold more than JSON can say: it throws, or the rest is left out as `JSON.stringify` does
  * @throws RangeError when the value is nested deeper than `maxDepth` or has a cycle; TypeError when it is not JSON or holds a lone surrogate.
  */
-export function canonical(value: Json): string {
-  const text = inOrder(value, 0) ? JSON.stringify(value) : sorted(value, 0);
+export function canonical(value: Json, look?: (value: unknown) => void): string {
+  const isOrdered = inOrder(value, 0);
+  if (!isOrdered) look?.(value);
+  const text = isOrdered || typeof value !== "object" ? JSON.stringify(value) : sorted(value, 0);
   if (text === undefined) throw new TypeError(`A ${typeof value} is not JSON.`);
   // Only a lone surrogate is written as \ud…; the same characters typed as text have their backslash doubled.
   if (text.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(text)) {
@@ -39,34 +42,49 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function inOrder(value: Json, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
+/** Nothing but JSON, with its names in order. A member that is undefined is one that is not there. */
+function inOrder(value: Json | undefined, depth: number): boolean {
+  if (typeof value === "string" || value === null || value === undefined) return true;
+  if (typeof value !== "object") return isScalar(value);
   if (depth > maxDepth) throw new RangeError(`Nested deeper than ${maxDepth} levels.`);
   if (Array.isArray(value)) {
-    for (const inner of value as readonly Json[]) if (!inOrder(inner, depth + 1)) return false;
+    for (const inner of value as readonly (Json | undefined)[])
+      if (inner === undefined || !inOrder(inner, depth + 1)) return false;
     return true;
   }
-  if (typeof (value as { toJSON?: unknown }).toJSON === "function") return false;
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function" || !isPlain(value)) return false;
   let last: string | undefined;
   for (const name in value as JsonObject) {
-    if (last !== undefined && name < last) return false;
+    if ((last !== undefined && name < last) || name === "__proto__") return false;
     if (!inOrder((value as JsonObject)[name] as Json, depth + 1)) return false;
     last = name;
   }
   return true;
 }
 
+/** False for what `JSON.stringify` throws at, leaves out or writes as null. */
+export function isScalar(value: unknown): boolean {
+  return typeof value === "number" ? Number.isFinite(value) : typeof value === "boolean" || typeof value === "string";
+}
+
+/** Of no class: of a Map, a Date or an object of somebody's own, JSON tells something else than what it is. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null; // also from another realm
+}
+
 function sorted(value: Json, depth: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (depth > maxDepth) throw new RangeError(`Nested deeper than ${maxDepth} levels.`);
-  if (Array.isArray(value)) return `[${value.map((inner: Json) => sorted(inner, depth + 1)).join()}]`;
+  if (Array.isArray(value)) return `[${Array.from(value, (inner: Json) => sorted(inner, depth + 1)).join()}]`;
   const own = (value as { toJSON?: unknown }).toJSON; // a Date and the like say themselves what they are as JSON
   if (typeof own === "function") return sorted(JSON.parse(JSON.stringify(value)) as Json, depth);
   const object = value as JsonObject; // neither null nor an array
   const fields: string[] = [];
   for (const name of Object.keys(object).sort()) {
     const inner = object[name];
-    if (inner !== undefined) fields.push(`${JSON.stringify(name)}:${sorted(inner, depth + 1)}`);
+    if (inner !== undefined && typeof inner !== "function" && typeof inner !== "symbol")
+      fields.push(`${JSON.stringify(name)}:${sorted(inner, depth + 1)}`);
   }
   return `{${fields.join()}}`;
 }

@@ -121,6 +121,8 @@ export interface ApprovalRecord {
   readonly preview?: Preview;
   /** SHA-256 over the canonical preview: what was shown. */
   readonly previewDigest?: string;
+  /** After an edit: what was shown of `asked`. */
+  readonly askedPreview?: Preview;
   /** Wall clock, milliseconds. */
   readonly requestedAt: number;
   readonly expiresAt: number;

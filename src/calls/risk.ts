@@ -26,10 +26,6 @@ export function stricter(one: Verdict, other: Verdict): Verdict {
   return verdictRanks[one] >= verdictRanks[other] ? one : other;
 }
 
-export function isStricter(one: Verdict, than: Verdict): boolean {
-  return verdictRanks[one] > verdictRanks[than];
-}
-
 /** The lower of two levels; a missing one does not lower. */
 export function lowerAutonomy(one: Autonomy | undefined, other: Autonomy | undefined): Autonomy | undefined {
   if (one === undefined) return other;

@@ -7,4 +7,10 @@ export interface RunFolders {
    * @throws RuntimeFault `run_invalid` for an id that is no run's (`[A-Za-z0-9_-]{1,64}`), or whose folder is not a folder
    */
   open(tenant: string, runId: string): string;
+  /**
+   * The same path when the folder is there; nothing is made for who only reads.
+   *
+   * @throws RuntimeFault `run_invalid`, as `open`
+   */
+  find(tenant: string, runId: string): string | undefined;
 }

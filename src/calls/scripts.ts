@@ -51,6 +51,8 @@ export interface ChainEngine {
   readonly name: string;
   /** Undefined: it could not even be loaded. */
   readonly language: "javascript" | "python" | undefined;
-  /** Why it cannot run here. Undefined: it can. */
+  /** Why it cannot run here, or did not start for the last script that it was tried with. Undefined: it runs. */
   readonly problem: string | undefined;
+  /** It may run here, and did not start when a script came. */
+  readonly isDown?: true;
 }

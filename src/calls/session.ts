@@ -1,9 +1,10 @@
-import type { Risk, ToolCall } from "./call.ts";
+import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newId } from "./ids.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
 import { parseRisk, risks } from "./risk.ts";
+import { shown } from "./shown.ts";
 
 /** SPEC 3.9 and D17. A session may narrow what its runtime grants, never widen it. */
 export interface Limits {
@@ -38,19 +39,24 @@ export const directLimits: Limits = {
 const limitNames: ReadonlySet<string> = new Set([...Object.keys(directLimits), "maxRiskUnapproved"]);
 
 /** @throws RuntimeFault `limits_invalid` for an unknown name, and for what is no whole number from 0 (case 59) */
-export function checkedLimits(limits: Limits): Limits {
+export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Given {
+  if (typeof limits !== "object" || limits === null)
+    throw new RuntimeFault("limits_invalid", `The limits are ${shown(limits)}; they must be an object.`);
   for (const [name, value] of Object.entries(limits)) {
     if (!limitNames.has(name)) {
       throw new RuntimeFault("limits_invalid", `\`${name}\` is no limit; there are ${[...limitNames].join(", ")}.`);
     }
     if (name === "maxRiskUnapproved" ? value === undefined || parseRisk(value) !== undefined : isCount(value)) continue;
     const wanted = name === "maxRiskUnapproved" ? `one of ${risks.join(", ")}` : "a whole number from 0";
-    throw new RuntimeFault(
-      "limits_invalid",
-      `\`${name}\` is ${JSON.stringify(value) ?? "missing"}; it must be ${wanted}.`,
-    );
+    throw new RuntimeFault("limits_invalid", `\`${name}\` is ${shown(value)}; it must be ${wanted}.`);
   }
   return limits;
+}
+
+/** Limits that nobody means: a person is waited for longer than the call itself may take (case 81). */
+export function limitsWarning({ approvalWaitMs, callTimeoutMs }: Limits): string | undefined {
+  if (approvalWaitMs < callTimeoutMs) return undefined;
+  return `\`approvalWaitMs\` (${approvalWaitMs}) is not shorter than \`callTimeoutMs\` (${callTimeoutMs}): a call waits for a person longer than it may run. Make it shorter.`;
 }
 
 function isCount(value: unknown): boolean {
@@ -212,4 +218,8 @@ export interface Caller {
   readonly progress?: ((content: string) => void) | undefined;
   /** The agent's own word on why it calls, for a person to read. */
   readonly reason?: string | undefined;
+  /** Who asks that a recorded call goes on; none: whoever holds the runtime. */
+  readonly asker?: Principal | undefined;
+  /** The caller asks for less than it was granted: there would be somebody to ask. */
+  readonly asksNobody?: boolean;
 }

@@ -1,5 +1,6 @@
 /** Code mode as the public face has it: what runs, what waits, and going on with it. */
 import { Arrival } from "../calls/arrival.ts";
+import { isForeign } from "../calls/authority.ts";
 import type { Principal, ToolCall } from "../calls/call.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
@@ -127,6 +128,7 @@ export class OpenChains implements Chains {
   async resume(callId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
     const record = await this.#store.call({ key: callId });
     if (record?.call.tool !== chainToolName || record.state !== "suspended") return undefined;
+    if (isForeign(record.call.authority.principal, context.principal)) return undefined;
     return this.#running.entering(context, (arrival, caller) =>
       invoke(new Arrival({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
     );

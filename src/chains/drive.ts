@@ -7,12 +7,13 @@
  */
 import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { SessionMark, SessionState } from "../calls/session.ts";
+import type { Limits, SessionMark, SessionState } from "../calls/session.ts";
 import { settledOf } from "./answers.ts";
 import { answerHost } from "./host-calls.ts";
 import type { JournalMark, JournalState } from "./journal.ts";
 import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
 import type { ScriptRun, Waiting } from "./script-run.ts";
+import type { StopReason } from "./watch.ts";
 
 export type FailedWhy = Extract<Step, { step: "failed" }>["why"] | "budget" | "diverged" | "timeout" | "closed";
 
@@ -36,6 +37,9 @@ export type End =
   | { readonly end: "failed"; readonly why: FailedWhy; readonly message: string; readonly line?: number }
   | { readonly end: "halted"; readonly halted: Halted }
   | { readonly end: "cancelled" };
+
+/** Of a script that did not come to its own end. */
+export type Stopped = Extract<End, { end: "failed" | "cancelled" }>;
 
 /** More calls than this at once are no work but a flood. */
 const mostAtOnce = 1000;
@@ -152,12 +156,15 @@ export function waitsFor({ batch, waiting }: Halted): string {
 
 const mostWaitsTold = 3;
 
-function stopped(run: ScriptRun): End {
-  const { limits } = run.session;
-  switch (run.watch.stopped) {
+function stopped({ session, watch }: ScriptRun): End {
+  return stoppedEnd(watch.stopped ?? "timeout", session.limits);
+}
+
+/** How a script ends that did not come to its own. */
+export function stoppedEnd(reason: StopReason, { totalTimeoutMs }: Pick<Limits, "totalTimeoutMs">): Stopped {
+  switch (reason) {
     case "timeout":
-    case undefined:
-      return failed("timeout", `The script's time of ${limits.totalTimeoutMs} ms is over; it was stopped.`);
+      return failed("timeout", `The script's time of ${totalTimeoutMs} ms is over; it was stopped.`);
     case "closed":
       return failed("closed", "Postern was stopped while the script ran.");
     case "cancelled":

@@ -19,6 +19,9 @@ class Engine {
   readonly #load: () => Promise<SandboxDriver>;
   #asked: Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> | undefined;
 
+  /** Why it last did not start; it is tried again all the same. */
+  failure: string | undefined;
+
   constructor(name: string, load: () => Promise<SandboxDriver>) {
     this.name = name;
     this.#load = load;
@@ -73,9 +76,17 @@ export class Engines implements AsyncDisposable {
     return Promise.all(
       this.#engines.map(async (engine) => {
         const { driver, problem } = await engine.ask();
-        return { name: engine.name, language: driver?.capabilities.language, problem };
+        const told = { name: engine.name, language: driver?.capabilities.language };
+        if (problem !== undefined || engine.failure === undefined) return { ...told, problem };
+        return { ...told, problem: engine.failure, isDown: true };
       }),
     );
+  }
+
+  /** @param failure why it did not start for a script, which is shown until it has */
+  tried({ name }: SandboxDriver, failure?: string): void {
+    const engine = this.#engines.find((each) => each.name === name);
+    if (engine !== undefined) engine.failure = failure && `it did not start for the last script: ${failure}`;
   }
 
   /**

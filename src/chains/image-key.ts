@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../calls/fault.ts";
-import { codeOf, createFile, openIfThere } from "../secrets/private-file.ts";
+import { createFile, openIfThere } from "../secrets/private-file.ts";
+import { codeOf } from "../system/error-code.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
 
 /** What frozen scripts are sealed with. */
 export interface ImageKey {
@@ -21,7 +22,7 @@ const keyBytes = 32;
  */
 export async function imageKey(folder: string | undefined): Promise<ImageKey> {
   if (folder === undefined) return keyOf(randomBytes(keyBytes));
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeOwnFolder(folder);
   const path = join(folder, "chains.key");
   const kept = await readKey(path);
   if (kept !== undefined) return keyOf(kept);

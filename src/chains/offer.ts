@@ -35,7 +35,7 @@ export function scriptOffer(actions: readonly Action[]): ScriptOffer {
 function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Action): ToolSketch {
   const { server } = facts;
   if (action !== "default")
-    return { name, server: identifier(tool), short: identifier(action), description, inputSchema };
+    return { name, server: identifier(tool), short: identifier(action), isAction: true, description, inputSchema };
   const prefix = server === undefined ? "" : `${server}__`;
   const own = prefix !== "" && tool.startsWith(prefix) ? tool.slice(prefix.length) : tool;
   return {

@@ -22,8 +22,14 @@ export interface SandboxDriver {
   readonly engine: string;
   /** Why it cannot run here (no bubblewrap, no deno…): it is refused, never degraded. Undefined: it can. */
   unavailable(): Promise<string | undefined>;
-  /** What of the program this engine cannot do, found before it runs. Undefined: go. `unsupported` moves the chain to the next engine. */
-  check?(program: Program): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
+  /**
+   * What of the program this engine cannot do, found before it runs. Undefined: go. `unsupported` moves the chain to the next
+   * engine. Once `signal` is aborted nobody waits for it, and it should let go of what it holds.
+   */
+  check?(
+    program: Program,
+    signal?: AbortSignal,
+  ): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
   /** Gets ready for a script that may come. */
   warm?(): void;
   start(program: Program, limits: SandboxLimits): Promise<SandboxSession>;
@@ -42,11 +48,13 @@ export interface Program {
   readonly owner?: string;
 }
 
-/** What the prelude offers: `server` groups (`tools.server.tool`), plain name too when unambiguous. */
+/** What the prelude offers: `server` groups (`tools.server.tool`), plain name too when unambiguous and no action. */
 export interface ToolSketch {
   readonly name: string;
   readonly server: string | undefined;
   readonly short: string;
+  /** `short` is one of several actions of the tool `server`, and says nothing without it. */
+  readonly isAction?: true;
   readonly description: string;
   readonly inputSchema: JsonObject;
 }

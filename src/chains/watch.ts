@@ -52,7 +52,12 @@ export class Watch implements Disposable {
     const step = engine
       .next()
       .catch((error: unknown): Step => ({ step: "failed", why: "crash", message: messageOf(error) }));
-    const ended = await Promise.race([step, this.#stopped.promise]);
+    return await this.until(step);
+  }
+
+  /** What comes of it; undefined once the script was stopped, also when nothing ever comes. It must not reject. */
+  async until<T>(work: Promise<T>): Promise<T | undefined> {
+    const ended = await Promise.race([work, this.#stopped.promise]);
     return this.#reason === undefined && ended !== undefined ? ended : undefined;
   }
 

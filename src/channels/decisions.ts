@@ -1,6 +1,7 @@
-import type { Account, Actor } from "../accounts/accounts.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { permissionsOf } from "../accounts/roles.ts";
 import type { Decided, Decider, DecisionProblem, DecisionRequest } from "../approvals/decision.ts";
+import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { mail } from "../../test/fakes/deciders.ts";
 import { FaultyStore } from "../../test/fakes/faulty-store.ts";
@@ -54,8 +55,8 @@ describe("a channel", () => {
     await h.runtime.note("mcp.tool_changed", "`fs_read` changed", { data: { tool: "fs_read" } });
     await settled(20);
     const id = h.runtime.alarms.list()[0]?.id ?? "";
-    await h.runtime.alarms.acknowledge(id, "ann");
-    await h.runtime.alarms.resolve(id, "ann");
+    await h.runtime.alarms.acknowledge(id, actor("ann"));
+    await h.runtime.alarms.resolve(id, actor("ann"));
     await settled(20);
     expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened", "alarm.resolved"]);
     expect(channel.told[0]).toMatchObject({

@@ -60,7 +60,7 @@ describe("a webhook", () => {
           ...{ approval_id: id, status: "pending", tool: "mail", risk_level: "high", on_expiry: "denied" },
           ...{ expires_at: "2026-11-20T01:00:00.000Z", decided_in: "channel", run_id: expect.any(String) },
           requested_by: { agent: "a", user: "asker" },
-          digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+          shown_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
         },
       },
     });

@@ -1,3 +1,4 @@
+import { shownDigest } from "../approvals/binding.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -121,7 +122,7 @@ function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObj
     requested_at: new Date(approval.requestedAt).toISOString(),
     expires_at: new Date(approval.expiresAt).toISOString(),
     on_expiry: "denied",
-    digest: approval.binding,
+    shown_digest: shownDigest(approval),
     decided_in: isForConsole(approval) ? "console" : "channel",
     ...(withArguments && { arguments: approval.arguments }),
     ...(decision !== undefined && {

@@ -1,5 +1,8 @@
+import type { ChannelsOptions } from "../channels/open-channels.ts";
+import type { Guardrail } from "../policy/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
+import { isToolset, type Toolset } from "../tools/sets/toolset.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import { ConfigProblems } from "./problem.ts";
 import { type Shape, toFileSpelling } from "./shape.ts";
@@ -7,9 +10,11 @@ import { type Shape, toFileSpelling } from "./shape.ts";
 /** A configuration before it is checked: its data in the file's spelling, and what only code can give. */
 export interface Given {
   readonly data: unknown;
-  readonly tools?: readonly AnyTool[];
+  readonly tools?: readonly (AnyTool | Toolset)[];
   readonly hooks?: Hooks;
   readonly secrets?: SecretStore;
+  readonly guardrails?: readonly Guardrail[];
+  readonly channels?: Pick<ChannelsOptions, "also" | "consoleUrl">;
 }
 
 /** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
@@ -24,9 +29,13 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
       },
     ]);
   }
-  const { tools, hooks, secrets, ...rest } = exported;
+  const { tools, hooks, secrets, guardrails, channels, ...rest } = exported;
+  const looks = partedLooks(guardrails);
+  const reach = partedChannels(channels);
   const data = {
     ...rest,
+    guardrails: looks.data,
+    channels: reach.data,
     ...(Array.isArray(tools) ? {} : { tools }),
     ...(isSecretStore(secrets) ? {} : { secrets }),
   };
@@ -37,16 +46,40 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
     }),
     ...(isRecord(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
     ...(isSecretStore(secrets) && { secrets }),
+    guardrails: looks.live,
+    channels: reach.live,
   };
 }
 
-function checkedTool(tool: unknown, i: number, source: string): AnyTool {
-  if (isTool(tool)) return tool;
+/** Guardrails that are code, and those that a file could name. */
+function partedLooks(given: unknown): { readonly live: readonly Guardrail[]; readonly data: unknown } {
+  if (!Array.isArray(given)) return { live: [], data: given };
+  const isLive = (one: unknown): one is Guardrail => isRecord(one) && typeof one["check"] === "function";
+  const all: readonly unknown[] = given;
+  return { live: all.filter(isLive), data: all.filter((one) => !isLive(one)) };
+}
+
+/** Channels of one's own and an address that is known later; webhooks are as in a file. */
+function partedChannels(given: unknown): { readonly live: NonNullable<Given["channels"]>; readonly data: unknown } {
+  if (!isRecord(given)) return { live: {}, data: given };
+  const { also, consoleUrl, ...rest } = given;
+  const later = typeof consoleUrl === "function";
+  return {
+    live: {
+      ...(Array.isArray(also) && { also }), // what is no channel is named when they are opened
+      ...(later && { consoleUrl: consoleUrl as () => string | undefined }), // a type error in the file if it gives something else
+    },
+    data: { ...rest, ...(Array.isArray(also) ? {} : { also }), ...(later ? {} : { consoleUrl }) },
+  };
+}
+
+function checkedTool(tool: unknown, i: number, source: string): AnyTool | Toolset {
+  if (isTool(tool) || isToolset(tool)) return tool;
   throw new ConfigProblems([
     {
       source,
       key: `tools[${i}]`,
-      message: "It is not a tool.",
+      message: "It is neither a tool nor a set of tools.",
       fix: "Make it with `defineTool({ … })`.",
     },
   ]);

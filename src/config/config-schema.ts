@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type AccountsFile, accountsSchema } from "../accounts/accounts-config.ts";
 import { type ApprovalsFile, approvalsSchema } from "../approvals/approvals-config.ts";
+import { type AuditFile, auditSchema } from "../audit/audit-config.ts";
 import type { Autonomy, Risk } from "../calls/call.ts";
 import { autonomies } from "../calls/risk.ts";
 import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
@@ -29,9 +30,12 @@ export interface ConfigFile {
   readonly guardrails?: readonly GuardrailFile[] | undefined;
   readonly limits?: LimitsFile | undefined;
   readonly approvals?: ApprovalsFile | undefined;
+  readonly audit?: AuditFile | undefined;
   readonly results?: ResultsFile | undefined;
   readonly servers?: Readonly<Record<string, unknown>> | undefined;
-  readonly tools?: { readonly modules?: readonly string[] | undefined } | undefined;
+  readonly tools?:
+    | { readonly modules?: readonly string[] | undefined; readonly folders?: readonly string[] | undefined }
+    | undefined;
   readonly files?: FilesFile | undefined;
   readonly memory?: MemoryFile | undefined;
   readonly skills?: SkillsFile | undefined;
@@ -136,6 +140,7 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   approvals: approvalsSchema
     .optional()
     .describe("How long requests stay open, who decides: docs/reference/approvals.md."),
+  audit: auditSchema.optional().describe("How the log is looked after: docs/reference/audit.md."),
   results: resultsSchema.optional().describe("What is kept of large results: docs/reference/results.md."),
   servers: z
     .record(serverName, serverSchema)
@@ -149,6 +154,10 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .describe(
           "Modules whose exported tools are offered, relative to this file. They are code and run inside Postern.",
         ),
+      folders: z
+        .array(path)
+        .optional()
+        .describe("Folders with a tool in each `NAME/tool.ts`, relative to this file. They are code as modules are."),
     })
     .optional(),
   skills: skillsSchema.optional().describe("Prompt packages from disk: docs/reference/skills.md."),

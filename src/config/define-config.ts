@@ -1,21 +1,25 @@
 import type { OpenIdSettings } from "../accounts/openid.ts";
 import type { ApprovalRoute } from "../approvals/routing.ts";
+import type { RecheckSettings } from "../audit/recheck.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
+import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { CedarArguments } from "../policy/cedar-facts.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
+import type { Guardrail } from "../policy/guardrails.ts";
 import type { BackendName } from "../secrets/open-secrets.ts";
 import type { PatternMode, SecretStore } from "../secrets/secret-store.ts";
 import type { FileToolOptions } from "../tools/builtin/files/files.ts";
 import type { WriteMode } from "../tools/builtin/memory/memory.ts";
 import type { AnyTool } from "../tools/kinds.ts";
+import type { Toolset } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import type { LogLevel } from "./config-schema.ts";
 
 /**
- * `postern.yaml` in TypeScript, with what a file of data cannot hold: tools, hooks and a secret store.
+ * `postern.yaml` in TypeScript, with what a file of data cannot hold: tools, hooks, guardrails, channels and a secret store.
  *
  * @public
  */
@@ -35,6 +39,10 @@ export interface PosternConfig {
     /** A Cedar policy set beside the rules; its files are relative to the configuration's folder. */
     readonly cedar?: { readonly policies: string; readonly schema?: string; readonly arguments?: CedarArguments };
   };
+  /** Looks at arguments and at results; each only makes things stricter. */
+  readonly guardrails?: readonly Guardrail[];
+  /** Where people are told that they are wanted, and from where they may answer; channels of your own beside webhooks. */
+  readonly channels?: ChannelsOptions;
   readonly limits?: Partial<Limits>;
   /** Who signs in to the console. */
   readonly accounts?: {
@@ -52,10 +60,14 @@ export interface PosternConfig {
       readonly escalateAfterSeconds?: number;
     })[];
   };
-  readonly results?: { readonly retentionDays?: number };
+  /** How the log is looked after. */
+  readonly audit?: { readonly recheck?: RecheckSettings };
+  readonly results?: { readonly retentionDays?: number; readonly maxBytes?: number };
   readonly servers?: Readonly<Record<string, ServerConfig>>;
-  /** Tools themselves, or paths of modules that export some. */
-  readonly tools?: readonly AnyTool[] | { readonly modules?: readonly string[] };
+  /** Tools and sets of tools themselves, or paths of modules that export some and of folders that hold some. */
+  readonly tools?:
+    | readonly (AnyTool | Toolset)[]
+    | { readonly modules?: readonly string[]; readonly folders?: readonly string[] };
   /** Folders of skills (`FOLDER/NAME/SKILL.md`), relative to the configuration's folder. */
   readonly skills?: { readonly folders?: readonly string[] };
   /** Tools for files; roots are relative to the configuration's folder. */

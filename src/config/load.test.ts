@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
+import { toolsIn } from "../tools/sets/toolset.ts";
 import { loadConfig } from "./load.ts";
 
 const configs = new ConfigFolder();
@@ -117,13 +118,41 @@ const ping = defineTool({ name: "ping", description: "Pings.", risk: "safe", ide
 export default defineConfig({ tools: [ping], hooks: { toolStart() {} }, limits: { maxToolCalls: 3 }, approvals: { ttlSeconds: 9 }, servers: { a: { command: "x", callTimeoutMs: 4 } } });
 `;
     const settings = await configs.load(text, { ending: "ts" });
-    expect(settings.tools.map(({ name }) => name)).toEqual(["ping"]);
+    expect(toolsIn(settings.tools).map(({ name }) => name)).toEqual(["ping"]);
     expect(settings.hooks?.toolStart).toBeTypeOf("function");
     expect(settings).toMatchObject({
       limits: { maxToolCalls: 3 },
       approvals: { ttlMs: 9_000 },
       servers: { a: { callTimeoutMs: 4 } },
     });
+  });
+
+  it("holds guardrails and channels of one's own beside those that a file could name", async () => {
+    const text = `
+const own = { name: "own", on: "arguments", check: () => [] };
+const pager = { name: "pager", kind: "pager", target: "desk", wants: () => true, deliver: async () => ({ delivered: true }) };
+export default { guardrails: [{ use: "prompt_injection" }, own], channels: { also: [pager], consoleUrl: () => "https://a.example", webhooks: [{ name: "ops", url: "https://b.example", kind: "slack", allowPrivate: true }] } };
+`;
+    const { guardrails, channels } = await configs.load(text, { ending: "ts" });
+    expect(guardrails.map(({ name }) => name)).toEqual(["prompt-injection", "own"]);
+    expect(channels).toMatchObject({ also: [{ name: "pager" }], webhooks: [{ name: "ops", allowPrivate: true }] });
+    expect(channels?.consoleUrl).toBeTypeOf("function");
+    const wrong = (rest: string) => problemsOf(configs.load(`export default { ${rest} };`, { ending: "ts" }));
+    expect((await wrong("guardrails: [{ name: '', on: 'arguments', check() {} }]"))[0]).toContain("FILE guardrails: ");
+    expect((await wrong("guardrails: 7"))[0]).toContain("FILE guardrails: ");
+    expect((await wrong("channels: { also: 7 }"))[0]).toContain("FILE channels.also: ");
+    expect((await wrong("channels: { consoleUrl: 7 }"))[0]).toContain("FILE channels.consoleUrl: ");
+  });
+
+  it("looks after the log as it says", async () => {
+    const said = async (text: string) => (await configs.load(text)).audit.recheck;
+    expect(await said("audit: { recheck: { enabled: false, entries_per_second: 50 } }")).toEqual({
+      ...{ enabled: false, entriesPerSecond: 50 },
+    });
+    expect(await said("{}")).toEqual({});
+    expect(await problemsOf(configs.load("audit: { recheck: { entries_per_second: 0 } }"))).toEqual([
+      expect.stringContaining("audit.recheck.entries_per_second: `0` is too small"),
+    ]);
   });
 
   it("is checked like a file", async () => {
@@ -138,7 +167,7 @@ export default defineConfig({ tools: [ping], hooks: { toolStart() {} }, limits: 
       ),
     ).toEqual(["FILE servers.a_b.callTimeoutMs: `0` is too small. Fix: Write at least 1."]);
     expect((await problemsOf(configs.load("export default { tools: [{}] };", { ending: "ts" })))[0]).toContain(
-      "FILE tools[0]: It is not a tool.",
+      "FILE tools[0]: It is neither a tool nor a set of tools.",
     );
     expect((await problemsOf(configs.load("export const nothing = 1;", { ending: "ts" })))[0]).toContain(
       "export default defineConfig",

@@ -10,6 +10,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { accountSettingsFrom } from "../accounts/accounts-config.ts";
 import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-config.ts";
+import { auditSettingsFrom } from "../audit/audit-config.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { chainOptionsFrom } from "../chains/chains-config.ts";
 import { channelSettingsFrom } from "../channels/channels-config.ts";
@@ -19,6 +20,7 @@ import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import { type Guardrail, openGuardrails } from "../policy/guardrails.ts";
 import { guardrailsFrom } from "../policy/guardrails-config.ts";
 import { policyOptionsFrom } from "../policy/policy-config.ts";
+import { resultSettingsFrom } from "../results/results-config.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
 import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
 import { memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
@@ -61,7 +63,7 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   const policy = await policyOf(parsed.data, locate, dirname(found.file));
   checkMemory(parsed.data, locate);
   checkRoutes(parsed.data, locate);
-  const guardrails = await guardrailsOf(parsed.data, locate);
+  const guardrails = await guardrailsOf(parsed.data, given.guardrails ?? [], locate);
   return settingsOf({ ...given, data: parsed.data, guardrails }, found.file, overrides, folder, policy);
 }
 
@@ -151,9 +153,13 @@ export async function policyOf(
 }
 
 /** What only a guardrail itself can judge: `says` that does not go with `on`, a pattern that is none. */
-async function guardrailsOf({ guardrails = [] }: ConfigFile, locate: Locate): Promise<readonly Guardrail[]> {
+async function guardrailsOf(
+  { guardrails = [] }: ConfigFile,
+  live: readonly Guardrail[],
+  locate: Locate,
+): Promise<readonly Guardrail[]> {
   try {
-    const made = guardrailsFrom(guardrails);
+    const made = [...guardrailsFrom(guardrails), ...live];
     await openGuardrails(made);
     return made;
   } catch (error) {
@@ -199,7 +205,6 @@ function checkRoutes({ approvals = {} }: ConfigFile, locate: Locate): void {
 
 interface Parsed extends Given {
   readonly data: ConfigFile;
-  readonly guardrails?: readonly Guardrail[];
 }
 
 /** Where people's browsers go and where links in messages lead is one address: either says it for both. */
@@ -218,7 +223,6 @@ function settingsOf(
   const { data } = given;
   const base = file === undefined ? folder : dirname(file);
   const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
-  const { retention_days } = data.results ?? {};
   return {
     file,
     listen: {
@@ -234,9 +238,11 @@ function settingsOf(
     limits: respelled(data.limits ?? {}),
     accounts: accountSettingsFrom(data.accounts ?? {}),
     approvals: approvalSettingsFrom(data.approvals ?? {}),
-    results: retention_days === undefined ? {} : { retentionDays: retention_days },
+    audit: auditSettingsFrom(data.audit ?? {}),
+    results: resultSettingsFrom(data.results ?? {}),
     servers: serversOf(data.servers ?? {}, base),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
+    toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
     files: fileSettingsFrom(data.files ?? {}, base),
     memory: memorySettingsFrom(data.memory ?? {}),
@@ -250,7 +256,7 @@ function settingsOf(
       enabled: data.runs?.enabled ?? true,
       folder: data.runs?.folder === undefined ? join(dataFolder, "runs") : resolve(base, data.runs.folder),
     },
-    channels: data.channels === undefined ? undefined : channelSettingsFrom(data.channels),
+    channels: data.channels === undefined ? undefined : { ...channelSettingsFrom(data.channels), ...given.channels },
     logLevel: over.logLevel ?? data.log?.level ?? "warn",
   };
 }

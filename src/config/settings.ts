@@ -1,16 +1,19 @@
 import type { AccountSettings } from "../accounts/accounts-config.ts";
 import type { ApprovalSettings } from "../approvals/approvals-config.ts";
+import type { RecheckSettings } from "../audit/recheck.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits } from "../calls/session.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
 import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Guardrail } from "../policy/guardrails.ts";
+import type { ResultSettings } from "../results/results-config.ts";
 import type { SecretSettings } from "../secrets/open-secrets.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { FileSettings } from "../tools/builtin/files/files-config.ts";
 import type { MemorySettings } from "../tools/builtin/memory/memory-config.ts";
 import type { AnyTool } from "../tools/kinds.ts";
+import type { Toolset } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import type { LogLevel } from "./config-schema.ts";
@@ -29,10 +32,13 @@ export interface Settings {
   readonly limits: Partial<Limits>;
   readonly accounts: AccountSettings;
   readonly approvals: ApprovalSettings;
-  readonly results: { readonly retentionDays?: number };
+  readonly audit: { readonly recheck: RecheckSettings };
+  readonly results: ResultSettings;
   readonly servers: Readonly<Record<string, ServerConfig>>;
   /** Absolute paths of modules that export tools; loaded only when tools are needed. */
   readonly toolModules: readonly string[];
+  /** Absolute paths of catalogues: `FOLDER/NAME/tool.ts`. */
+  readonly toolFolders: readonly string[];
   /** Absolute. */
   readonly skillFolders: readonly string[];
   /** Undefined: off. Paths are absolute. */
@@ -40,7 +46,7 @@ export interface Settings {
   /** Undefined: off. */
   readonly memory: MemorySettings | undefined;
   /** Given as objects, by a TypeScript configuration. */
-  readonly tools: readonly AnyTool[];
+  readonly tools: readonly (AnyTool | Toolset)[];
   /** Where the folders of runs lie, absolute. */
   readonly runs: { readonly enabled: boolean; readonly folder: string };
   /** Undefined: off. */

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { mask } from "../secrets/redactor.ts";
+import { toolsIn } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { configShape } from "./config-schema.ts";
 import type { Settings } from "./settings.ts";
@@ -21,9 +22,10 @@ export function configSnapshot(settings: Settings): string {
     policy,
     limits,
     approvals: { ...asking, ...(ttlMs !== undefined && { ttlSeconds: ttlMs / 1000 }) },
+    audit: settings.audit,
     results,
     servers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, shownServer(server)])),
-    tools: { modules: toolModules },
+    tools: { modules: toolModules, folders: settings.toolFolders },
     memory,
     skills: { folders: skillFolders },
     runs,
@@ -35,7 +37,7 @@ export function configSnapshot(settings: Settings): string {
     log: { level: logLevel },
   };
   const data: unknown = JSON.parse(JSON.stringify(toFileSpelling(written, configShape()))); // what is no data is left out
-  const byCode = tools.map(({ name }) => name);
+  const byCode = toolsIn(tools).map(({ name }) => name);
   const head = [
     `# The effective configuration, secrets masked. File: ${JSON.stringify(file ?? "none")}`,
     ...(byCode.length === 0 ? [] : [`# Tools given by code: ${JSON.stringify(byCode)}`]),

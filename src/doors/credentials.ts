@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { constants, type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
+import { constants, type FileHandle, link, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account, LiveSession } from "../accounts/accounts.ts";
 import { agentPermissions, allPermissions, type Permission } from "../accounts/roles.ts";
@@ -7,6 +7,8 @@ import type { Principal } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { ownAgents } from "../calls/own-agents.ts";
 import type { Decider } from "../face.ts";
+import { codeOf } from "../system/error-code.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
 
 /** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
 export interface Who {
@@ -169,7 +171,7 @@ async function makeToken(path: string): Promise<string> {
 
 async function ownFolder(folder: string, notices: string[]): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeOwnFolder(folder);
     const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
       const { mode } = await handle.stat();
@@ -205,8 +207,4 @@ function digest(token: string): Buffer {
 
 function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

@@ -1,5 +1,5 @@
-import { builtInName } from "../accounts/account-book.ts";
 import type { Account, Accounts, FoundSession, FoundToken } from "../accounts/accounts.ts";
+import { builtInName } from "../accounts/roles.ts";
 import { ownAgents } from "../calls/own-agents.ts";
 import type { Credentials, Who } from "./credentials.ts";
 

@@ -51,6 +51,8 @@ export interface SessionWire {
   /** A person in a session, not a token. */
   readonly signed_in: boolean;
   readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+  /** How commands are typed where Postern was started; `…` stands for what only people of the house are told. */
+  readonly command?: string | undefined;
 }
 
 /** Told once: whoever has the cookie alone is nobody. */

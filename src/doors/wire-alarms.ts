@@ -4,6 +4,7 @@ import { iso } from "./wire.ts";
 
 interface AlarmWordWire {
   readonly by?: string | undefined;
+  readonly via?: string | undefined;
   readonly at: string;
   readonly reason?: string | undefined;
 }
@@ -40,6 +41,6 @@ export function alarmToWire(alarm: Alarm): AlarmWire {
   };
 }
 
-function wordToWire({ by, at, reason }: AlarmWord): AlarmWordWire {
-  return { by, at: iso(at), reason };
+function wordToWire({ by, via, at, reason }: AlarmWord): AlarmWordWire {
+  return { by, via, at: iso(at), reason };
 }

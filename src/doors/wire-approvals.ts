@@ -1,5 +1,8 @@
 /** Approvals as they are spelled outside; the rest stands in wire.ts. */
+import { shownDigest } from "../approvals/binding.ts";
+import type { DecisionRequest, Lapsed, Standing, WhyNot } from "../approvals/decision.ts";
 import { unrouted, votesLeft } from "../approvals/routed.ts";
+import { standingVotes } from "../approvals/voting.ts";
 import type { Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
@@ -27,6 +30,8 @@ export interface ApprovalWire {
   readonly autonomy_level?: string | undefined;
   readonly what: { readonly tool: string; readonly action: string; readonly arguments: JsonObject };
   readonly asked?: JsonObject | undefined;
+  /** With `asked`: what was shown of that. */
+  readonly asked_preview?: PreviewWire | undefined;
   readonly why: readonly Reason[];
   readonly summary?: string | undefined;
   readonly preview?: PreviewWire | undefined;
@@ -34,8 +39,10 @@ export interface ApprovalWire {
   readonly policy_version: string;
   readonly definition: string;
   readonly binding: string;
-  /** SHA-256 over the RFC 8785 text of `what.arguments`: a decision may carry it as `expected_digest`. */
+  /** SHA-256 over the RFC 8785 text of `what.arguments`. */
   readonly digest: string;
+  /** Of all that a card shows of what would run: a decision carries it as `expected_digest`. */
+  readonly shown_digest: string;
   /** Of the tool as it is offered now. Of one approval only, not in lists. */
   readonly input_schema?: JsonObject | undefined;
   readonly routed: RoutedWire;
@@ -52,6 +59,20 @@ export interface ApprovalWire {
   readonly on_expiry: "denied";
   readonly how_to_approve: string;
   readonly decision?: (VoteWire & { readonly via: string }) | undefined;
+  /** What whoever asks may say to it. */
+  readonly viewer?: ViewerWire | undefined;
+}
+
+export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
+
+/** By the rules that hold when they say it. */
+export interface ViewerWire {
+  readonly may: readonly DecisionVerb[];
+  /** Why they may not approve, in one word and in a sentence. `role`: they decide nothing at all. */
+  readonly why_not?: WhyNot | "role" | undefined;
+  readonly message?: string | undefined;
+  /** In whose place they decide. */
+  readonly on_behalf_of?: string | undefined;
 }
 
 export interface VoteWire {
@@ -60,6 +81,8 @@ export interface VoteWire {
   readonly at: string;
   readonly on_behalf_of?: string | undefined;
   readonly reason?: string | undefined;
+  /** Why it counts no more. */
+  readonly lapsed?: string | undefined;
 }
 
 export interface RoutedWire {
@@ -73,6 +96,22 @@ export interface RoutedWire {
   readonly remind_at?: string | undefined;
   readonly escalate_at?: string | undefined;
   readonly escalate_to?: Addressees | undefined;
+}
+
+const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
+  approved: "approve",
+  denied: "deny",
+  skipped: "skip",
+  modified: "modify",
+};
+
+export function viewerToWire({ may, whyNot, onBehalfOf }: Standing): ViewerWire {
+  return {
+    may: may.map((says) => verbs[says]),
+    why_not: whyNot?.why,
+    message: whyNot?.message,
+    on_behalf_of: onBehalfOf,
+  };
 }
 
 function voteToWire({ as, by, at, onBehalfOf, reason }: NonNullable<ApprovalRecord["decision"]> | Vote): VoteWire {
@@ -94,12 +133,22 @@ function routedToWire(routed: Routed): RoutedWire {
   };
 }
 
-/** @param more of one approval only: what a form is made from */
+interface Beside {
+  /** Of one approval only: what a form is made from. */
+  readonly inputSchema?: JsonObject | undefined;
+  readonly viewer?: ViewerWire | undefined;
+  readonly lapsed?: readonly Lapsed[] | undefined;
+}
+
 export function approvalToWire(
   approval: ApprovalRecord,
-  more: { readonly inputSchema?: JsonObject } = {},
+  { inputSchema, viewer, lapsed = [] }: Beside = {},
 ): ApprovalWire {
   const { decision, routed = unrouted, edited, votes = [] } = approval;
+  const counted = standingVotes(
+    approval,
+    lapsed.map(({ vote }) => vote),
+  );
   return {
     approval_id: approval.id,
     status: approval.state,
@@ -112,6 +161,7 @@ export function approvalToWire(
     autonomy_level: approval.autonomy,
     what: { tool: approval.tool, action: approval.action, arguments: approval.arguments },
     asked: isEdited(approval) ? approval.asked : undefined,
+    asked_preview: approval.askedPreview && previewToWire(approval.askedPreview),
     why: approval.why,
     summary: approval.summary,
     preview: approval.preview && previewToWire(approval.preview),
@@ -120,10 +170,11 @@ export function approvalToWire(
     definition: approval.definition,
     binding: approval.binding,
     digest: digestOf(approval.arguments),
-    input_schema: more.inputSchema,
+    shown_digest: shownDigest(approval),
+    input_schema: inputSchema,
     routed: routedToWire(routed),
-    votes: votes.map(voteToWire),
-    quorum_left: approval.state === "pending" ? votesLeft(approval) : 0,
+    votes: votes.map((vote) => ({ ...voteToWire(vote), lapsed: lapsed.find((one) => one.vote === vote)?.why })),
+    quorum_left: approval.state === "pending" ? votesLeft(counted) : 0,
     remembers_allowed: routed.remembers,
     run_calls: approval.runCalls,
     reason: approval.reason,
@@ -133,6 +184,7 @@ export function approvalToWire(
     on_expiry: "denied",
     how_to_approve: howToApprove(approval.id),
     decision: decision && { ...voteToWire(decision), via: decision.via },
+    viewer,
   };
 }
 

@@ -24,6 +24,8 @@ export interface ChainEngineWire {
   readonly name: string;
   readonly language?: ChainEngine["language"];
   readonly problem?: string | undefined;
+  /** It may run here, and did not start when a script came. */
+  readonly down?: true | undefined;
 }
 
 export interface ChainsWire {
@@ -48,6 +50,6 @@ export function chainToWire(chain: ChainSummary): ChainWire {
   };
 }
 
-export function engineToWire({ name, language, problem }: ChainEngine): ChainEngineWire {
-  return { name, language, problem };
+export function engineToWire({ name, language, problem, isDown }: ChainEngine): ChainEngineWire {
+  return { name, language, problem, down: isDown };
 }

@@ -12,6 +12,8 @@ export interface DefinitionWire {
   readonly at: string;
   /** The operator who approved it; none: it was trusted as it was first seen, or nobody has approved it. */
   readonly by?: string | undefined;
+  /** And by which credential. */
+  readonly via?: string | undefined;
 }
 
 export interface DifferenceWire {
@@ -42,8 +44,8 @@ export function changesToWire({ tool, server, state, pinned, offered, difference
   };
 }
 
-function definitionToWire({ digest, body, at, by }: KeptDefinition): DefinitionWire {
-  return { definition: digest, body, at: iso(at), by };
+function definitionToWire({ digest, body, at, by, via }: KeptDefinition): DefinitionWire {
+  return { definition: digest, body, at: iso(at), by, via };
 }
 
 function differenceToWire({ field, path, before, after, rows }: Difference): DifferenceWire {

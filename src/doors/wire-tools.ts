@@ -194,13 +194,15 @@ export function controlsToWire({ paused, autonomy, offTools, offServers }: Contr
 export interface ControlChangeWire {
   readonly at: string;
   readonly by: string;
+  /** By which credential; of changes from before that was kept, nobody knows. */
+  readonly via?: string | undefined;
   readonly change: string;
   readonly value?: string | undefined;
   readonly reason?: string | undefined;
 }
 
-export function controlChangeToWire({ at, by, change, value, reason }: ControlChange): ControlChangeWire {
-  return { at: iso(at), by, change, value, reason };
+export function controlChangeToWire({ at, by, via, change, value, reason }: ControlChange): ControlChangeWire {
+  return { at: iso(at), by, via, change, value, reason };
 }
 
 export interface HealthWire {
@@ -210,6 +212,7 @@ export interface HealthWire {
   readonly servers: readonly {
     readonly name: string;
     readonly status: Health["servers"][number]["status"];
+    readonly refused: Health["servers"][number]["refused"];
     readonly problem?: string | undefined;
   }[];
 }
@@ -218,6 +221,7 @@ export function healthToWire({ status, problem, tools, servers }: Health): Healt
   const shown = servers.map((server) => ({
     name: server.name,
     status: server.status,
+    refused: server.refused,
     problem: server.problem,
   }));
   return { status, problem, tools, servers: shown };

@@ -108,7 +108,10 @@ it.each([
   ["an explanation", explanationToWire({ reached: "verdict", decision, facts, summary: "s" })],
   ["an explained refusal", explanationToWire({ reached: "refused", decision, refusal: refusal("scope_missing") })],
   ["the switches", controlsToWire({ paused: true, autonomy: undefined, offTools: ["a"], offServers: ["b"] })],
-  ["a change of them", controlChangeToWire({ at, by: "b", change: "pause", value: "v", reason: "r" })],
+  [
+    "a change of them",
+    controlChangeToWire({ at, by: "b", via: "session:b", change: "pause", value: "v", reason: "r" }),
+  ],
 ])("spells every name of %s in snake_case", (_, wire) => {
   expect(namesIn(wire).filter((name) => !/^[a-z]+(?:_[a-z]+)*$/.test(name))).toEqual([]);
 });

@@ -1,9 +1,11 @@
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Announce } from "../calls/event.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import { failureOf } from "../tools/failure.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
 import { type CallChild, CallContext } from "./context.ts";
 import { inputOf } from "./input.ts";
@@ -15,11 +17,12 @@ export interface ExecuteParts {
   readonly clock: Clock;
   readonly announce: Announce;
   readonly child: CallChild;
+  readonly log: (problem: string, call?: ToolCall) => void;
 }
 
 /**
  * Runs the tool, bounded by its own timeout or the session's, by what is left of the session and by the caller's
- * deadline (D16). Never throws. Nothing that was lent works after it.
+ * deadline (D16). Never throws. Nothing that was lent works after it; an answer after it changes nothing, and is logged.
  */
 export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Ran<unknown> | Promise<Ran<unknown>> {
   const { found } = call;
@@ -31,5 +34,17 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
     if (call.references.length === 0) return found.execute(call.input, context);
     return inputOf(call, parts.artifacts).then((input) => found.execute(input, context));
   };
-  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock });
+  const onLate = (late: Ran<unknown>): void => tellLate(call, late, parts);
+  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
+}
+
+/** Whoever settles an `unknown` call wants to know that it came to an end. That a tool stopped when it was told to is no news. */
+function tellLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
+  const failure = late.ran === "threw" ? failureOf(late.error) : undefined;
+  if (failure !== undefined && (failure.unknown || /^(?:Abort|Timeout)Error\b/.test(failure.message))) return;
+  const how = failure === undefined ? "returned" : `threw: ${failure.message}`;
+  log(
+    `\`${call.tool}\` answered after its call \`${call.id}\` was over: it ${how}. What was told of the call stands; settle it where it is \`unknown\`.`,
+    call,
+  );
 }

@@ -1,7 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { Caller } from "../calls/session.ts";
-import type { FreshCall } from "../gates/stages.ts";
+import type { Previewed, PreviewFor } from "../gates/approval.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
@@ -25,12 +24,12 @@ const previewTimeoutMs = 10_000;
  * Runs the tool's own preview: reading only, no secrets, no child calls. Never throws: a preview that fails is shown as
  * such, and the request still blocks (case 139). Undefined: the tool offers none.
  */
-export async function preview(call: FreshCall, caller: Caller, parts: PreviewParts): Promise<Preview | undefined> {
+export async function preview(call: Previewed, caller: PreviewFor, parts: PreviewParts): Promise<Preview | undefined> {
   const show = call.found.preview;
   if (show === undefined) return undefined;
   const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
     show(await inputOf(call, parts.artifacts), contextOf(call, lazy, caller));
-  const limitMs = Math.min(previewTimeoutMs, caller.session.remainingMs());
+  const limitMs = Math.min(previewTimeoutMs, caller.session?.remainingMs() ?? previewTimeoutMs);
   const ran = await runForeign<unknown>(body, {
     limitMs,
     signal: caller.signal,
@@ -43,7 +42,7 @@ export async function preview(call: FreshCall, caller: Caller, parts: PreviewPar
   return { summary: `The preview of \`${call.tool}\` failed.`, supported: false, problem };
 }
 
-function contextOf(call: FreshCall, lazy: { readonly signal: AbortSignal }, caller: Caller): PreviewContext {
+function contextOf(call: Previewed, lazy: { readonly signal: AbortSignal }, caller: PreviewFor): PreviewContext {
   return Object.assign(looking(call, call.key, lazy), {
     check(): void {
       caller.signal?.throwIfAborted();

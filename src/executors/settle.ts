@@ -23,6 +23,8 @@ export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
   readonly tools: Tools;
   readonly artifacts: ArtifactStore;
+  /** What one answer may have; none: `mostAnswerBytes`. */
+  readonly answerBytes?: number | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
 }
@@ -113,13 +115,24 @@ function returned(
       outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }),
     };
   }
-  const raw = toRawResult(value);
+  const raw = toRawResult(value, parts.answerBytes);
+  return raw instanceof Promise
+    ? raw.then((late) => guarded(call, late, caller, parts))
+    : guarded(call, raw, caller, parts);
+}
+
+function guarded(
+  call: ClaimedCall,
+  raw: RawResult,
+  caller: Caller,
+  parts: SettleParts,
+): Settlement | Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
   if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
-  const guarded = guardResult(call, raw, guards, parts);
-  return guarded instanceof Promise
-    ? guarded.then((late) => judged(call, raw, late, caller, parts))
-    : judged(call, raw, guarded, caller, parts);
+  const looked = guardResult(call, raw, guards, parts);
+  return looked instanceof Promise
+    ? looked.then((late) => judged(call, raw, late, caller, parts))
+    : judged(call, raw, looked, caller, parts);
 }
 
 /** A result that is withheld is not kept either; a failure keeps being one, without its words. */
@@ -223,7 +236,7 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
       outcome: refused(
         call,
         "outcome_unknown",
-        `\`${call.tool}\` lost its connection after it was sent: ${message}. It may have happened; check before you repeat it.`,
+        `How \`${call.tool}\` ended is not known: ${message}. It may have happened; check before you repeat it.`,
       ),
     };
   }

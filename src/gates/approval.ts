@@ -26,10 +26,15 @@ export interface ApprovalParts {
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
-  readonly preview: (call: FreshCall, caller: Caller) => Promise<Preview | undefined>;
+  readonly preview: (call: Previewed, caller: PreviewFor) => Promise<Preview | undefined>;
   /** Asks the approver of this process, when there is one; its answer is a decision like any other. */
   readonly consult: ((approval: ApprovalRecord) => void) | undefined;
 }
+
+/** What may be previewed: every FreshCall, and an edit that was weighed under its request's key. */
+export type Previewed = WeighedCall & Pick<FreshCall, "key">;
+/** Who waits for a preview: a caller, or nobody but the person who edited. */
+export type PreviewFor = Pick<Caller, "signal" | "deadline"> & Partial<Pick<Caller, "session">>;
 
 type Approved = ApprovedCall | Again | Ending;
 
@@ -106,8 +111,8 @@ async function previewChanged(
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<string | undefined> {
-  const isEdited = approval.decision?.as === "modified" || approval.edited !== undefined;
-  if (!call.found.previewBinds || isEdited) return undefined;
+  const isOwnEdit = approval.decision?.as === "modified"; // nobody else had to be shown anything
+  if (!call.found.previewBinds || isOwnEdit) return undefined;
   const now = await parts.preview(call, caller);
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
 }
@@ -118,7 +123,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   if (caller.patience === "deny")
     return refuse(
       "approval_unavailable",
-      `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and there is no approver (no ApprovalHandler) to ask.`,
+      `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and ${caller.asksNobody === true ? "this caller asks nobody (its patience is `deny`)" : "there is no approver (no ApprovalHandler) to ask"}.`,
     );
   const preview = await parts.preview(call, caller);
   if (caller.signal?.aborted === true) return refuse("cancelled");

@@ -115,9 +115,9 @@ function unsettled({ call }: CallRecord): Ending {
   return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
-function replayed({ outcome, call }: CallRecord, parts: ReplayParts): Ending | Promise<Ending> {
+function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Ending | Promise<Ending> {
   if (outcome === undefined) return gone;
-  const end: Ending = { ending: "replayed", outcome };
+  const end: Ending = { ending: "replayed", outcome, key };
   if (outcome.artifact === undefined && outcome.files === undefined) return end;
   const { principal } = call.authority;
   return isWhole(outcome, principal, parts.artifacts).then((whole) => (whole ? end : gone));

@@ -8,6 +8,8 @@ import type { Controls } from "../policy/controls.ts";
 import type { ActiveSkills, Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import { shortened } from "../tools/plain.ts";
+import { isSmall } from "../tools/plain-slowly.ts";
 import type { Action } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
 import type { Open, ValidCall, WeighedCall } from "./stages.ts";
@@ -21,6 +23,9 @@ export interface VerdictParts {
   /** What is active in a run. Left out: there are no skills. */
   readonly skills?: { activeFor(tenant: string, runId: string): ActiveSkills | undefined } | undefined;
 }
+
+/** As much as of any failure's words. */
+const mostSummaryLength = 2_000;
 
 /** Of a call no rule looks back for. */
 const noHistory: Histories = {};
@@ -113,8 +118,23 @@ export function suggestionOf(
   if (found.classifyRisk === undefined) return undefined;
   try {
     const said = found.classifyRisk(given);
-    return typeof said === "string" ? { risk: said } : redactJson(said, redactor); // it is shown, and kept
+    if (typeof said === "string") return { risk: said };
+    if (!isSmall(said)) return { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
+    return sound(redactJson(said, redactor)); // it is shown, and kept
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }
+}
+
+/** A summary is read beside the call, so it is cut; the rest is judged by, so it is not. No half characters in either. */
+function sound(said: Suggestion): Suggestion {
+  const { summary, target, recipients } = said;
+  return {
+    ...said,
+    ...(typeof summary === "string" && { summary: shortened(summary, mostSummaryLength) }),
+    ...(typeof target === "string" && { target: target.toWellFormed() }),
+    ...(Array.isArray(recipients) && {
+      recipients: recipients.map((one) => (typeof one === "string" ? one.toWellFormed() : one)),
+    }),
+  };
 }

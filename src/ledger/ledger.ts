@@ -208,6 +208,7 @@ export class Ledger {
       ...(weighing !== undefined && { weighing }),
       ...(code !== undefined && { code }),
       ...(approvalId !== undefined && { approvalId }),
+      ...(end.ending === "replayed" && { key: end.key }),
     } as const;
     try {
       return (await this.#store.commit({ write: "note", event }, "committed")).won;

@@ -1,3 +1,4 @@
+import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
@@ -8,24 +9,28 @@ import type { Store } from "../stores/store.ts";
 /** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
 export type Word = "succeeded" | "failed" | "retry";
 
+/** What somebody says became of it, and how they know. */
+export interface Testimony {
+  readonly word: Word;
+  readonly by: Actor;
+  readonly reason: string;
+}
+
 /**
  * Settles an `unknown` row by a word from outside: an operator's, or the tool's own reconcile hook (D20).
  * The outcome that is kept says that it was settled and by whom: no result was ever seen.
  *
- * @param found the tool's own outcome, where its hook could tell it
  * @returns the row as it is now, and whether this word settled it
  */
 export async function settleUnknown(
-  store: Store,
-  clock: Clock,
   record: CallRecord,
-  word: Word,
-  by: string,
-  reason: string,
-  found?: ToolOutcome,
+  said: Testimony,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
 ): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
+  const { word, reason } = said;
+  const { by, via } = said.by;
   const at = clock.now();
-  const outcome = found ?? outcomeFor(record, word, by, reason);
+  const outcome = outcomeFor(record, said);
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
   const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };
@@ -37,15 +42,14 @@ export async function settleUnknown(
     as,
     outcome,
     latencyMs: 0,
-    by: `${by}: ${word}: ${reason}`,
+    ...{ by, via, reason: `${word}: ${reason}` },
   } as const;
   const committed = await store.commit({ write: "settle", key, fence, end, by, event }, "synced");
   return committed.won ? { won: true, call: { ...record, ...end } } : { won: false, call: committed.call ?? record };
 }
 
-function outcomeFor({ call }: CallRecord, word: Word, by: string, reason: string): ToolOutcome {
-  const said = `Settled by ${by} as ${word}: ${reason}`;
-  if (word === "succeeded")
-    return { status: "ok", callId: call.id, content: [{ type: "text", text: said }], text: said };
-  return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", said));
+function outcomeFor({ call }: CallRecord, { word, by: { by }, reason }: Testimony): ToolOutcome {
+  const text = `Settled by ${by} as ${word}: ${reason}`;
+  if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
+  return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", text));
 }

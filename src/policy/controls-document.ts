@@ -60,12 +60,11 @@ function namesFrom(list: Json | undefined): readonly string[] {
 
 export function changeFrom(body: Json | undefined): ControlChange {
   if (!isJsonObject(body)) throw unreadable("change");
-  const { at, by, change, value, reason } = body;
+  const { at, by, via, change, value, reason } = body;
   if (typeof at !== "number" || typeof by !== "string" || typeof change !== "string") throw unreadable("change");
   return {
-    at,
-    by,
-    change,
+    ...{ at, by, change },
+    ...(typeof via === "string" && { via }),
     ...(typeof value === "string" && { value }),
     ...(typeof reason === "string" && { reason }),
   };

@@ -1,3 +1,4 @@
+import type { Actor } from "../calls/actor.ts";
 import type { Autonomy } from "../calls/call.ts";
 
 /** The operator's switches (SPEC 18, D30): durable, audited, read by the gates on every call. */
@@ -13,6 +14,8 @@ export interface ControlState {
 export interface ControlChange {
   readonly at: number;
   readonly by: string;
+  /** By which credential; of changes from before that was kept, nobody knows. */
+  readonly via?: string;
   /** `pause`, `resume`, `autonomy`, `tool_on`, `tool_off`, `server_on`, `server_off`. */
   readonly change: string;
   readonly value?: string;
@@ -23,11 +26,11 @@ export interface Controls {
   /** As of the last committed change; reading costs nothing. */
   readonly state: ControlState;
   /** Who did it is the authenticated operator, never a field of a request. */
-  pause(by: string, reason?: string): Promise<ControlState>;
-  resume(by: string, reason?: string): Promise<ControlState>;
-  setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState>;
-  setTool(name: string, on: boolean, by: string, reason?: string): Promise<ControlState>;
-  setServer(name: string, on: boolean, by: string, reason?: string): Promise<ControlState>;
+  pause(by: Actor, reason?: string): Promise<ControlState>;
+  resume(by: Actor, reason?: string): Promise<ControlState>;
+  setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState>;
+  setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState>;
+  setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState>;
   /** New to old. */
   history(): Promise<readonly ControlChange[]>;
 }

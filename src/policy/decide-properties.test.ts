@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyFacts, anyOptions, anyTool, runs, someRule } from "../../test/fakes/policy-arbitraries.ts";
 import { reference } from "../../test/fakes/reference-policy.ts";
-import { autonomies, isStricter, rankOf, risks, verdicts } from "../calls/risk.ts";
+import { autonomies, rankOf, risks, stricter, verdicts } from "../calls/risk.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import { defaultMatrix } from "./matrix.ts";
 import type { ActiveSkills, Decision, Facts } from "./policy.ts";
@@ -164,7 +164,7 @@ describe("a decision", () => {
     await fc.assert(
       fc.property(anyFacts, fc.constantFrom(...autonomies), (facts, autonomy) => {
         const { verdict, risk } = createPolicy().decide({ ...facts, autonomy });
-        if (verdict !== "DENY") expect(isStricter(defaultMatrix[autonomy][risk], verdict)).toBe(false);
+        if (verdict !== "DENY") expect(stricter(verdict, defaultMatrix[autonomy][risk])).toBe(verdict);
         if (autonomy === "A0") expect(["PREVIEW", "BLOCK", "DENY"]).toContain(verdict);
       }),
       runs(0.02),

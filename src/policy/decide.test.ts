@@ -200,23 +200,6 @@ describe("a policy", () => {
       expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(named) }),
     );
   });
-
-  it("answers in well under a microsecond with five hundred rules", () => {
-    const rules: Rule[] = Array.from({ length: 500 }, (_, i) => ({
-      effect: i % 7 === 0 ? "deny" : "allow",
-      tool: i % 2 === 0 ? `tool_${i}` : `other_${i}*`,
-    }));
-    const policy = createPolicy({
-      rules: [...rules, { effect: "deny", principal: { user: "eve" } }],
-    });
-    const asked = facts({ scopes: ["a", "b"] }, { scopes: ["b", "a"], suggestion: { risk: "medium" } });
-    const times = Array.from({ length: 20 }, () => {
-      const started = performance.now();
-      for (let i = 0; i < 5_000; i += 1) policy.decide(asked);
-      return ((performance.now() - started) / 5_000) * 1_000;
-    });
-    expect(Math.min(...times)).toBeLessThan(1); // µs; the best of twenty, for the machine has other work
-  });
 });
 
 describe("levels", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { NotedEvent } from "../calls/event.ts";
@@ -70,10 +71,10 @@ describe("the controls", () => {
     const shelf = new Shelf();
     const clock = new FakeClock();
     const controls = await open(shelf, { autonomy: "A2" }, clock);
-    await controls.pause("ada", "an incident");
+    await controls.pause(actor("ada"), "an incident");
     await clock.advance(1_000);
-    await controls.setTool("mail", false, "bob");
-    await controls.setServer("github", false, "bob");
+    await controls.setTool("mail", false, actor("bob"));
+    await controls.setServer("github", false, actor("bob"));
     expect(controls.state).toEqual({
       paused: true,
       autonomy: "A2",
@@ -83,20 +84,20 @@ describe("the controls", () => {
     const again = await open(shelf, { autonomy: "A2" }, clock);
     expect(again.state).toEqual(controls.state);
     expect(await again.history()).toEqual([
-      { at: clock.now(), by: "bob", change: "server_off", value: "github" },
-      { at: clock.now(), by: "bob", change: "tool_off", value: "mail" },
-      { at: clock.now() - 1_000, by: "ada", change: "pause", reason: "an incident" },
+      { at: clock.now(), by: "bob", via: "session:bob", change: "server_off", value: "github" },
+      { at: clock.now(), by: "bob", via: "session:bob", change: "tool_off", value: "mail" },
+      { at: clock.now() - 1_000, by: "ada", via: "session:ada", change: "pause", reason: "an incident" },
     ]);
   });
 
   it("write an operator's act with each change, in the same write (case 141)", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
-    await controls.setAutonomy("A1", "ada", "careful");
-    await controls.pause("ada");
-    await controls.resume("ada");
-    await controls.setTool("mail", false, "ada");
-    await controls.setServer("mail", false, "ada");
+    await controls.setAutonomy("A1", actor("ada"), "careful");
+    await controls.pause(actor("ada"));
+    await controls.resume(actor("ada"));
+    await controls.setTool("mail", false, actor("ada"));
+    await controls.setServer("mail", false, actor("ada"));
     expect(shelf.events.map(({ type }) => type)).toEqual([
       "operator.action.autonomy",
       "operator.action.pause",
@@ -116,12 +117,12 @@ describe("the controls", () => {
   it("write nothing for what is so already", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
-    await controls.resume("ada");
-    await controls.setTool("mail", true, "ada");
-    await controls.pause("ada");
-    await controls.pause("bob");
-    await controls.setAutonomy("A1", "ada");
-    await controls.setAutonomy("A1", "bob");
+    await controls.resume(actor("ada"));
+    await controls.setTool("mail", true, actor("ada"));
+    await controls.pause(actor("ada"));
+    await controls.pause(actor("bob"));
+    await controls.setAutonomy("A1", actor("ada"));
+    await controls.setAutonomy("A1", actor("bob"));
     expect(shelf.events.length).toBe(2);
     expect((await controls.history()).length).toBe(2);
   });
@@ -130,9 +131,9 @@ describe("the controls", () => {
     const shelf = new Shelf();
     const told: string[] = [];
     const first = await open(shelf, { autonomy: "A2" });
-    await first.setTool("mail", false, "ada");
+    await first.setTool("mail", false, actor("ada"));
     expect((await open(shelf, { autonomy: "A1" })).state.autonomy).toBe("A1");
-    await first.setAutonomy("A3", "ada");
+    await first.setAutonomy("A3", actor("ada"));
     expect((await open(shelf, { autonomy: "A1", log: (message) => told.push(message) })).state.autonomy).toBe("A3");
     expect(told).toEqual(["The configuration asks for autonomy A1; an operator set A3, which holds."]);
   });
@@ -140,10 +141,10 @@ describe("the controls", () => {
   it("keep what another process changed meanwhile", async () => {
     const shelf = new Shelf();
     const [one, other] = [await open(shelf), await open(shelf)];
-    await one.pause("ada");
+    await one.pause(actor("ada"));
     let raced: Promise<unknown> = Promise.resolve();
     shelf.before = () => {
-      raced = other.setTool("mail", false, "bob");
+      raced = other.setTool("mail", false, actor("bob"));
       shelf.documents.set("controls/state", {
         version: 2,
         body: {
@@ -152,7 +153,7 @@ describe("the controls", () => {
         },
       });
     };
-    await one.setServer("github", false, "ada");
+    await one.setServer("github", false, actor("ada"));
     await raced;
     const { state } = await open(shelf);
     expect(state).toEqual({
@@ -167,7 +168,7 @@ describe("the controls", () => {
   it("lose none of many changes made at once", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
-    await Promise.all(Array.from({ length: 50 }, (_, i) => controls.setTool(`tool_${i}`, false, "ada")));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => controls.setTool(`tool_${i}`, false, actor("ada"))));
     expect(controls.state.offTools.length).toBe(50);
     expect((await controls.history()).length).toBe(50);
   });
@@ -176,10 +177,10 @@ describe("the controls", () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
     shelf.broken = true;
-    await expect(controls.pause("ada")).rejects.toThrow("disk full");
+    await expect(controls.pause(actor("ada"))).rejects.toThrow("disk full");
     expect(controls.state.paused).toBe(false);
     shelf.broken = false;
-    expect((await controls.pause("ada")).paused).toBe(true);
+    expect((await controls.pause(actor("ada"))).paused).toBe(true);
   });
 
   it("give up when they lose every time", async () => {
@@ -197,18 +198,18 @@ describe("the controls", () => {
       });
     };
     shelf.before = lose;
-    await expect(controls.pause("ada")).rejects.toMatchObject({ code: "controls_contended" });
+    await expect(controls.pause(actor("ada"))).rejects.toMatchObject({ code: "controls_contended" });
   });
 
   it("refuse a level, a name or an operator that is none", async () => {
     const controls = await open(new Shelf());
     const invalid = { code: "controls_invalid" };
-    await expect(controls.setAutonomy("A7" as Autonomy, "ada")).rejects.toMatchObject({
+    await expect(controls.setAutonomy("A7" as Autonomy, actor("ada"))).rejects.toMatchObject({
       ...invalid,
       message: expect.stringContaining("`A7`"),
     });
-    await expect(controls.setTool("", false, "ada")).rejects.toMatchObject(invalid);
-    await expect(controls.pause("")).rejects.toMatchObject(invalid);
+    await expect(controls.setTool("", false, actor("ada"))).rejects.toMatchObject(invalid);
+    await expect(controls.pause(actor(""))).rejects.toMatchObject(invalid);
     await expect(open(new Shelf(), { autonomy: "A7" as Autonomy })).rejects.toMatchObject(invalid);
   });
 

@@ -1,3 +1,4 @@
+import { type Actor, checkWho } from "../calls/actor.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
@@ -47,7 +48,7 @@ type Change = Pick<ControlChange, "change" | "value"> & {
 };
 
 interface Who {
-  readonly by: string;
+  readonly by: Actor;
   readonly reason: string | undefined;
 }
 
@@ -77,17 +78,17 @@ class DurableControls implements Controls {
     return this.#state;
   }
 
-  pause(by: string, reason?: string): Promise<ControlState> {
+  pause(by: Actor, reason?: string): Promise<ControlState> {
     const change: Change = { change: "pause", event: "pause", summary: "all tool calls paused" };
     return this.#change({ by, reason }, change, (state) => (state.paused ? undefined : { ...state, paused: true }));
   }
 
-  resume(by: string, reason?: string): Promise<ControlState> {
+  resume(by: Actor, reason?: string): Promise<ControlState> {
     const change: Change = { change: "resume", event: "resume", summary: "tool calls resumed" };
     return this.#change({ by, reason }, change, (state) => (state.paused ? { ...state, paused: false } : undefined));
   }
 
-  setAutonomy(level: Autonomy, by: string, reason?: string): Promise<ControlState> {
+  setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState> {
     const change: Change = {
       change: "autonomy",
       value: level,
@@ -99,11 +100,11 @@ class DurableControls implements Controls {
     );
   }
 
-  setTool(name: string, on: boolean, by: string, reason?: string): Promise<ControlState> {
+  setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("tool", "offTools", { name, on, by, reason });
   }
 
-  setServer(name: string, on: boolean, by: string, reason?: string): Promise<ControlState> {
+  setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("server", "offServers", { name, on, by, reason });
   }
 
@@ -146,8 +147,7 @@ class DurableControls implements Controls {
   }
 
   async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
-    if (typeof by !== "string" || by === "")
-      throw new RuntimeFault("controls_invalid", "A change of the controls needs the operator who made it.");
+    checkWho(by, "controls_invalid");
     for (let tries = 0; tries < mostTries; tries += 1) {
       const saved = await readControls(this.#store);
       const state = next(saved.state);
@@ -155,9 +155,7 @@ class DurableControls implements Controls {
       await this.#keepHistory(saved);
       const at = this.#clock.now();
       const entry: ControlChange = {
-        at,
-        by,
-        change: change.change,
+        ...{ at, by: by.by, via: by.via, change: change.change },
         ...(change.value !== undefined && { value: change.value }),
         ...(reason !== undefined && { reason }),
       };
@@ -208,7 +206,7 @@ class DurableControls implements Controls {
 }
 
 function eventOf(entry: ControlChange, { event, summary }: Change): Omit<NotedEvent, "policyVersion"> {
-  const { at, by, change, value, reason } = entry;
+  const { at, by, via, change, value, reason } = entry;
   return {
     moment: "noted",
     at,
@@ -217,6 +215,7 @@ function eventOf(entry: ControlChange, { event, summary }: Change): Omit<NotedEv
     traceId: newTraceId(),
     tenant: "default",
     by,
+    ...(via !== undefined && { via }),
     outcome: "success",
     data: {
       change,

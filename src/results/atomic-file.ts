@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { constants, mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, open, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { makeOwnFolder } from "../system/own-folder.ts";
 import { syncFolder } from "../system/sync-folder.ts";
 
 /**
@@ -33,11 +34,10 @@ export async function writeWhole(path: string, bytes: Uint8Array | string, tempo
 
 /** Makes a folder, its parents included, that survives a power cut: each folder that names a new one is synced. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  const first = makeOwnFolder(path);
   if (first === undefined) return;
-  const top = resolve(first);
   for (let made = resolve(path); ; made = dirname(made)) {
     await syncFolder(dirname(made));
-    if (made === top || made === dirname(made)) return;
+    if (made === first || made === dirname(made)) return;
   }
 }

@@ -1,6 +1,7 @@
 import type { Json } from "../calls/json.ts";
 import { type ContentBlock, textOf } from "../calls/outcome.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import { foundInTurns, isLong, redactedInTurns } from "./in-turns.ts";
 import type { RawResult } from "./raw-result.ts";
 
 /** A result that is redacted and well-formed. */
@@ -26,9 +27,41 @@ export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   return { content, text: textOf(content), structured, brief: short };
 }
 
+/** As `cleanResult`, with turns for others. Where a long structured value holds a secret, it is made anew at once. */
+export async function cleanInTurns(raw: RawResult, redactor: Redactor): Promise<CleanResult> {
+  const { structured, structuredText: given, brief } = raw;
+  const redacted = given === undefined ? undefined : await redactedInTurns(given, redactor);
+  const isSame = structured !== undefined && given !== undefined && redacted === given && wellFormed(given) === given;
+  const anew = (): CleanJson | undefined => (structured === undefined ? undefined : cleanJson(structured, redactor));
+  const value = isSame ? { value: structured, text: given } : anew();
+  const content: ContentBlock[] = [];
+  for (const block of raw.content) {
+    const isWhole = isSame && block.type === "text" && block.text === given;
+    content.push(isWhole ? block : await blockInTurns(block, redactor));
+  }
+  const short = brief && {
+    text: cleanText(brief.text, redactor),
+    structured: cleanJson(brief.structured, redactor),
+  };
+  return { content, text: textOf(content), structured: value, ...(short && { brief: short }) };
+}
+
+async function blockInTurns(block: ContentBlock, redactor: Redactor): Promise<ContentBlock> {
+  if (block.type === "text") return { type: "text", text: sound(await redactedInTurns(block.text, redactor)) };
+  if (!("data" in block) || !isLong(block.data) || block.data === undefined) return cleanBlock(block, redactor);
+  const { data } = block;
+  const holds =
+    (await foundInTurns(Buffer.from(data, "latin1"), redactor)) ||
+    (await foundInTurns(Buffer.from(data, "base64"), redactor));
+  return holds ? withheld(block.type) : cleanFields(block, redactor);
+}
+
 /** Redacted, and text that every store and every wire can carry: no half of a surrogate pair, no NUL. */
 export function cleanText(text: string, redactor: Redactor): string {
-  const redacted = redactor.redact(text);
+  return sound(redactor.redact(text));
+}
+
+function sound(redacted: string): string {
   const whole = redacted.isWellFormed() ? redacted : redacted.toWellFormed();
   return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;
 }
@@ -58,12 +91,16 @@ function cleanBlock(block: ContentBlock, redactor: Redactor): ContentBlock {
     case "audio":
     case "file":
       if ("data" in block && block.data !== undefined && holdsSecret(block.data, redactor)) {
-        return { type: "text", text: `[redacted: this ${block.type} held a secret]` };
+        return withheld(block.type);
       }
       return cleanFields(block, redactor);
     default:
       return block satisfies never;
   }
+}
+
+function withheld(type: ContentBlock["type"]): ContentBlock {
+  return { type: "text", text: `[redacted: this ${type} held a secret]` };
 }
 
 /** As it travels, and as what it is: a file of text may hold an encoding of its own. */

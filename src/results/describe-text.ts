@@ -17,13 +17,21 @@ export function describeText(text: string, essence?: string): string {
   );
   if (bytes <= headBytes) return head === "" ? `text, ${bytes} bytes of white space` : head;
   const kind = essence === undefined || essence === "text/plain" ? "text" : essence;
-  return `${kind}, ${counted(linesIn(text), "line")}, ${words(text)}, ${counted(bytes, "byte")}: ${head}`;
+  return `${kind}, ${lines(text)}, ${words(text)}, ${counted(bytes, "byte")}: ${head}`;
+}
+
+/** Lines beyond this are not counted. */
+const mostLines = 100_000;
+
+function lines(text: string): string {
+  const count = linesIn(text);
+  return count > mostLines ? `more than ${counted(mostLines, "line")}` : counted(count, "line");
 }
 
 /** A last line counts with and without its line break. */
 function linesIn(text: string): number {
   let lines = text.endsWith("\n") ? 0 : 1;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
+  for (let at = text.indexOf("\n"); at >= 0 && lines <= mostLines; at = text.indexOf("\n", at + 1)) lines += 1;
   return lines;
 }
 

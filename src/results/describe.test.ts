@@ -59,6 +59,7 @@ group("texts", () => {
     const text = "word ".repeat(4_000_000);
     const startedAt = performance.now();
     expect(describe(text)).toMatch(/^text, 1 line, more than 524\d{2} words, 20000000 bytes/);
+    expect(describe("word\n".repeat(4_000_000))).toMatch(/^text, more than 100000 lines, more than/);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 });

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Principal } from "../calls/call.ts";
@@ -6,6 +5,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
 import { makeFolder, writeWhole } from "./atomic-file.ts";
 import { Holds } from "./holds.ts";
+import { digestInTurns } from "./in-turns.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 
 export interface FolderArtifactsOptions {
@@ -56,7 +56,7 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
-    const digest = hash("sha256", bytes, "hex");
+    const digest = await digestInTurns(bytes);
     this.#holds.pin(digest);
     try {
       await this.#keep(digest, bytes, (releases) => releasedTo(releases, owner, mediaType));
@@ -104,7 +104,7 @@ class FolderArtifacts implements ArtifactShelf {
     const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
       throw unavailable(digest, error);
     });
-    if (hash("sha256", bytes, "hex") !== digest) {
+    if ((await digestInTurns(bytes)) !== digest) {
       throw unavailable(digest, new Error("The bytes on the disk are not the ones that were kept."));
     }
     return { meta: { digest, mediaType: release.mediaType, bytes: bytes.length }, bytes };

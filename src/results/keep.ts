@@ -3,9 +3,10 @@ import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock, ResultFile } from "../calls/outcome.ts";
 import type { Session } from "../calls/session.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
-import type { CleanResult } from "./clean.ts";
+import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
+import { spelledInTurns } from "./in-turns.ts";
 import { mediaPath } from "./media.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -69,13 +70,7 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const others = content.filter(isOther);
   const structured = repeats(result) ? undefined : result.structured;
   const plain = structured === undefined && others.length === 0;
-  const body = plain
-    ? text
-    : JSON.stringify({
-        text: text === "" ? undefined : text,
-        structured: structured?.value,
-        content: others.length === 0 ? undefined : others,
-      });
+  const body = plain ? text : await wholeBody(text, structured, others);
   const mediaType = plain ? "text/plain" : "application/json";
   const { digest, bytes } = await put(Buffer.from(body), mediaType, order, artifacts);
   const summary = structured && summaryOf(structured.value, digest, bytes);
@@ -92,6 +87,20 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
     ...(short && { structured: short }),
     artifact: digest,
   };
+}
+
+/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it. */
+async function wholeBody(
+  text: string,
+  structured: CleanJson | undefined,
+  others: readonly ContentBlock[],
+): Promise<string> {
+  const members = [
+    ...(text === "" ? [] : [`"text":${await spelledInTurns(text)}`]),
+    ...(structured === undefined ? [] : [`"structured":${structured.text}`]),
+    ...(others.length === 0 ? [] : [`"content":${JSON.stringify(others)}`]),
+  ];
+  return `{${members.join()}}`;
 }
 
 /** Its own short form, and where all of it is. */

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import type { Clock } from "../calls/clock.ts";
 import type { ArtifactShelf } from "./artifact-store.ts";
 import { Holds } from "./holds.ts";
+import { digestInTurns } from "./in-turns.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 
 export interface MemoryArtifactsOptions {
@@ -30,8 +30,9 @@ export function memoryArtifacts({ clock, retentionMs }: MemoryArtifactsOptions):
     !holds.has(digest) && storedAt + retentionMs <= clock.now();
   return {
     async put(bytes, mediaType, owner) {
-      const digest = hash("sha256", bytes, "hex");
-      const kept = all.get(digest) ?? { bytes: Uint8Array.from(bytes), storedAt: 0, releases: [] };
+      const own = bytes.slice();
+      const digest = await digestInTurns(own);
+      const kept = all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
       kept.storedAt = clock.now();
       kept.releases = releasedTo(kept.releases, owner, mediaType);
       all.set(digest, kept);

@@ -5,6 +5,8 @@ import type { ContentBlock } from "../calls/outcome.ts";
 export interface RawResult {
   readonly content: readonly ContentBlock[];
   readonly structured?: Json;
+  /** The JSON text of `structured`, where it is long: writing it again would stop everybody else. */
+  readonly structuredText?: string;
   /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
   readonly spelled?: true;
   readonly isError: boolean;
@@ -32,4 +34,26 @@ export function withBrief<Answer extends object>(answer: Answer, brief: Brief): 
 
 export function briefOf(answer: object): Brief | undefined {
   return briefs.get(answer);
+}
+
+/**
+ * What one answer may have, as the JSON text it would be and with its media as base64. A model reads a thousandth of it;
+ * with what a structured value takes beside its text (about ten times as much) a process of 1 GB survives several at once.
+ */
+export const mostAnswerBytes: number = 32 * 2 ** 20;
+
+/** Below it an ordinary answer would be none; above it one text could not hold it. */
+export const answerBytesRange: { readonly from: number; readonly to: number } = { from: 64 * 1024, to: 256 * 2 ** 20 };
+
+/** The tool ran and answered, and there is no taking what it said. Only who makes this says so: a stranger's JSON cannot. */
+export class LostAnswer {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+export function tooManyBytes(limitBytes: number): string {
+  return `more than ${limitBytes} bytes, the most that is taken (\`results.max_bytes\`)`;
 }

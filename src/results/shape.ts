@@ -3,8 +3,9 @@ import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type Refusal, refusal } from "../calls/refusals.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
-import { cleanResult, cleanText } from "./clean.ts";
+import { type CleanResult, cleanInTurns, cleanResult, cleanText } from "./clean.ts";
 import { cut, fits } from "./cut.ts";
+import { isLong } from "./in-turns.ts";
 import { isSmall, keep, type Shaped, type ShapeOrder } from "./keep.ts";
 import type { RawResult } from "./raw-result.ts";
 
@@ -35,6 +36,7 @@ export function shape(
   const { artifacts, redactor } = parts;
   try {
     const [only] = raw.content;
+    if (isLongResult(raw)) return inTurns(callId, raw, order, parts);
     if (only?.type === "text" && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fits(text, order.limitBytes)) return plain(callId, raw, text);
@@ -42,16 +44,41 @@ export function shape(
     if (only?.type === "text" && raw.spelled === true && isClean(only.text, redactor)) {
       if (artifacts === undefined || fits(only.text, order.limitBytes / 2)) return spelled(callId, raw, only.text);
     }
-    const result = cleanResult(raw, redactor);
-    const { content, text, structured } = result;
-    if (artifacts === undefined || isSmall(result, order.limitBytes)) {
-      const value = structured && { structured: structured.value };
-      return outcome(callId, raw, text, { content, text, ...value });
-    }
-    return keep(result, order, artifacts).then(
-      (shaped) => outcome(callId, raw, text, shaped),
-      (error: unknown) => lost(callId, raw, parts, error, text),
-    );
+    return shaped(callId, raw, cleanResult(raw, redactor), order, parts);
+  } catch (error) {
+    return lost(callId, raw, parts, error);
+  }
+}
+
+function shaped(
+  callId: string,
+  raw: RawResult,
+  result: CleanResult,
+  order: ShapeOrder,
+  parts: ShapeParts,
+): ToolOutcome | Promise<ToolOutcome> {
+  const { artifacts } = parts;
+  const { content, text, structured } = result;
+  if (artifacts === undefined || isSmall(result, order.limitBytes)) {
+    const value = structured && { structured: structured.value };
+    return outcome(callId, raw, text, { content, text, ...value });
+  }
+  return keep(result, order, artifacts).then(
+    (kept) => outcome(callId, raw, text, kept),
+    (error: unknown) => lost(callId, raw, parts, error, text),
+  );
+}
+
+function isLongResult({ content, structuredText }: RawResult): boolean {
+  return (
+    structuredText !== undefined ||
+    content.some((block) => ("text" in block && isLong(block.text)) || ("data" in block && isLong(block.data)))
+  );
+}
+
+async function inTurns(callId: string, raw: RawResult, order: ShapeOrder, parts: ShapeParts): Promise<ToolOutcome> {
+  try {
+    return await shaped(callId, raw, await cleanInTurns(raw, parts.redactor), order, parts);
   } catch (error) {
     return lost(callId, raw, parts, error);
   }

@@ -13,6 +13,8 @@ const tableBits = 16;
  * is where a match could end, so most of the text is never looked at, and more needles hardly cost more.
  */
 export class Needles {
+  /** Characters of the longest. */
+  readonly longest: number;
   readonly #window: number;
   readonly #jumps: Uint8Array = new Uint8Array(1 << tableBits);
   readonly #ending = new Map<number, string[]>();
@@ -21,6 +23,7 @@ export class Needles {
   constructor(texts: readonly string[]) {
     const lengths = texts.map(({ length }) => length);
     this.#window = lengths.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+    this.longest = lengths.reduce((one, other) => Math.max(one, other), 0);
     this.#jumps.fill(Math.min(255, this.#window - block + 1));
     for (const text of texts) this.#add(text);
     for (const texts of this.#ending.values()) texts.sort((one, other) => other.length - one.length);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, type FileHandle, link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "../system/error-code.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
 import { syncFolder } from "../system/sync-folder.ts";
 
 /** Undefined: there is none. A link, a folder or a device is refused by the system or by the caller, who gets the handle. */
@@ -30,7 +32,7 @@ export async function createFile(path: string, bytes: Uint8Array): Promise<boole
 }
 
 async function withDraft(path: string, bytes: Uint8Array, place: (draft: string) => Promise<void>): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(path));
   const draft = `${path}.${randomUUID()}`;
   try {
     const file = await open(draft, "wx", 0o600);
@@ -45,8 +47,4 @@ async function withDraft(path: string, bytes: Uint8Array, place: (draft: string)
     await rm(draft, { force: true });
   }
   await syncFolder(dirname(path));
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

@@ -6,6 +6,8 @@ import { spellingsOf } from "./spellings.ts";
 
 export const mask = "[redacted]";
 const shortest = 6;
+/** A line of twelve characters or more, its break in any spelling and an indentation: so much longer is a value that is wrapped. */
+const wrapped = 4;
 
 /**
  * Exact values only, in every spelling (spellings.ts), also when a wrapped line runs through them: that much can be
@@ -37,6 +39,10 @@ class SpellingRedactor implements Redactor {
     if (this.#values.has(value)) return;
     this.#values.add(value);
     this.#needles = undefined;
+  }
+
+  get reach(): number {
+    return wrapped * (this.#ready()?.longest ?? 0);
   }
 
   redact(text: string): string {

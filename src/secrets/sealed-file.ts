@@ -1,6 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
+import { codeOf } from "../system/error-code.ts";
 import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
-import { codeOf, openIfThere, replaceFile } from "./private-file.ts";
+import { openIfThere, replaceFile } from "./private-file.ts";
 import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
 import { checkSecretName } from "./secret-name.ts";
 

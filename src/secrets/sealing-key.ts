@@ -1,5 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
-import { codeOf, createFile, openIfThere } from "./private-file.ts";
+import { codeOf } from "../system/error-code.ts";
+import { createFile, openIfThere } from "./private-file.ts";
 
 /** What opens the sealed file, and where it was found. */
 export interface SealingKey {

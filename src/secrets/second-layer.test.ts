@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { house } from "../../test/fakes/house.ts";
 import type { AuditEvent } from "../audit/log.ts";
@@ -116,7 +117,7 @@ describe("a secret in what the log keeps", () => {
       expect(list).toMatchObject([{ kind: "secret_in_payload", count: 2 }]);
       return list;
     });
-    await made.runtime.alarms.resolve(open?.id ?? "", "ann", "rotated");
+    await made.runtime.alarms.resolve(open?.id ?? "", actor("ann"), "rotated");
     await made.clock.advance(3_600_001);
     await made.runtime.invoke({ tool: token, arguments: {} });
     await noted(made.runtime, "alarm.secret_in_payload", 2);

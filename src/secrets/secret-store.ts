@@ -37,4 +37,6 @@ export interface Redactor {
   redact(text: string): string;
   /** Whether a known value is in there. */
   finds(text: string): boolean;
+  /** Characters no known value is longer than, in any spelling. Left out: a text must be looked at as a whole, however long. */
+  readonly reach?: number | undefined;
 }

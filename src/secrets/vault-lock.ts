@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RuntimeFault } from "../calls/fault.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
 
 const waitMs = 10_000;
 /** Of this process: the lock of the file is the process's own, it would wait for itself. */
@@ -26,7 +26,7 @@ export function withLock<T>(path: string, body: () => Promise<T>): Promise<T> {
 }
 
 async function locked<T>(path: string, body: () => Promise<T>): Promise<T> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(path));
   const lock = new DatabaseSync(path, { timeout: waitMs });
   try {
     try {

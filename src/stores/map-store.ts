@@ -16,7 +16,9 @@ import {
   type Entry,
   type Spell,
   type Store,
+  type WaitingFilter,
 } from "./store.ts";
+import { nothingWaits, urgencyOf, type Waiting } from "./urgency.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -112,18 +114,23 @@ export class MapStore implements Store {
   }
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
-    const { state, tenant, risk, tool, runId, agent, isFor = () => true, after, limit = Infinity } = where;
+    const { state, risk, after, limit = Infinity } = where;
     const all = [...this.#approvals.values()];
+    if (state === "pending") all.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
     return all
       .slice(after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1 || all.length)
       .filter((approval) => state === undefined || approval.state === state)
-      .filter(({ principal }) => tenant === undefined || principal.tenant === tenant)
-      .filter(({ principal }) => agent === undefined || principal.agent === agent)
       .filter((approval) => risk === undefined || approval.risk === risk)
-      .filter((approval) => tool === undefined || approval.tool === tool)
-      .filter((approval) => runId === undefined || approval.runId === runId)
-      .filter(isFor)
+      .filter(fitting(where))
       .slice(0, limit);
+  }
+
+  async waiting(where: WaitingFilter): Promise<Waiting> {
+    const now = this.#rows.now();
+    const waiting = { ...nothingWaits };
+    for (const approval of [...this.#approvals.values()].filter(fitting(where)))
+      if (approval.state === "pending" && approval.expiresAt > now) waiting[approval.risk] += 1;
+    return waiting;
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -198,4 +205,14 @@ export class MapStore implements Store {
     });
     return told;
   }
+}
+
+function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
+  const { tenant, tool, runId, agent, isFor = () => true } = where;
+  return (approval) =>
+    (tenant === undefined || approval.principal.tenant === tenant) &&
+    (agent === undefined || approval.principal.agent === agent) &&
+    (tool === undefined || approval.tool === tool) &&
+    (runId === undefined || approval.runId === runId) &&
+    isFor(approval);
 }

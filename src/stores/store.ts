@@ -12,6 +12,7 @@ import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { Audience } from "./audience.ts";
+import type { Waiting } from "./urgency.ts";
 
 /**
  * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
@@ -52,6 +53,13 @@ export function bodyOf(spelled: string | Formed): string {
   return typeof spelled === "string" ? spelled : spelled.body;
 }
 
+export interface EntryFilter {
+  readonly after: number;
+  readonly limit?: number;
+  /** As they lie on the disk, whatever of them is in memory: somebody may have changed them there. */
+  readonly fresh?: boolean;
+}
+
 export interface CallFilter {
   readonly state?: CallState;
   readonly tool?: string;
@@ -72,10 +80,12 @@ export interface ApprovalFilter {
   readonly agent?: string;
   /** Whether it is for whoever looks: asked once for each audience, not of each request. */
   readonly isFor?: (audience: Audience) => boolean;
-  /** Id of an approval: only those asked later than it. */
+  /** Id of an approval, whatever became of it: only those that come after it in the list. */
   readonly after?: string;
   readonly limit?: number;
 }
+
+export type WaitingFilter = Pick<ApprovalFilter, "tenant" | "tool" | "runId" | "agent" | "isFor">;
 
 export interface Store extends AsyncDisposable {
   /** This opening of the store: the fence of what is attempted through it. */
@@ -93,15 +103,17 @@ export interface Store extends AsyncDisposable {
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
-  /** Old to new. */
+  /** Of a list of what is pending the most urgent first (urgency.ts); of any other old to new. */
   approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
+  /** How many are pending and not over yet. */
+  waiting(where: WaitingFilter): Promise<Waiting>;
   /** Attempted rows of other incarnations: what recovery settles as `unknown` before any door opens. */
   stranded(): Promise<readonly CallRecord[]>;
   /** Artifacts, these among them, that a call or an approval still needs (references.ts); of others nothing is said. */
   needed(digests: readonly string[]): Promise<ReadonlySet<string>>;
 
   /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
-  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>;
+  events(where: EntryFilter): AsyncIterable<Entry>;
   /** Each committed batch in order, after it was committed. The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt. */
   follow(listener: (entries: readonly Entry[]) => void): Disposable;
   readonly documents: Documents;

@@ -1,10 +1,12 @@
 import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
-import { briefOf, type RawResult } from "../results/raw-result.ts";
+import { fits } from "../results/cut.ts";
+import { briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain } from "./plain.ts";
+import { isSmall, plainInSlices, TooManyBytes, weighed } from "./plain-slowly.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and [000]'s. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
@@ -25,24 +27,41 @@ const resultMembers: ReadonlySet<string> = new Set([
 
 /**
  * What a tool answered, in one shape. Text is text; a result is taken as one; any other JSON is structured content and
- * its own text.
+ * its own text. A promise where there is so much of it that others have to have their turn meanwhile.
  *
- * Contract: never throws. What is no JSON (a cycle, a bigint, a function, more than a text can hold) is an error that says so.
+ * Contract: never throws or rejects. What is no JSON (a cycle, a bigint, a function) and what has more than `limitBytes`,
+ * as JSON text and with its media as base64, is an error that says so; it is found early, however much there is.
  */
-export function toRawResult(answer: unknown): RawResult {
+export function toRawResult(answer: unknown, limitBytes: number = mostAnswerBytes): RawResult | Promise<RawResult> {
   try {
-    if (typeof answer === "string") return { content: contentOf(answer), isError: false };
+    if (typeof answer === "string") return { content: contentOf(within(answer, limitBytes)), isError: false };
     if (answer === undefined || answer === null) return { content: [], isError: false };
-    if (answer instanceof Uint8Array) return { content: [blockOf(answer)], isError: false };
-    return isResult(answer) ? fromResult(answer) : fromJson(answer);
+    if (answer instanceof LostAnswer) return failed(answer.why);
+    if (answer instanceof Uint8Array) {
+      if (answer.byteLength > (limitBytes / 4) * 3) throw new TooManyBytes(limitBytes);
+      return { content: [blockOf(answer)], isError: false };
+    }
+    const made = isResult(answer, limitBytes) ? fromResult(answer, limitBytes) : fromJson(answer, limitBytes);
+    return made instanceof Promise ? made.catch(unusable) : made;
   } catch (error) {
-    return failed(`The tool ran, but its answer cannot be taken: ${messageOf(error).slice(0, 500)}`);
+    return unusable(error);
   }
 }
 
-function isResult(answer: unknown): answer is Record<string, unknown> {
+function within(text: string, limitBytes: number): string {
+  if (fits(text, limitBytes)) return text;
+  throw new TooManyBytes(limitBytes);
+}
+
+/** Blocks are flat; what is deeper in one is its own JSON. */
+const blockLevels = 100;
+/** A block of fewer bytes says nothing. */
+const leastBlockBytes = 16;
+
+function isResult(answer: unknown, limitBytes: number): answer is Record<string, unknown> {
   if (!isRecord(answer)) return false;
   const { content } = answer;
+  if (Array.isArray(content) && content.length > limitBytes / leastBlockBytes) throw new TooManyBytes(limitBytes);
   const named = typeof isErrorOf(answer) === "boolean" || structuredOf(answer) !== undefined;
   const listed =
     Array.isArray(content) && content.every((block) => isRecord(block) && typeof block["type"] === "string");
@@ -50,23 +69,53 @@ function isResult(answer: unknown): answer is Record<string, unknown> {
   return Object.keys(answer).every((name) => resultMembers.has(name));
 }
 
-function fromResult(answer: Record<string, unknown>): RawResult {
+function fromResult(answer: Record<string, unknown>, limitBytes: number): RawResult | Promise<RawResult> {
+  const { content, text } = answer;
+  const given = structuredOf(answer);
+  const blocks = content ?? text;
+  const left = blocks === undefined ? limitBytes : weighed(blocks, limitBytes, blockLevels);
+  if (left < 0) throw new TooManyBytes(limitBytes);
+  const structured =
+    given === undefined ? undefined : jsonOf(given, limitBytes, Number.isNaN(left) ? limitBytes : left);
+  return structured instanceof Promise
+    ? structured.then((late) => resultOf(answer, late))
+    : resultOf(answer, structured);
+}
+
+function resultOf(answer: Record<string, unknown>, structured: Plain | undefined): RawResult {
   const { content, text, retryable } = answer;
   const isError = isErrorOf(answer) === true;
-  const given = structuredOf(answer);
-  const structured = given === undefined ? undefined : plain(given);
   const brief = briefOf(answer);
   const blocks = contentOf(content ?? text);
   if (!isError && blocks.length === 0 && isSpelled(structured)) {
-    return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
+    return {
+      content: contentOf(structured.text),
+      structured: structured.value,
+      ...longText(structured),
+      spelled: true,
+      isError,
+    };
   }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
-    ...(structured?.value !== undefined && !isEmptyRecord(structured.value) && { structured: structured.value }),
+    ...(structured?.value !== undefined &&
+      !isEmptyRecord(structured.value) && { structured: structured.value, ...longText(structured) }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
     ...(brief !== undefined && { brief }),
   };
+}
+
+/** @param left what its blocks have left of the limit */
+function jsonOf(given: unknown, limitBytes: number, left: number): Plain | Promise<Plain> {
+  if (isSmall(given)) {
+    const made = plain(given);
+    if (!fits(made.text, left)) throw new TooManyBytes(limitBytes);
+    return made;
+  }
+  return plainInSlices(given, left).catch((error: unknown) => {
+    throw error instanceof TooManyBytes ? new TooManyBytes(limitBytes) : error;
+  });
 }
 
 function isSpelled(structured: Plain | undefined): structured is Required<Plain> {
@@ -78,14 +127,23 @@ function contentOf(content: unknown): readonly ContentBlock[] {
   return Array.isArray(content) ? content.map(blockOf) : [];
 }
 
-function fromJson(answer: unknown): RawResult {
-  const { text, value } = plain(answer);
+function fromJson(answer: unknown, limitBytes: number): RawResult | Promise<RawResult> {
+  const made = jsonOf(answer, limitBytes, limitBytes);
+  return made instanceof Promise ? made.then(jsonResult) : jsonResult(made);
+}
+
+function jsonResult(made: Plain): RawResult {
+  const { text, value } = made;
   const isText = typeof value === "string";
   const content = contentOf(isText ? value : text);
   if (value === undefined) return { content, isError: false };
   return isText
     ? { content, structured: value, isError: false }
-    : { content, structured: value, spelled: true, isError: false };
+    : { content, structured: value, ...longText(made), spelled: true, isError: false };
+}
+
+function longText({ text, isLong }: Plain): { readonly structuredText?: string } {
+  return isLong === true ? { structuredText: text } : {};
 }
 
 /** [000]'s results always have `structured_content`, empty when there is none. */
@@ -101,6 +159,11 @@ function structuredOf(answer: Record<string, unknown>): unknown {
   return answer["structured"] ?? answer["structuredContent"] ?? answer["structured_content"];
 }
 
-function failed(text: string): RawResult {
+function unusable(error: unknown): RawResult {
+  return failed(messageOf(error).slice(0, 500));
+}
+
+function failed(why: string): RawResult {
+  const text = `The tool ran, but its answer cannot be taken: ${why}`;
   return { content: [{ type: "text", text }], isError: true, unusable: true };
 }

@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 import { settled } from "../../test/fakes/clock.ts";
-import { runBatch } from "./batch.ts";
+import { runBatch as runNamed } from "./batch.ts";
+
+const runBatch = (
+  names: readonly string[],
+  invoke: (name: string) => Promise<string>,
+  isSafe: (name: string) => boolean,
+) =>
+  runNamed(
+    names.map((tool) => ({ tool })),
+    ({ tool }) => isSafe(tool),
+    ({ tool }) => invoke(tool),
+  );
 
 it("concurrency-safe calls of a batch run together and keep their order, unmarked ones run one by one (case 265)", async () => {
   const started: string[] = [];
@@ -25,14 +36,14 @@ it("concurrency-safe calls of a batch run together and keep their order, unmarke
 });
 
 it("a caller's cancellation ends the batch, after its neighbours have ended", async () => {
-  const ended: number[] = [];
-  const invoke = async (call: number): Promise<number> => {
-    await settled(call);
+  const ended: string[] = [];
+  const invoke = async (call: string): Promise<string> => {
+    await settled(Number(call));
     ended.push(call);
-    if (call === 1) throw new Error("cancelled");
+    if (call === "1") throw new Error("cancelled");
     return call;
   };
-  await expect(runBatch([1, 2, 3], invoke, () => true)).rejects.toThrow("cancelled");
-  expect(ended).toEqual([1, 2, 3]);
+  await expect(runBatch(["1", "2", "3"], invoke, () => true)).rejects.toThrow("cancelled");
+  expect(ended).toEqual(["1", "2", "3"]);
   expect(await runBatch([], invoke, () => true)).toEqual([]);
 });

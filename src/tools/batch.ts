@@ -1,14 +1,27 @@
+import { RuntimeFault } from "../calls/fault.ts";
+import { isRecord } from "./kinds.ts";
+import type { Tools } from "./tool.ts";
+
+/** What says which action is meant. */
+interface Named {
+  readonly tool: string;
+  readonly action?: string;
+}
+
 /**
  * Runs a model's batch of calls (case 265): neighbours that are safe to run together do, every other call runs alone.
  * Results keep the order of the calls; nothing overtakes a call that runs alone.
  *
  * Contract: a rejection of `invokeOne` (the caller's own cancellation) ends the batch after its neighbours have ended.
+ *
+ * @throws RuntimeFault `request_invalid` before anything ran, when it is no list of requests
  */
-export async function runBatch<Call, Result>(
+export async function runBatch<Call extends Named, Result>(
   calls: readonly Call[],
-  invokeOne: (call: Call) => Promise<Result>,
   concurrencySafe: (call: Call) => boolean,
+  invokeOne: (call: Call) => Promise<Result>,
 ): Promise<readonly Result[]> {
+  checkBatch(calls);
   const results: Result[] = [];
   let next = 0;
   while (next < calls.length) {
@@ -22,9 +35,37 @@ export async function runBatch<Call, Result>(
   return results;
 }
 
+/** By what the tool's author said of it; a tool that nobody knows runs nothing, and runs alone. */
+export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: Named) => boolean {
+  return ({ tool, action = "default" }) => tools.find(tool, action)?.concurrencySafe === true;
+}
+
+interface Keyed {
+  readonly idempotencyKey?: string;
+}
+
+/** What holds for the whole batch, with this call's own key: one key for all would make them one call. */
+export function withKey<Context extends object>(
+  context: Context,
+  { idempotencyKey }: Keyed,
+): Omit<Context, "idempotencyKey"> & Keyed {
+  const { idempotencyKey: _notShared, ...shared } = context as Context & Keyed; // it may have one
+  return idempotencyKey === undefined ? shared : { ...shared, idempotencyKey };
+}
+
 /** At least one call, or as many as may run together. */
 function take<Call>(calls: readonly Call[], from: number, concurrencySafe: (call: Call) => boolean): readonly Call[] {
   let end = from;
   while (end < calls.length && concurrencySafe(calls[end] as Call)) end += 1; // within bounds
   return calls.slice(from, Math.max(end, from + 1));
+}
+
+function checkBatch(calls: unknown): void {
+  const wrong = Array.isArray(calls) ? calls.findIndex((call) => !isRecord(call)) : undefined;
+  if (wrong === -1) return;
+  const which = wrong === undefined ? "The batch is no list" : `Request ${wrong} of the batch is no object`;
+  throw new RuntimeFault(
+    "request_invalid",
+    `${which}; it must be a list of { tool, action?, arguments? }. Nothing ran.`,
+  );
 }

@@ -4,7 +4,11 @@ import { pathToFileURL } from "node:url";
 import { messageOf } from "../calls/fault.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
 
-/** SPEC 4.8. A tool that was found in a folder, without being registered. */
+/**
+ * SPEC 4.8. A tool that was found in a folder, without being registered.
+ *
+ * @public
+ */
 export interface FoundTool {
   /** The folder's name. */
   readonly name: string;
@@ -13,6 +17,7 @@ export interface FoundTool {
   readonly tool: AnyTool;
 }
 
+/** @public */
 export interface CatalogueOptions {
   /** Told once for each folder that was skipped, and why. By default a process warning. */
   readonly warn?: (message: string) => void;
@@ -24,6 +29,12 @@ const markers = ["tool.ts", "tool.js", "tool.mjs"] as const;
  * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first one of a tool's shape; a class is
  * made once, without arguments. In order of names; of two with one name the first wins. Run once, at start: importing
  * runs the module's own code, so a root is as trusted as the program itself.
+ *
+ * @example
+ * const found = await scanCatalogue("tools");
+ * await using runtime = await createRuntime({ tools: found.map(({ tool }) => tool) });
+ *
+ * @public
  */
 export async function scanCatalogue(
   roots: string | readonly string[],

@@ -2,7 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../calls/json.ts";
 import { type ContentBlock, textOf } from "../calls/outcome.ts";
 
-/** SPEC 3.2. What a model asks for, before it is a call of ours. */
+/**
+ * SPEC 3.2. What a model asks for, before it is a call of ours: what `handleCall` of a provider-defined tool is given.
+ *
+ * @public
+ */
 export interface ToolCallRequest {
   readonly kind: "tool_call";
   readonly name: string;
@@ -10,7 +14,11 @@ export interface ToolCallRequest {
   readonly callId: string;
 }
 
-/** SPEC 3.3. What goes back into the conversation. */
+/**
+ * SPEC 3.3. What goes back into the conversation; a tool may answer with one.
+ *
+ * @public
+ */
 export interface ToolExecutionResult {
   readonly kind: "tool_result";
   /** Empty until the loop fills it. */
@@ -25,6 +33,11 @@ export interface ToolExecutionResult {
   readonly text: string;
 }
 
+/**
+ * A request under an id of its own, where none is given.
+ *
+ * @public
+ */
 export function toolCallRequest(request: {
   readonly name: string;
   readonly arguments?: JsonObject;
@@ -38,6 +51,14 @@ export function toolCallRequest(request: {
   });
 }
 
+/**
+ * A result of which only what matters is said.
+ *
+ * @example
+ * const found = toolExecutionResult({ content: [{ type: "text", text: "3 rows" }], structuredContent: { rows: 3 } });
+ *
+ * @public
+ */
 export function toolExecutionResult(
   result: Partial<Omit<ToolExecutionResult, "kind" | "text">> = {},
 ): ToolExecutionResult {

@@ -12,6 +12,8 @@ export interface Plain {
   readonly text: string;
   /** None: it is nested deeper than any walk of ours goes, and only its text can be kept. */
   readonly value?: Json;
+  /** It was written in slices: whoever goes on with it should take turns too. */
+  readonly isLong?: true;
 }
 
 /** @throws TypeError or RangeError for what is not JSON: a function, a bigint, a cycle, a throwing getter, more than a text can hold */

@@ -103,7 +103,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
     let letGo: (() => void) | undefined;
     const end = (ran: Ran<T>): void => {
       if (ended) {
-        limits.onLate?.(ran);
+        tellLate(ran, limits);
         return;
       }
       ended = true;
@@ -126,6 +126,14 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
     };
     arm();
   });
+}
+
+function tellLate<T>(late: Ran<T>, { onLate }: ForeignLimits<T>): void {
+  try {
+    onLate?.(late);
+  } catch {
+    // The run is over: a log that fails has nobody left to hear of it.
+  }
 }
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../../test/fakes/house.ts";
@@ -77,7 +78,7 @@ describe("the live feed", () => {
     const other = await listen(h, { ...all, agent: "b", also: "nothing" });
     const own = await listen(h, { ...all, agent: "a", also: "nothing" });
     await h.runtime.invoke(echo, asker);
-    await h.runtime.controls.pause("boss");
+    await h.runtime.controls.pause(actor("boss"));
     await h.clock.advance(25);
     expect(acme.heard).toEqual([]);
     expect(other.heard).toEqual([]);

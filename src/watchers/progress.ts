@@ -2,7 +2,11 @@ import type { ToolCall } from "../calls/call.ts";
 import { words } from "../calls/event.ts";
 import type { Watcher } from "./watcher.ts";
 
-/** SPEC 14.2: what a run's own display is told of its calls. */
+/**
+ * SPEC 14.2: what a run's own display is told of its calls.
+ *
+ * @public
+ */
 export interface AgentProgress {
   readonly agentId: string;
   readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT";
@@ -19,6 +23,11 @@ const mostKept = 10_000;
 /**
  * Tells a sink of every call that is really attempted; of a refused or replayed one nothing (case 196). A sink that fails
  * is the stream's to log.
+ *
+ * @example
+ * using showing = runtime.watch(progressWatcher(({ step, content, seq }) => console.log(seq, step, content)));
+ *
+ * @public
  */
 export function progressWatcher(sink: (progress: AgentProgress) => void | Promise<void>): Watcher {
   const counts = new Map<string, number>();

@@ -6,4 +6,5 @@
  */
 import type { CallEvent } from "../calls/event.ts";
 
+/** @public */
 export type Watcher = (event: CallEvent) => void;

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { nested, watched } from "../fakes/ends.ts";
 import { asker, boss, house } from "../fakes/house.ts";
@@ -94,8 +95,56 @@ describe("arguments nobody should send", () => {
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 3 });
   });
 
+  class Mail {
+    readonly to = "x";
+  }
+  const lost: readonly (readonly [string, string, () => unknown])[] = [
+    ["Infinity", "`a` is Infinity", () => ({ to: "x", a: Number.POSITIVE_INFINITY })],
+    ["not a number in a list", "`a.b[1]` is NaN", () => ({ to: "x", a: { b: [1, Number.NaN] } })],
+    ["a hole in a list", "`a[1]` is undefined", () => ({ a: Object.assign(new Array(3), { 0: 1, 2: 2 }), to: "x" })],
+    ["a member that is a function", "`run` is a function", () => ({ to: "x", run: () => {} })],
+    ["a member that is a symbol", "`s` is a symbol", () => ({ s: Symbol("s"), to: "x" })],
+    ["a bigint deep inside", "`a[0].n` is a bigint", () => ({ a: [{ n: 1n }], to: "x" })],
+    ["a Map", "`m` is an object of the class `Map`", () => ({ m: new Map([["a", 1]]), to: "x" })],
+    ["a Set in a list", "`l[0]` is an object of the class `Set`", () => ({ l: [new Set()], to: "x" })],
+    ["an object of a class", "this is an object of the class `Mail`", () => new Mail()],
+    [
+      "a name that changes what an object is",
+      "`__proto__` is a name",
+      () => JSON.parse('{"to":"x","__proto__":{"slow":true}}'),
+    ],
+    ["the same deep inside", "`a.__proto__` is a name", () => JSON.parse('{"a":{"__proto__":{"slow":true}},"to":"x"}')],
+  ];
+
+  it.each(lost)("%s / refused with its place, for JSON would change it silently", async (_what, says, given) => {
+    const { h, ends } = await watched();
+    await using _h = h;
+    const outcome = await h.runtime.invoke({ tool: "echo", arguments: given() as never }, asker);
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });
+    expect(outcome.text).toContain(says);
+    expect(h.ran).toEqual([]);
+    expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+    ends.expectOneEach(2);
+  });
+
+  it("what JSON can say is taken in every spelling: left out, without a prototype, a date, from another realm", async () => {
+    await using h = await house();
+    for (const given of [
+      { to: "x", cc: undefined },
+      Object.assign(Object.create(null) as object, { to: "x" }),
+      { to: "x", at: new Date(0) },
+      runInNewContext("({ to: 'x', list: [1, { a: 1 }] })") as object,
+    ])
+      expect((await h.runtime.invoke({ tool: "echo", arguments: given as never }, asker)).status).toBe("ok");
+    expect(h.ran).toEqual([
+      { to: "x" },
+      { to: "x" },
+      { at: "1970-01-01T00:00:00.000Z", to: "x" },
+      { list: [1, { a: 1 }], to: "x" },
+    ]);
+  });
+
   const taken: readonly (readonly [string, string])[] = [
-    ["__proto__", '{"to":"x","__proto__":{"slow":true,"polluted":1}}'],
     ["constructor", '{"to":"x","constructor":{"prototype":{"polluted":1}}}'],
     ["prototype", '{"to":"x","prototype":{"polluted":1}}'],
     ["toString and valueOf", '{"to":"x","toString":1,"valueOf":2,"hasOwnProperty":3}'],

@@ -123,7 +123,7 @@ describe("a tool that misbehaves", () => {
         ),
       "error",
     ],
-    ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "error"],
+    ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "ok"],
     ["answers half a surrogate pair", () => "\ud800", "ok"],
     ["answers nothing", () => undefined, "ok"],
     ["answers content that is none", () => ({ content: "text" }), "ok"],
@@ -240,35 +240,47 @@ describe("a tool that misbehaves", () => {
     ends.expectOneEach(1);
   });
 
-  it("answers with 200 MB / 4096 bytes and a reference; nothing of it stays in memory", async () => {
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void; // what the flag makes
-    const kept = async (): Promise<number> => {
-      for (let turn = 0; turn < 3; turn += 1) {
-        await settled();
-        collect(); // what native code held is given back a turn after it was let go
-      }
-      const { heapUsed, external } = process.memoryUsage();
-      return heapUsed + external;
-    };
-    await using h = await house({ folder: ownFolder() }, [
-      {
-        name: "huge",
-        description: "Huge.",
-        risk: "safe",
-        effects: "read",
-        idempotent: true,
-        input: { type: "object" },
-        execute: () => "x".repeat(200_000_000),
-      },
-    ]);
-    const before = await kept();
-    await using session = h.runtime.openSession({}, asker);
-    const outcome = await session.invoke({ tool: "huge", arguments: {} });
-    expect(outcome.status).toBe("ok");
-    expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(4096);
-    expect(outcome.artifact).toMatch(/^[0-9a-f]{64}$/);
-    expect((await session.invoke(echo)).status).toBe("ok");
-    expect((await kept()) - before).toBeLessThan(64 * 1024 * 1024);
-  }, 60_000);
+  it.each([
+    ["20 MB / 4096 bytes and a reference", 20_000_000, "ok"],
+    ["200 MB / a refusal that names the limit", 200_000_000, "error"],
+  ])(
+    "answers with %s; nothing of it stays in memory",
+    async (_, characters, status) => {
+      setFlagsFromString("--expose-gc");
+      const collect = runInNewContext("gc") as () => void; // what the flag makes
+      const kept = async (): Promise<number> => {
+        for (let turn = 0; turn < 3; turn += 1) {
+          await settled();
+          collect(); // what native code held is given back a turn after it was let go
+        }
+        const { heapUsed, external } = process.memoryUsage();
+        return heapUsed + external;
+      };
+      await using h = await house({ folder: ownFolder() }, [
+        {
+          name: "huge",
+          description: "Huge.",
+          risk: "safe",
+          effects: "read",
+          idempotent: true,
+          input: { type: "object" },
+          execute: () => "x".repeat(characters),
+        },
+      ]);
+      const before = await kept();
+      await using session = h.runtime.openSession({}, asker);
+      const outcome = await session.invoke({ tool: "huge", arguments: {} });
+      expect(outcome.status).toBe(status);
+      expect(Buffer.byteLength(outcome.text)).toBeLessThanOrEqual(4096);
+      if (status === "ok") expect(outcome.artifact).toMatch(/^[0-9a-f]{64}$/);
+      else
+        expect(outcome.refusal).toMatchObject({
+          code: "result_unavailable",
+          message: expect.stringContaining("results.max_bytes"),
+        });
+      expect((await session.invoke(echo)).status).toBe("ok");
+      expect((await kept()) - before).toBeLessThan(64 * 1024 * 1024);
+    },
+    60_000,
+  );
 });

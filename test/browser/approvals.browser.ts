@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
 import { approve, armed, card, mail } from "./card.ts";
 import { everyRole } from "./house.ts";
 import { stage } from "./stage.ts";
@@ -160,6 +161,76 @@ describe("approving", () => {
     });
   });
 
+  it("names what a remembered yes leaves free, holds lists and what is left out, and never means any arguments by itself", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    await card(page, await house.ask("update_rows", { table: "remembered", set: { state: "closed" }, limit: 3 }));
+    await page.getByRole("button", { name: "Remember…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("set cannot be held to one value").waitFor();
+    await dialog.getByText("with the same limit, table, without dry, whatever set may be").waitFor();
+    for (const name of [/^table/, /^limit/]) await dialog.getByRole("checkbox", { name }).uncheck();
+    await dialog.getByLabel("Why do such calls need nobody?").fill("the nightly run");
+    const yes = dialog.getByRole("button", { name: "Approve and remember" });
+    await dialog.getByText("with any arguments").waitFor();
+    expect(await yes.isDisabled()).toBe(true);
+    for (const name of [/^table/, /^limit/]) await dialog.getByRole("checkbox", { name }).check();
+    await yes.click();
+    await page.getByText("runs once, with exactly these arguments").waitFor();
+    const { grants } = await house.operator("GET", "/v1/grants?state=live&tool=update_rows");
+    expect(grants).toMatchObject([
+      {
+        scope: {
+          arguments: { "$.table": { equals: "remembered" }, "$.limit": { equals: 3 }, "$.dry": { present: false } },
+        },
+      },
+    ]);
+
+    const texts = { texts: ["one", "two"] };
+    const id = await house.ask("post_list", texts, { run_id: "run-lists" });
+    await card(page, id);
+    await page.getByRole("button", { name: "Remember…" }).click();
+    await dialog.getByText("with the same texts").waitFor();
+    await dialog.getByLabel("for an hour").check();
+    await dialog.getByLabel("Why do such calls need nobody?").fill("these two");
+    await yes.click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    expect(await house.call("post_list", texts)).toMatchObject({ status: "ok" });
+    for (const others of [["one"], ["one", "two", "three"], ["one", "three"]])
+      expect(await house.call("post_list", { texts: others })).toMatchObject({ status: "pending" });
+  });
+
+  it("shows every row of a long table on demand, and says how many there are", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    const texts = Array.from({ length: 300 }, (_, row) => `row ${row}`);
+    await card(page, await house.ask("post_list", { texts }));
+    await page.getByText("200 of 300 rows are shown.").waitFor();
+    const table = page.getByRole("region", { name: "What changes" });
+    expect(await table.getByRole("row").count()).toBe(201);
+    await page.getByRole("button", { name: "Show all 300" }).click();
+    expect(await table.getByRole("row").count()).toBe(301);
+    await table.getByText("row 299", { exact: true }).waitFor();
+    expect(await page.getByText("rows are shown").count()).toBe(0);
+  });
+
+  it("names beside a field what cannot be seen in it", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    await card(page, await house.ask("send_email", { ...mail("plain"), to: "a\u202egro.live\u200b@x" }));
+    await page.getByRole("button", { name: "Edit…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("The field holds characters that cannot be seen in it").waitFor();
+    await dialog.getByTitle("U+202E").waitFor();
+    await dialog.getByTitle("U+200B").waitFor();
+    await dialog.getByRole("tab", { name: "JSON" }).click();
+    await dialog.getByTitle("U+202E").waitFor();
+    expect(await stumbles(page)).toEqual([]);
+    await dialog.getByRole("tab", { name: "Form" }).click();
+    await dialog.getByLabel("to", { exact: true }).fill("ada@example.org");
+    await dialog.getByText("cannot be seen").waitFor({ state: "detached" });
+  });
+
   it("decides alike requests of one run together, each recorded by itself", async () => {
     await using grace = await at("/approvals");
     const run = { run_id: "run-together" };
@@ -212,48 +283,5 @@ describe("approving", () => {
       .first()
       .waitFor();
     expect(grace.problems).toEqual([]);
-  });
-});
-
-describe("where two must agree", () => {
-  const strict = stage({
-    people: { grace: ["approver"], linus: ["approver"], ada: ["approver"] },
-    approvals: "  routes: [{ name: two-people, match: { tools: [send_email] }, quorum: 2 }]\n",
-  });
-
-  it("two people complete it, each in a browser of their own, and the held call runs at the second yes and not before", async () => {
-    const held = strict.house.call("send_email", mail("two"), { patience: "wait", approval_wait_ms: 60_000 });
-    await using grace = await strict.at("/approvals");
-    await using linus = await strict.at("/approvals", "linus");
-    for (const { page } of [grace, linus]) await page.getByText("0 of 2 agree").waitFor();
-    await approve(grace.page).click();
-    await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
-    await linus.page.getByText("1 of 2 agree").waitFor();
-    expect(strict.house.runs).toEqual([]);
-    await approve(grace.page).click(); // her second yes is no second person
-    await grace.page.getByRole("alert").waitFor();
-    expect(strict.house.runs).toEqual([]);
-    await approve(linus.page).click();
-    expect(await held).toMatchObject({ status: "ok" });
-    expect(strict.house.runs).toEqual(["mail ada@example.org two"]);
-    expect([...grace.problems, ...linus.problems]).toEqual([]);
-  });
-
-  it("an edit between two words begins anew, and says so to whoever looks on", async () => {
-    const id = await strict.house.ask("send_email", mail("both"));
-    await using grace = await strict.at(`/approvals/${id}`);
-    await using linus = await strict.at(`/approvals/${id}`, "linus");
-    await using ada = await strict.at(`/approvals/${id}`, "ada");
-    await approve(grace.page).click();
-    await linus.page.getByText("1 of 2 agree").waitFor();
-    await linus.page.getByRole("button", { name: "Edit…" }).click();
-    await linus.page.getByRole("dialog").getByLabel("subject").fill("both, edited");
-    await linus.page.getByRole("button", { name: "Approve as edited" }).click();
-    await ada.page.getByText("This request changed while you looked at it").waitFor();
-    await ada.page.getByText("1 of 2 agree").waitFor();
-    await ada.page.getByRole("button", { name: "Understood" }).click();
-    await approve(ada.page).click();
-    await expect.poll(async () => (await strict.house.approval(id))["status"]).toBe("approved");
-    expect([...grace.problems, ...linus.problems, ...ada.problems]).toEqual([]);
   });
 });

@@ -67,6 +67,29 @@ describe("the audit explorer", () => {
     expect(await verifyExport(lines)).toMatchObject({ intact: true });
   });
 
+  it("tells what Postern itself found when it read the log again, and what was checked since", async () => {
+    await house.call("clock_now", {});
+    await using ada = await at("/audit");
+    const { page } = ada;
+    const line = page.getByRole("status").filter({ has: page.getByRole("button", { name: "Check the whole log" }) });
+    const found = { intact: false, events: 3, first_broken: 1, why: "its text is another than was signed" };
+    await page.route("**/v1/audit/latest*", async (route) => {
+      const answer = await route.fetch();
+      const at = new Date(Date.now() - 60_000).toISOString();
+      await route.fulfill({ json: { ...(await answer.json()), checked: { ...found, at } } });
+    });
+    await page.reload();
+    await line.getByText("Broken at entry 1: its text is another than was signed").waitFor();
+    expect(await stumbles(page)).toEqual([]);
+    await page.getByRole("button", { name: "Check the whole log" }).click(); // it is whole; the other word is the older one
+    await line.getByText(/\d+ intact, checked/).waitFor();
+    expect(await line.getByText("Broken").count()).toBe(0);
+    await page.route("**/v1/audit/verify*", (route) => route.fulfill({ json: found }));
+    await page.getByRole("button", { name: "Check the whole log" }).click();
+    await line.getByText("Broken at entry 1").waitFor();
+    expect(await line.getByText("intact").count()).toBe(0);
+  });
+
   it("offers new events when they come, and does not move what one reads", async () => {
     await using ada = await at("/audit");
     const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");

@@ -186,12 +186,12 @@ describe("a request that changes while its card is open and live", () => {
     await using grace = await strict.at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
-    const { binding } = await pair.approval(id);
+    const { shown_digest } = await pair.approval(id);
     await page.route(`**/v1/approvals/${id}/approve`, async (route) => {
       // A moment before it arrives, the arguments are others.
       await as("linus", pair, `/v1/approvals/${id}/modify`, {
         arguments: { ...rows, table: "between", limit: 1000 },
-        expected_digest: binding,
+        expected_digest: shown_digest,
       });
       await route.continue();
     });
@@ -200,7 +200,7 @@ describe("a request that changes while its card is open and live", () => {
       approve(page).click(),
     ]);
     expect(answered.status()).toBe(409);
-    expect(answered.request().postDataJSON()).toMatchObject({ expected_digest: binding });
+    expect(answered.request().postDataJSON()).toMatchObject({ expected_digest: shown_digest });
     await understood(page).waitFor();
     expect(await pair.approval(id)).toMatchObject({ status: "pending", votes: [{ by: "linus" }] });
   });
@@ -214,7 +214,10 @@ describe("a request that changes while its card is open and live", () => {
     const dialog = page.getByRole("dialog");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
     expect(await yes.isDisabled()).toBe(true);
+    const wait = dialog.getByRole("status").getByText("work in a second");
+    await wait.waitFor({ state: "attached" });
     await expect.poll(() => yes.isDisabled(), { timeout: 5_000 }).toBe(false);
+    expect(await wait.count()).toBe(0);
     await as("linus", pair, `/v1/approvals/${ids[1]}/modify`, { arguments: { ...rows, limit: 1000 } });
     await dialog.getByText("1 of these changed").waitFor();
     expect(await yes.isDisabled()).toBe(true);

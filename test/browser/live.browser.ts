@@ -79,6 +79,20 @@ describe("live", () => {
     expect(await house.approval(later)).toMatchObject({ status: "pending" });
   });
 
+  it("does not say that nothing waits while nobody can know it", async () => {
+    for (const { approval_id } of (await house.operator("GET", "/v1/approvals?state=pending&limit=1000"))[
+      "approvals"
+    ] as readonly { readonly approval_id: string }[])
+      await house.operator("POST", `/v1/approvals/${approval_id}/withdraw`, {});
+    await using grace = await at("/approvals");
+    await grace.page.getByText("Nothing waits for you").waitFor();
+    await house.kill("SIGKILL");
+    await grace.page.getByText("What waits now is not known").waitFor();
+    expect(await grace.page.getByText("Nothing waits for you").count()).toBe(0);
+    await house.start();
+    await grace.page.getByText("Nothing waits for you").waitFor();
+  });
+
   it("signs in by name and password, says what was wrong with them, and leads to the page that was asked for", async () => {
     await using person = await open();
     await person.page.goto("/runs");

@@ -71,9 +71,34 @@ describe("alarms", () => {
     await dialog.getByRole("button", { name: "Show 1 that is over" }).click();
     await dialog.getByText("tool_errors").click();
     await dialog.getByText("“the provider is told”").waitFor();
+    await dialog.getByText("grace (session:grace)").first().waitFor();
     const { alarms } = await house.operator("GET", "/v1/alarms");
     expect(alarms).toMatchObject([{ state: "resolved", acked: { by: "grace" }, resolved: { by: "grace" } }]);
     expect(grace.problems).toEqual([]);
+  });
+});
+
+describe("the alarm of a store that is broken", () => {
+  it.each([
+    ["has stopped", true, "Every call is refused until the disk works again and Postern is started anew."],
+    ["only refused something", false, "Make room: the next one that can be written goes through"],
+  ])("says what to do about one that %s", async (_, stopped, told) => {
+    await using grace = await at("/overview");
+    const when = new Date().toISOString();
+    const alarm = {
+      ...{ alarm_id: "alm_store_broken", kind: "store_broken", dedupe_key: "store_broken", state: "open" },
+      ...{ severity: "critical", summary: "Nothing can be written: no space left", count: 1, data: { stopped } },
+      ...{ first_seen: when, last_seen: when },
+    };
+    await grace.page.route("**/v1/alarms*", (route) => route.fulfill({ json: { alarms: [alarm] } }));
+    await grace.page.reload();
+    await grace.page.getByRole("button", { name: "Alarms: 1 open" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Alarms" });
+    await dialog.getByText("Nothing can be written: no space left").waitFor();
+    await dialog.getByText(told).waitFor();
+    const texts = await dialog.getByText(/Every call is refused until|Make room/).count();
+    expect(texts).toBe(1);
+    expect(await stumbles(grace.page)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Who asked takes it back: in the console, without a word of anybody else. */
 import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
 import { armed } from "./card.ts";
 import { everyRole } from "./house.ts";
@@ -31,6 +32,23 @@ describe("withdrawing", () => {
     await linus.page.getByText(`withdrawn by ${name}`).waitFor();
     expect(house.runs.filter((line) => line === "post")).toEqual([]);
     expect([...asker.problems, ...linus.problems]).toEqual([]);
+  });
+
+  it("stands in the place of the buttons that would be refused, with why", async () => {
+    await using grace = await at("/approvals");
+    const id = await ask(grace, "her own");
+    await grace.page.goto(`/approvals/${id}`);
+    await armed(grace.page);
+    await grace.page.getByText("`grace` asked for this call and cannot decide it; another person must.").waitFor();
+    for (const name of [/^Approve/, /^Deny/, /^Edit/, /^Remember…/])
+      expect(await grace.page.getByRole("button", { name }).count()).toBe(0);
+    for (const key of ["a", "e", "d"]) await grace.page.keyboard.press(key);
+    expect(await grace.page.getByRole("dialog").count()).toBe(0);
+    await using omar = await at(`/approvals/${id}`, "omar");
+    await omar.page.getByText("that takes the role approver").waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await house.approval(id)).toMatchObject({ status: "pending" });
+    expect([...grace.problems, ...omar.problems]).toEqual([]);
   });
 
   it("is not offered for what an agent asked", async () => {

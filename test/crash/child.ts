@@ -3,6 +3,7 @@
  * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exit 3: something that must hold does not, said on stderr.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
 import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
@@ -59,6 +60,7 @@ const runtime = await createRuntime({
   folder,
   approvals: { patience: "suspend" },
 });
+flushCompileCache(); // at the end of a process nobody killed, Node does it itself
 await check(runtime);
 await sendAgain(runtime);
 for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);

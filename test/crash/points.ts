@@ -7,7 +7,9 @@ import type {
   Durability,
   Entry,
   Store,
+  WaitingFilter,
 } from "../../src/stores/store.ts";
+import type { Waiting } from "../../src/stores/urgency.ts";
 
 /** Where a process can be killed, in the order in which one approved call meets them. */
 export const points = [
@@ -86,6 +88,9 @@ export class PointStore implements Store {
   }
   approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     return this.#store.approvals(where);
+  }
+  waiting(where: WaitingFilter): Promise<Waiting> {
+    return this.#store.waiting(where);
   }
   stranded(): Promise<readonly CallRecord[]> {
     return this.#store.stranded();

@@ -1,34 +1,28 @@
-/** `npm run crash [-- --kills N] [--json]`: real processes, real SIGKILL at every named point, an outside ledger of effects. */
+/** `npm run crash [-- --kills N] [--houses N] [--json]`: real processes, real SIGKILL at every named point, an outside ledger of effects. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { compileCache } from "../setup/compile-cache.ts";
 import { points } from "./points.ts";
 
-const { values } = parseArgs({ options: { kills: { type: "string", default: "200" }, json: { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { kills: { type: "string", default: "200" }, json: { type: "boolean" }, houses: { type: "string" } },
+});
 const wanted = Number(values.kills);
 const child = fileURLToPath(new URL("./child.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "postern-crash-"));
 const killedAt = new Map<string, number>();
 const problems: string[] = [];
+const effects: string[] = [];
+const acknowledged: string[] = [];
 const began = performance.now();
 
-for (let life = 0; life < wanted && problems.length === 0; life += 1) {
-  const point = [...points, "anywhere"][life % (points.length + 1)] ?? "anywhere";
-  const nth = 1 + (Math.floor(life / (points.length + 1)) % 5);
-  // Every second life runs without approvals and so never comes by where a person is asked.
-  const reachable = life % 2 === 1 || !/^(hold|decide)/.test(point) ? point : "claim.after";
-  const ended = await live(life, reachable, nth);
-  if (ended === "killed") killedAt.set(reachable, (killedAt.get(reachable) ?? 0) + 1);
-  else problems.push(`life ${life} (${reachable}, time ${nth}): ${ended}`);
-}
+// Lives in one folder follow each other; two folders are lived in at once.
+const houses = Number(values.houses ?? Math.min(2, availableParallelism()));
+await Promise.all(Array.from({ length: houses }, (_, house) => liveIn(house)));
 
-const last = await live(wanted, "anywhere", 1);
-if (last !== "killed") problems.push(`the last life: ${last}`);
-const effects = linesOf("effects");
-const acknowledged = linesOf("acknowledged");
 const result = {
   kills: [...killedAt.values()].reduce((sum, count) => sum + count, 0),
   byPoint: Object.fromEntries(killedAt),
@@ -48,27 +42,51 @@ else {
   );
   for (const problem of problems) console.log(`PROBLEM ${problem}`);
 }
-if (problems.length === 0) rmSync(folder, { recursive: true });
 process.exitCode = problems.length === 0 ? 0 : 1;
 
-function linesOf(name: string): readonly string[] {
-  const file = join(folder, name);
-  return existsSync(file)
-    ? readFileSync(file, "utf8")
-        .split("\n")
-        .filter((line) => line !== "")
-    : [];
+/** One folder, from its first life to its last: its share of the lives. */
+async function liveIn(house: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "postern-crash-"));
+  const until = Math.floor((wanted * (house + 1)) / houses);
+  let life = Math.floor((wanted * house) / houses);
+  for (; life < until && problems.length === 0; life += 1) {
+    const point = [...points, "anywhere"][life % (points.length + 1)] ?? "anywhere";
+    const nth = 1 + (Math.floor(life / (points.length + 1)) % 5);
+    // Every second life runs without approvals and so never comes by where a person is asked.
+    const reachable = life % 2 === 1 || !/^(hold|decide)/.test(point) ? point : "claim.after";
+    const ended = await live([folder, String(life), reachable, String(nth)]);
+    if (ended === "killed") killedAt.set(reachable, (killedAt.get(reachable) ?? 0) + 1);
+    else problems.push(`life ${life} (${reachable}, time ${nth}): ${ended}; all is left in ${folder}`);
+  }
+  // The last gets as far as an outcome: it has checked what all before it left.
+  const last = await live([folder, String(wanted + house), "acknowledged", "1"]);
+  if (last !== "killed") problems.push(`the last life: ${last}; all is left in ${folder}`);
+  effects.push(...linesOf(join(folder, "effects")));
+  acknowledged.push(...linesOf(join(folder, "acknowledged")));
+  if (problems.length === 0) rmSync(folder, { recursive: true });
+}
+
+function linesOf(file: string): readonly string[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 /** One process, until it is killed. `anywhere`: by us, after a while; else by itself at its point. */
-function live(life: number, point: string, nth: number): Promise<string> {
+function live(words: readonly [folder: string, life: string, point: string, nth: string]): Promise<string> {
+  const [, life, point] = words;
   const { promise, resolve } = Promise.withResolvers<string>();
-  const running = spawn(process.execPath, [child, folder, String(life), point, String(nth)], {
+  const running = spawn(process.execPath, [child, ...words], {
+    env: { ...process.env, ...compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
   running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const latest = setTimeout(() => running.kill("SIGKILL"), point === "anywhere" ? 400 + ((life * 7919) % 600) : 20_000);
+  const latest = setTimeout(
+    () => running.kill("SIGKILL"),
+    point === "anywhere" ? 400 + ((Number(life) * 7919) % 600) : 20_000,
+  );
   running.on("exit", (code, signal) => {
     clearTimeout(latest);
     resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);

@@ -75,7 +75,7 @@ export function scene(
         if (!server.up) throw new Error("refused");
         return { name: "fake", version: "1", revision: "2025-11-25" };
       },
-      listTools: async () => server.tools,
+      listTools: async () => ({ tools: server.tools, malformed: [] }),
       callTool: async () => ({ content: [], isError: false }),
       ping: async () => {
         server.pings += 1;

@@ -1,4 +1,11 @@
-import type { ApprovalRoute, CallRequest, Decided, Decider, RuntimeOptions } from "../../src/index.ts";
+import {
+  type ApprovalRoute,
+  type CallRequest,
+  type Decided,
+  type Decider,
+  type RuntimeOptions,
+  shownDigest,
+} from "../../src/index.ts";
 import { asker, type House } from "./house.ts";
 
 export const ann: Decider = {
@@ -25,6 +32,16 @@ export function routed(...routes: readonly ApprovalRoute[]): RuntimeOptions {
 /** The id of the approval that was asked for. */
 export async function ask(h: House, request: CallRequest = mail()): Promise<string> {
   return (await h.runtime.invoke(request, asker)).approvalId ?? "";
+}
+
+/** What a decision brings of whoever looked at the request as it stands. */
+export async function seen(
+  { runtime }: Pick<House, "runtime">,
+  id: string,
+): Promise<{ readonly expectedDigest: string }> {
+  const record = await runtime.approvals.get(id);
+  if (record === undefined) throw new Error(`no approval ${id}`);
+  return { expectedDigest: shownDigest(record) };
 }
 
 export function yes(h: House, id: string, by: Decider, more: object = {}): Promise<Decided> {

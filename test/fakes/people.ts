@@ -1,7 +1,8 @@
-import type { Account, Accounts, Actor, SignedIn, SignIn } from "../../src/accounts/accounts.ts";
+import type { Account, Accounts, SignedIn, SignIn } from "../../src/accounts/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../src/accounts/open-accounts.ts";
 import { type Role, roles } from "../../src/accounts/roles.ts";
 import { spellWith } from "../../src/audit/entry.ts";
+import type { Actor } from "../../src/calls/actor.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { MapStore } from "../../src/stores/map-store.ts";
 import type { Store } from "../../src/stores/store.ts";

@@ -62,8 +62,11 @@ export class PosternProcess implements Disposable {
   }
 
   /** `postern start`, once it says that it serves. */
-  async start(data: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<Ended> }> {
-    const { child, end } = this.open(["start", "--data", data]);
+  async start(
+    data: string,
+    ...more: readonly string[]
+  ): Promise<{ readonly child: ChildProcess; readonly end: Promise<Ended> }> {
+    const { child, end } = this.open(["start", "--data", data, ...more]);
     await new Promise<void>((resolve, reject) => {
       let text = "";
       child.stdout?.on("data", (chunk: Buffer) => {

@@ -115,6 +115,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   "post /v1/policy/save": doing("policy:write", 501, { text: "{}", expected_digest: aDigest }),
   "get /v1/policy": reading("policy:read"),
   "post /v1/policy/explain": doing("policy:read", 200, { tool: "echo" }),
+  "get /v1/calls/{id}/explanation": reading("policy:read", 200, 404),
   "post /v1/policy/simulate": doing("policy:read", 501, aText),
   "post /v1/policy/test": doing("policy:read", 501, aText),
   "get /v1/skills": reading("skills:read"),

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { HttpDoorOptions } from "../../src/doors/http/http-door.ts";
 import { bodyOf, type HttpHouse, host, httpHouse } from "./http-house.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type Said, stubRuntime } from "./stub-runtime.ts";
@@ -18,11 +19,11 @@ export interface Scene {
   }>;
 }
 
-export async function scene(): Promise<Scene> {
+export async function scene(more: Pick<HttpDoorOptions, "command"> = {}): Promise<Scene> {
   const crowd = await people();
   const { accounts, clock } = crowd;
   const { runtime, said } = stubRuntime();
-  const house = await httpHouse(runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
+  const house = await httpHouse(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
   return {
     crowd,
     house,

@@ -158,6 +158,7 @@ export function stubRuntime(options: StubOptions = {}): {
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),
+      standings: async (asked: readonly object[]) => asked.map(() => ({ may: ["approved"], lapsed: [] })),
       decide: heard("decide", decided),
       decideMany: heard("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
       withdraw: heard("withdraw", decided),
@@ -206,7 +207,10 @@ export function stubRuntime(options: StubOptions = {}): {
       setServer: heard("setServer", controls),
       history: heard("history", []),
     },
-    policy: { version: "p1", effective: () => undefined, warnings: () => [] },
+    policy: {
+      ...{ version: "p1", effective: () => undefined, warnings: () => [] },
+      explainCall: heard("explainCall", { reached: "verdict", decision, facts }),
+    },
     artifacts: {
       open: heard("artifact", {
         meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../fakes/actors.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
 
 const mail = (to: string): { tool: string; arguments: { to: string } } => ({ tool: "mail", arguments: { to } });
@@ -81,7 +82,7 @@ describe("an approval", () => {
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(1);
     const [approval] = await h.runtime.approvals.list({ state: "pending" });
-    await h.runtime.controls.setAutonomy("A0", "operator");
+    await h.runtime.controls.setAutonomy("A0", actor("operator"));
     await h.runtime.approvals.decide(approval?.id ?? "", { decision: "approved", by: boss });
     expect((await waiting).status).toBe("preview");
     expect(h.ran).toHaveLength(0);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
+import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
@@ -171,7 +172,7 @@ describe("trace, hooks and log", () => {
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
     await h.runtime.invoke({ tool: "none" });
-    await h.runtime.controls.pause("operator");
+    await h.runtime.controls.pause(actor("operator"));
     await h.runtime.note("mcp.connected", "a server came");
     const events = await h.runtime.audit.query({});
     expect(events.length).toBeGreaterThanOrEqual(7);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkedLimits } from "../../src/calls/session.ts";
-import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
+import { chainLimits, createRuntime, directLimits, legacyTool, type ToolOutcome } from "../../src/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
 
@@ -122,6 +122,29 @@ describe("budgets and sessions", () => {
   it("the default approval wait is shorter than the call timeout (case 81)", () => {
     for (const { approvalWaitMs, callTimeoutMs } of [chainLimits, directLimits])
       expect(approvalWaitMs).toBeLessThan(callTimeoutMs);
+  });
+
+  it("limits with the reverse / warned of in the log, once (case 81)", async () => {
+    const told: string[] = [];
+    const log = (problem: string): void => void told.push(problem);
+    await using _reverse = await house({ log, limits: { approvalWaitMs: 70_000, callTimeoutMs: 60_000 } });
+    expect(told).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
+    await using _equal = await house({ log, limits: { approvalWaitMs: 60_000, callTimeoutMs: 60_000 } });
+    expect(told).toHaveLength(2);
+    await using _shorter = await house({ log, limits: { approvalWaitMs: 59_999, callTimeoutMs: 60_000 } });
+    expect(told).toHaveLength(2);
+  });
+
+  it("risk missing on a plain object in legacy mode / invoke / treated as safe (case 87)", async () => {
+    const plain = { name: "old", description: "Says it back.", execute: () => "done" };
+    const tools = [legacyTool(plain)];
+    await using runtime = await createRuntime({ tools, autonomy: "A2", approvals: { patience: "suspend" } });
+    expect(await runtime.explain({ tool: "old" }, asker)).toMatchObject({
+      decision: { verdict: "ALLOW", risk: "safe" },
+    });
+    expect(await runtime.invoke({ tool: "old" }, asker)).toMatchObject({ status: "ok", text: "done" });
+    expect(await runtime.approvals.list()).toEqual([]);
+    await expect(createRuntime({ tools: [plain as never] })).rejects.toThrow(/legacyTool/); // nobody's object is safe by itself
   });
 });
 

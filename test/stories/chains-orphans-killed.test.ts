@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cpuMsOf } from "../../src/chains/drivers/child/watch.ts";
+import { cpuMsOf } from "../../src/chains/drivers/child/kernel-tells.ts";
 import { isAlive } from "../../src/system/alive.ts";
 
 const host = join(import.meta.dirname, "../crash/endless-scripts.ts");

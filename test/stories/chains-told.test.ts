@@ -44,6 +44,56 @@ describe("a result that is too big to be whole in a script", () => {
   });
 });
 
+describe("an engine's check that does not come to an end", () => {
+  const slow = (seen: { signal?: AbortSignal | undefined }) =>
+    fakeDriver({
+      check: (_program, signal) => {
+        seen.signal = signal;
+        return new Promise(() => {});
+      },
+    });
+
+  it("ends with the script's time, and is told that nobody waits", async () => {
+    const seen: { signal?: AbortSignal } = {};
+    await using h = await house({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
+    const running = h.runtime.runChain({ code: "return 1;", timeout: 2 });
+    await expect.poll(async () => (await h.runtime.chains?.list())?.length).toBe(1);
+    await h.clock.advance(2_000);
+    expect(resultOf(await running)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 0 });
+    expect(seen.signal?.aborted).toBe(true);
+    expect(await h.runtime.chains?.list()).toEqual([]);
+  });
+
+  it("ends with its caller, and with the house", async () => {
+    const seen: { signal?: AbortSignal } = {};
+    await using h = await house({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
+    const cancel = new AbortController();
+    const left = h.runtime.runChain({ code: "return 1;" }, { signal: cancel.signal });
+    await expect.poll(() => seen.signal).toBeDefined();
+    cancel.abort();
+    await expect(left).rejects.toThrow();
+    expect(seen.signal?.aborted).toBe(true);
+    const running = h.runtime.runChain({ code: "return 2;" });
+    await expect.poll(() => seen.signal?.aborted).toBe(false);
+    const closing = h.runtime.close();
+    await h.clock.advance(9_000);
+    await closing;
+    expect(resultOf(await running)).toMatchObject({ status: "error", error_kind: "closed" });
+  });
+
+  it("takes of the time that the script has", async () => {
+    const driver = fakeDriver({
+      check: async () => {
+        await h.clock.advance(1_500);
+        return undefined;
+      },
+    });
+    await using h = await house({ chains: { drivers: [driver], engines: ["fake"] } });
+    const outcome = await h.runtime.runChain({ code: "return 1;", timeout: 2 });
+    expect(outcome.text).toContain("in 1500 ms]");
+  });
+});
+
 describe("an engine that does not start", () => {
   const broken = (name: string): ReturnType<typeof fakeDriver> => ({
     ...fakeDriver({ name }),
@@ -68,6 +118,22 @@ describe("an engine that does not start", () => {
     const drivers = [fakeDriver({ name: "first", check }), fakeDriver({ name: "second" })];
     await using h = await house({ chains: { drivers, engines: ["first", "second"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({ engine: "second" });
+  });
+
+  it("is shown with why among the engines until it has started", async () => {
+    let isDown = true;
+    const whole = fakeDriver({ name: "first" });
+    const start: typeof whole.start = (...given) =>
+      isDown ? Promise.reject(new Error("its binding is missing")) : whole.start(...given);
+    await using h = await house({ chains: { drivers: [{ ...whole, start }], engines: ["first"] } });
+    const problem = async (): Promise<string | undefined> => (await h.runtime.chains?.engines())?.[0]?.problem;
+    expect(await problem()).toBeUndefined();
+    await h.runtime.runChain({ code: "return 1;" });
+    expect(await problem()).toBe("it did not start for the last script: its binding is missing");
+    expect((await h.runtime.chains?.engines())?.[0]?.isDown).toBe(true);
+    isDown = false;
+    await h.runtime.runChain({ code: "return 2;" });
+    expect(await problem()).toBeUndefined();
   });
 
   it("is the reason where there is no other, and the script is not blamed", async () => {

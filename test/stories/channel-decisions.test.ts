@@ -18,7 +18,7 @@ const asker = { principal: { tenant: "default", agent: "bot", via: "token:agent"
 interface Notice {
   readonly type: string;
   readonly data: {
-    readonly approval: { readonly approval_id: string; readonly digest: string; readonly decided_in: string };
+    readonly approval: { readonly approval_id: string; readonly shown_digest: string; readonly decided_in: string };
   };
 }
 
@@ -76,10 +76,10 @@ describe("a receiver that is told of a request over a real line, and answers wit
   }
 
   async function answer(
-    { approval_id, digest }: Notice["data"]["approval"],
+    { approval_id, shown_digest }: Notice["data"]["approval"],
     { id = `msg_${randomBytes(8).toString("hex")}`, signedBy = secret, secondsAgo = 0 }: Answer = {},
   ): Promise<readonly [number, string | undefined]> {
-    const body = JSON.stringify({ approval_id, decision: "approved", user: "U1", expected_digest: digest });
+    const body = JSON.stringify({ approval_id, decision: "approved", user: "U1", expected_digest: shown_digest });
     const when = new Date(Date.now() - secondsAgo * 1_000);
     const signature = new Webhook(signedBy).sign(id, when, body);
     const stamped = { "webhook-id": id, "webhook-timestamp": `${Math.floor(when.getTime() / 1_000)}` };

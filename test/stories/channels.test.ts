@@ -82,7 +82,10 @@ describe("channels of a Postern that runs", () => {
     const id = alarms[0]?.alarm_id ?? "";
     expect((await postern.run("alarms", "ack", id, "--reason", "seen", "--data", "data")).code).toBe(0);
     const operator = await as("operator");
-    expect(await operator.changeAlarm(id, "resolve")).toMatchObject({ state: "resolved", acked: { reason: "seen" } });
+    expect(await operator.changeAlarm(id, "resolve")).toMatchObject({
+      ...{ state: "resolved", resolved: { by: "operator", via: "token:operator" } },
+      acked: { by: "operator", via: "token:operator", reason: "seen" },
+    });
     await expect(operator.changeAlarm(id, "resolve")).rejects.toMatchObject({ code: "alarm_resolved" });
     expect((await postern.run("secrets", "remove", "hooks", "key", "--data", "data")).code).toBe(0);
     const { events } = await operator.audit({ limit: 1_000 });
@@ -96,7 +99,11 @@ describe("channels of a Postern that runs", () => {
       ]),
     );
     const set = events.find(({ type }) => type === "operator.action.secret_set");
-    expect(set).toMatchObject({ data: { connector: "hooks", key: "key" }, decided_by: "operator" });
+    expect(set).toMatchObject({
+      data: { connector: "hooks", key: "key" },
+      decided_by: "operator",
+      decided_via: "token:operator",
+    });
     expect(JSON.stringify(events)).not.toContain(key.slice(10, 40));
     child.kill("SIGTERM");
     await end;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
+import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, house } from "../fakes/house.ts";
@@ -99,7 +100,7 @@ async function inject(fault: Fault, step: string): Promise<void> {
   expect(h.ran.length).toBe(fault.ran ?? 0);
 
   failing.clear();
-  await h.runtime.controls.setTool("echo", true, "operator");
+  await h.runtime.controls.setTool("echo", true, actor("operator"));
   const again = await h.runtime.invoke({ tool: "echo", arguments: { to: "next" } }, { ...asker, patience: "deny" });
   const { options: { policy: given, autonomy } = {} } = fault;
   if (given === undefined && autonomy !== "A0" && fault.ends !== "result_unavailable") expect(again.status).toBe("ok");

@@ -2,13 +2,24 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SystemClock } from "../../src/calls/clock.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { urgencyOf } from "../../src/stores/urgency.ts";
 import { type HttpHouse, httpHouse } from "../fakes/http-house.ts";
 
 /** What a console may have before it: in whole with `npm run test:whole`, a tenth of the calls otherwise. */
 const calls = process.env["CORPORA"] === "whole" ? 40_000 : 4_000;
 const pending = 10_000;
 const runs = 200;
+
+/** What takes seconds here took hours there. */
+class HurriedClock extends SystemClock {
+  aheadMs = 0;
+
+  override now(): number {
+    return super.now() + this.aheadMs;
+  }
+}
 
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
 const reads = { description: "Reads.", risk: "safe", effects: "read", idempotent: true, input } as const;
@@ -24,10 +35,18 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
   let runtime: Runtime;
   let house: HttpHouse;
   let middle = "";
+  const clock = new HurriedClock();
+  const began = clock.now();
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "postern-lists-"));
     runtime = await createRuntime({
-      ...{ tools, folder, store: `sqlite:${join(folder, "postern.db")}`, archive: { folder: join(folder, "runs") } },
+      ...{
+        clock,
+        tools,
+        folder,
+        store: `sqlite:${join(folder, "postern.db")}`,
+        archive: { folder: join(folder, "runs") },
+      },
       // Nearly all of it is somebody else's to decide.
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }] },
       limits: { maxToolCalls: 1_000_000 },
@@ -43,6 +62,7 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
       for (let from = 0; from < count; from += 500) {
         const some = await Promise.all(Array.from({ length: 500 }, (_, i) => call(tool(from + i), from + i)));
         ids.push(...some.map(({ approvalId = "" }) => approvalId));
+        clock.aheadMs += 60_000;
       }
       return ids;
     };
@@ -80,6 +100,7 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
     "/v1/approvals?state=pending&limit=200&mine=true&after=MIDDLE",
     "/v1/approvals?mine=true&tool=mail",
     "/v1/approvals?state=pending&risk=critical",
+    "/v1/approvals?state=pending&limit=1",
     "/v1/approvals?state=pending&tool=post&run_id=run3",
     "/v1/approvals?state=withdrawn",
     "/v1/approvals?state=denied",
@@ -110,8 +131,22 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
     expect(await timed(path.replace("MIDDLE", middle))).toBeLessThan(50);
   });
 
-  it("a whole inbox is paged through by what it shows: nothing twice, nothing left out", async () => {
+  it.each([
+    ["/v1/audit?", 4, 5],
+    ["/v1/audit?limit=1000&", 0, 2],
+    ["/v1/audit?tool=none&", 20, 22],
+    ["/v1/audit?", 1_000, 2_000],
+    ["/v1/audit/latest?", 4, 5],
+    ["/v1/audit/latest?tool=none&", 20, 22],
+  ])("%s of minutes %i to %i is answered within 50 ms of work", async (path, from, to) => {
+    const at = (minute: number): string => new Date(began + minute * 60_000).toISOString();
+    expect(await timed(`${path}since=${at(from)}&until=${at(to)}`)).toBeLessThan(50);
+  });
+
+  it("a whole inbox is paged through by urgency: nothing twice, nothing left out, and counted at once", async () => {
     const seen = new Set<string>();
+    const order: number[] = [];
+    let waiting: object | undefined;
     let pages = 0;
     for (let after: string | undefined; ; pages += 1) {
       const page = await runtime.approvals.page({
@@ -119,10 +154,16 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
         limit: 1_000,
         ...(after !== undefined && { after }),
       });
-      for (const { id } of page.approvals) seen.add(id);
+      waiting ??= page.waiting;
+      for (const approval of page.approvals) {
+        seen.add(approval.id);
+        order.push(urgencyOf(approval));
+      }
       after = page.nextAfter;
       if (after === undefined) break;
     }
-    expect([seen.size, pages]).toEqual([pending - 20, 9]);
+    expect([seen.size, order.length, pages]).toEqual([pending - 20, pending - 20, 9]);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(waiting).toEqual({ safe: 0, medium: 0, high: pending - 20, critical: 0 });
   });
 });

@@ -5,6 +5,7 @@ import { RuntimeFault, suspend, type ToolOutcome } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { PointStore } from "../crash/points.ts";
+import { actor } from "../fakes/actors.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";
@@ -171,7 +172,7 @@ describe("asking a person", () => {
     await using h = await house({ autonomy: "A2" }, risky([], { execute: () => answers.shift() as never }));
     const id = await decide(h, await h.runtime.invoke(call, keyed), "approved");
     expect((await h.runtime.resume(id))?.refusal?.retry).toBe("later");
-    await h.runtime.controls.setAutonomy("A4", "boss");
+    await h.runtime.controls.setAutonomy("A4", actor("boss"));
     expect(await h.runtime.invoke(call, keyed)).toMatchObject({ status: "ok", text: "done" });
     expect(await h.runtime.approvals.list()).toHaveLength(1);
   });
@@ -212,7 +213,7 @@ describe("a tool that suspended", () => {
       }),
     );
     expect(await h.runtime.invoke(call, asker)).toMatchObject({ status: "pending", approvalId: "apr_of_a_child" });
-    await h.runtime.controls.setAutonomy("A2", "boss");
+    await h.runtime.controls.setAutonomy("A2", actor("boss"));
     expect(await h.runtime.invoke(call, asker)).toMatchObject({ status: "ok", text: "thawed" });
     expect(seen).toEqual([undefined, "frozen"]);
     expect(await h.runtime.approvals.list()).toEqual([]);

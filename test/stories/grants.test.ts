@@ -7,6 +7,7 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../src/index.ts";
+import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { asker, eventTypes, type House, house } from "../fakes/house.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
@@ -124,7 +125,7 @@ describe("a grant lowers nothing", () => {
   it("does not lift a block, nor the PREVIEW of the lowest level", async () => {
     await using h = await house({ autonomy: "A2" });
     await remember(h, await ask(h));
-    await h.runtime.controls.setAutonomy("A0", "boss");
+    await h.runtime.controls.setAutonomy("A0", actor("boss"));
     expect(await status(h, "y")).toBe("preview");
     await using blocked = await house({
       policy: { rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: "evil" } } }] },

@@ -177,7 +177,7 @@ it.each<[unknown, RegExp]>([
   [[{ name: "a", on: "result", check: () => [], onFailure: "shut" }], /`onFailure` of guardrail `a` is `shut`/],
   [[{ name: "a", on: "result", check: () => [], timeoutMs: 0 }], /`timeoutMs` of guardrail `a` is `0`/],
   [[promptInjection(), promptInjection()], /Two guardrails on result are called `prompt-injection`/],
-  ["x", /`guardrails` is not a list/],
+  ["x", /`guardrails` is "x"; it must be a list/],
 ])("a mistake is named before anything runs: %#", async (guardrails, message) => {
   await expect(createRuntime({ guardrails: guardrails as never })).rejects.toThrow(message);
 });

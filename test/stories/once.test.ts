@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../fakes/actors.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
 
 const with1 = { ...asker, idempotencyKey: "k1" };
@@ -133,7 +134,7 @@ describe("a failure", () => {
     expect(await eventTypes(h.runtime)).toContain("tool_call.unknown");
     expect((await h.runtime.invoke({ tool: "wire" }, asker)).refusal?.code).toBe("outcome_unknown");
     expect(tries).toBe(1);
-    const settled = await h.runtime.ledger.settle(lost.callId, "retry", "the bank says it never came", boss);
+    const settled = await h.runtime.ledger.settle(lost.callId, "retry", "the bank says it never came", actor("boss"));
     expect(settled.settled).toBe(true);
     await h.runtime.invoke({ tool: "wire" }, asker);
     expect(tries).toBe(2);
@@ -146,13 +147,15 @@ describe("a failure", () => {
       failing("wire", () => Object.assign(new Error("reset"), { unknown: true })),
     );
     const lost = await h.runtime.invoke({ tool: "wire" }, with1);
-    expect((await h.runtime.ledger.settle(lost.callId, "succeeded", "seen in the books", boss)).settled).toBe(true);
+    expect((await h.runtime.ledger.settle(lost.callId, "succeeded", "seen in the books", actor("boss"))).settled).toBe(
+      true,
+    );
     expect(await h.runtime.invoke({ tool: "wire" }, with1)).toMatchObject({ status: "ok", replayed: true });
-    expect(await h.runtime.ledger.settle(lost.callId, "failed", "again", boss)).toMatchObject({
+    expect(await h.runtime.ledger.settle(lost.callId, "failed", "again", actor("boss"))).toMatchObject({
       settled: false,
       why: "not_unknown",
     });
-    expect(await h.runtime.ledger.settle("call_none", "failed", "x", boss)).toMatchObject({
+    expect(await h.runtime.ledger.settle("call_none", "failed", "x", actor("boss"))).toMatchObject({
       settled: false,
       why: "call_unknown",
     });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../fakes/actors.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -6,28 +7,28 @@ const echo = { tool: "echo", arguments: { to: "x" } };
 describe("an operator", () => {
   it("pauses all calls and resumes them, audited", async () => {
     await using h = await house();
-    await h.runtime.controls.pause("operator", "maintenance");
+    await h.runtime.controls.pause(actor("operator"), "maintenance");
     expect(await h.runtime.invoke(echo)).toMatchObject({
       status: "error",
       refusal: { code: "paused", retry: "later" },
     });
-    await h.runtime.controls.resume("operator");
+    await h.runtime.controls.resume(actor("operator"));
     expect((await h.runtime.invoke(echo)).status).toBe("ok");
     expect((await eventTypes(h.runtime)).filter((type) => type.startsWith("operator."))).toHaveLength(2);
   });
 
   it("switches a tool off and on", async () => {
     await using h = await house();
-    await h.runtime.controls.setTool("echo", false, "operator");
+    await h.runtime.controls.setTool("echo", false, actor("operator"));
     expect((await h.runtime.invoke(echo)).refusal?.code).toBe("tool_unavailable");
-    await h.runtime.controls.setTool("echo", true, "operator");
+    await h.runtime.controls.setTool("echo", true, actor("operator"));
     expect((await h.runtime.invoke(echo)).status).toBe("ok");
   });
 
   it("changes autonomy / next call / new level; operator.action audited; a running task keeps its snapshot when it is raised (case 141)", async () => {
     await using h = await house({ autonomy: "A1" });
     const session = h.runtime.openSession({}, asker);
-    await h.runtime.controls.setAutonomy("A3", "operator");
+    await h.runtime.controls.setAutonomy("A3", actor("operator"));
     expect((await session.invoke(echo)).status).toBe("pending");
     expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
     expect(await eventTypes(h.runtime)).toContain("operator.action.autonomy");

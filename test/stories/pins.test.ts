@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createRuntime, type Runtime, type ServerConfig } from "../../src/index.ts";
 import { definitionOf } from "../../src/tools/upstream/definition.ts";
 import type { UpstreamTool } from "../../src/tools/upstream/upstream.ts";
+import { actor } from "../fakes/actors.ts";
 import { Changing, type ListedTool, read } from "../fakes/changing.ts";
 import { asker, eventTypes } from "../fakes/house.ts";
 
@@ -81,7 +82,7 @@ describe("a tool whose definition changed", () => {
     expect(await runtime.invoke(call, asker)).toMatchObject(blocked);
     const [action] = runtime.offered(asker.principal).filter(({ tool }) => tool === "files__read");
     expect(action?.description).toBe("Reads a file.");
-    const approval = { definition: offered(runtime), by: "ann", reason: "read it" };
+    const approval = { definition: offered(runtime), ...actor("ann"), reason: "read it" };
     expect(await runtime.pins.approve("files__read", approval)).toMatchObject({ approved: true });
     expect(await runtime.invoke({ ...call, arguments: { path: "b" } }, asker)).toMatchObject({ status: "ok" });
     expect(server.ran).toEqual(["read", "read"]);
@@ -93,7 +94,7 @@ describe("a tool whose definition changed", () => {
     server.define(poisoned);
     await announced(first, poisoned);
     expect(await first.invoke(call, asker)).toMatchObject(blocked);
-    await first.pins.approve("files__read", { definition: offered(first), by: "ann" });
+    await first.pins.approve("files__read", { definition: offered(first), ...actor("ann") });
     await first.close();
     const second = await start();
     expect(await second.invoke(call, asker)).toMatchObject({ status: "ok" });
@@ -147,7 +148,7 @@ describe("a tool whose definition changed", () => {
     server.define(poisoned);
     await announced(runtime, poisoned);
     expect(await runtime.resume(approvalId)).toMatchObject(blocked);
-    await runtime.pins.approve("files__read", { definition: offered(runtime), by: "ann" });
+    await runtime.pins.approve("files__read", { definition: offered(runtime), ...actor("ann") });
     const again = await runtime.resume(approvalId);
     expect(again?.status).not.toBe("ok");
     expect(server.ran).toEqual([]);
@@ -160,7 +161,7 @@ describe("a tool whose definition changed", () => {
     await announced(first, poisoned);
     await first.close();
     const second = await start();
-    await second.pins.approve("files__read", { definition: offered(second), by: "ann", reason: "read it" });
+    await second.pins.approve("files__read", { definition: offered(second), ...actor("ann"), reason: "read it" });
     const types = (await eventTypes(second)).filter((type) => /^(mcp|operator\.action)\.tool_(?!s_)/.test(type));
     expect(types).toEqual(["mcp.tool_pinned", "mcp.tool_pinned", "mcp.tool_changed", "operator.action.tool_approved"]);
     const [approved] = await second.audit.query({ type: "operator.action.tool_approved" });
@@ -183,7 +184,7 @@ describe("approving", () => {
     const worse = { ...read, description: "Worse." };
     server.define(worse);
     await announced(runtime, worse);
-    expect(await runtime.pins.approve("files__read", { definition: looked, by: "ann" })).toMatchObject({
+    expect(await runtime.pins.approve("files__read", { definition: looked, ...actor("ann") })).toMatchObject({
       approved: false,
       why: "definition_differs",
       message: expect.stringContaining("postern tools diff files__read"),
@@ -196,10 +197,14 @@ describe("approving", () => {
     const runtime = await start();
     const definition = runtime.pins.changes("files__read")?.pinned?.digest ?? "";
     const before = runtime.audit.size;
-    expect(await runtime.pins.approve("files__read", { definition, by: "ann" })).toMatchObject({ approved: true });
+    expect(await runtime.pins.approve("files__read", { definition, ...actor("ann") })).toMatchObject({
+      approved: true,
+    });
     expect(runtime.audit.size).toBe(before);
-    expect(await runtime.pins.approve("nope", { definition, by: "ann" })).toMatchObject({ why: "tool_unknown" });
-    await expect(runtime.pins.approve("files__read", { definition, by: "" })).rejects.toThrow("operator");
+    expect(await runtime.pins.approve("nope", { definition, ...actor("ann") })).toMatchObject({ why: "tool_unknown" });
+    await expect(runtime.pins.approve("files__read", { definition, ...actor("") })).rejects.toThrow(
+      "`by` of who does this",
+    );
   });
 });
 
@@ -211,7 +216,7 @@ describe("a strict server", () => {
       refusal: { code: "tool_unavailable", message: expect.stringContaining("no operator has approved") },
     });
     expect(runtime.tools.get("files__read")).toMatchObject({ blocked: "new", health: { status: "unavailable" } });
-    await runtime.pins.approve("files__read", { definition: offered(runtime), by: "ann" });
+    await runtime.pins.approve("files__read", { definition: offered(runtime), ...actor("ann") });
     expect(await runtime.invoke(call, asker)).toMatchObject({ status: "ok" });
     await runtime.close();
     const again = await start();

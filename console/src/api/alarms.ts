@@ -4,6 +4,7 @@ import { get, post } from "./client.ts";
 export interface AlarmWord {
   /** Nobody: it ended by itself. */
   readonly by?: string;
+  readonly via?: string;
   readonly at: string;
   readonly reason?: string;
 }

@@ -20,6 +20,17 @@ export interface Vote {
   readonly at: string;
   readonly on_behalf_of?: string;
   readonly reason?: string;
+  /** Why it counts no more. */
+  readonly lapsed?: string;
+}
+
+export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
+
+/** What the person here may say to it: the server's word, by the rules it decides by. */
+export interface Viewer {
+  readonly may: readonly DecisionVerb[];
+  /** Why not a yes. */
+  readonly message?: string;
 }
 
 export interface Addressees {
@@ -45,6 +56,7 @@ export interface Approval {
   readonly autonomy_level?: string;
   readonly what: { readonly tool: string; readonly action: string; readonly arguments: Arguments };
   readonly asked?: Arguments;
+  readonly asked_preview?: Preview;
   readonly why: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
   readonly summary?: string;
   readonly preview?: Preview;
@@ -53,6 +65,8 @@ export interface Approval {
   readonly definition: string;
   readonly binding: string;
   readonly digest: string;
+  /** Of all that is shown of what would run. */
+  readonly shown_digest: string;
   readonly input_schema?: Readonly<Record<string, unknown>>;
   readonly routed: {
     readonly rule: string;
@@ -74,19 +88,30 @@ export interface Approval {
   readonly escalated_at?: string;
   readonly on_expiry: string;
   readonly decision?: Vote & { readonly via: string };
+  readonly viewer?: Viewer;
 }
 
+/** How many wait, by risk. */
+export type Waiting = Readonly<Record<"safe" | "medium" | "high" | "critical", number>>;
+
+/** The most urgent first. */
 export interface ApprovalPage {
   readonly approvals: readonly Approval[];
   readonly next_after?: string;
+  /** On the first page, of whichever risk it is: how many there are. */
+  readonly waiting?: Waiting;
 }
 
-/** @param options.mine only what the person here may decide */
-export function listPending(
-  after: string | undefined,
-  { mine, signal }: { readonly mine?: true; readonly signal?: AbortSignal } = {},
-): Promise<ApprovalPage> {
-  return get<ApprovalPage>("/v1/approvals", { query: { state: "pending", limit: 200, after, mine }, signal });
+interface PendingAsked {
+  readonly risk?: string | undefined;
+  /** Only what the person here may decide. */
+  readonly mine?: true | undefined;
+  readonly limit?: number;
+  readonly signal?: AbortSignal;
+}
+
+export function listPending(after: string | undefined, { signal, ...where }: PendingAsked = {}): Promise<ApprovalPage> {
+  return get<ApprovalPage>("/v1/approvals", { query: { state: "pending", limit: 200, after, ...where }, signal });
 }
 
 export function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
@@ -100,7 +125,7 @@ export interface Remember {
 }
 
 export interface Said {
-  readonly verb: "approve" | "deny" | "skip" | "modify" | "withdraw" | "revoke";
+  readonly verb: DecisionVerb | "withdraw" | "revoke";
   readonly reason?: string | undefined;
   /** The tool's name, typed. */
   readonly confirmation?: string | undefined;
@@ -109,8 +134,8 @@ export interface Said {
 }
 
 /** Decides what was shown and nothing else: the digest of it goes along. @throws Problem 409 when it has changed since */
-export function decide({ approval_id, binding }: Approval, { verb, ...body }: Said): Promise<Approval> {
-  const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: binding };
+export function decide({ approval_id, shown_digest }: Approval, { verb, ...body }: Said): Promise<Approval> {
+  const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: shown_digest };
   return post<Approval>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
 }
 
@@ -129,7 +154,7 @@ export function decideMany(
     ids: approvals.map(({ approval_id }) => approval_id),
     decision,
     reason,
-    expected_digests: Object.fromEntries(approvals.map(({ approval_id, binding }) => [approval_id, binding])),
+    expected_digests: Object.fromEntries(approvals.map(({ approval_id, shown_digest }) => [approval_id, shown_digest])),
   });
 }
 
@@ -137,6 +162,11 @@ export function decideMany(
 export function namesOf(tool: string): { readonly server: string | undefined; readonly name: string } {
   const at = tool.indexOf("__");
   return at === -1 ? { server: undefined, name: tool } : { server: tool.slice(0, at), name: tool.slice(at + 2) };
+}
+
+/** Whether the person here may say that to it. */
+export function maySay({ viewer }: Approval, verb: DecisionVerb): boolean {
+  return viewer?.may.includes(verb) === true;
 }
 
 /** Needs the tool's name typed: never decided by one key or one click. */

@@ -5,6 +5,7 @@
  * stays as it is behind the sign-in.
  */
 import { Problem, problemOf } from "./problem.ts";
+import { hearTime } from "./server-time.ts";
 
 /** Where the proof is kept (proof.ts). */
 interface Proving {
@@ -65,8 +66,9 @@ export async function send(method: Method, path: string, options: RequestOptions
   const csrf = proving?.proof();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   const target = search.size === 0 ? path : `${path}?${search}`;
+  const sentMs = Date.now();
   try {
-    return await fetch(target, {
+    const response = await fetch(target, {
       method,
       credentials: "same-origin",
       redirect: "error",
@@ -79,6 +81,8 @@ export async function send(method: Method, path: string, options: RequestOptions
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    hearTime(response.headers.get("date"), sentMs, Date.now());
+    return response;
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new Problem("unreachable", "Postern does not answer. Is it running?", 0);

@@ -39,6 +39,13 @@ export function useMay(): (permission: string) => boolean {
   return (permission) => session?.permissions.includes(permission) ?? false;
 }
 
+/** A sentence of the server's own, with its commands as they are typed where it was started. */
+export function useTyped(): (sentence: string) => string {
+  const { session } = useSession();
+  const command = session?.command ?? "postern";
+  return (sentence) => sentence.replaceAll("`postern ", () => `\`${command} `);
+}
+
 /** All but the session itself, which the page is watching. */
 function forget(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] });

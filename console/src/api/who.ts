@@ -6,6 +6,8 @@ export interface Session {
   readonly permissions: readonly string[];
   readonly expires_at: string | null;
   readonly signed_in: boolean;
+  /** How commands are typed where Postern was started. */
+  readonly command?: string;
 }
 
 /** What signing in answers: who it is, and the word that every request brings along. It is told this once. */

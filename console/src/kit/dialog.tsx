@@ -47,7 +47,7 @@ export function Dialog({
       )}
     >
       <div className="flex items-center justify-between gap-3 border-b border-line px-4 py-3">
-        <h2 id={name} className="text-[1.0714rem] font-semibold">
+        <h2 id={name} className="min-w-0 text-[1.0714rem] font-semibold wrap-anywhere">
           {title}
         </h2>
         {!stays && <Button look="plain" size="small" icon="cross" aria-label="Close" onClick={onClose} />}

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from "react";
 import { Button } from "./button.tsx";
 import { LargeText, mostInControl } from "./large-text.tsx";
-import { Text } from "./text.tsx";
+import { Text, Unseen } from "./text.tsx";
 
 /** What a form can be made of; all else of a schema is edited as JSON, and the server checks everything. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -79,6 +79,7 @@ function Property({ name, schema, isRequired, isChanged, value, onChange }: Prop
         )}
       </div>
       <Control id={id} name={name} schema={schema} value={value} onChange={onChange} />
+      <Unseen text={asText(value)} />
       {typeof description === "string" && (
         <p id={`${id}-more`} className="text-ink-3">
           <Text limit={400}>{description}</Text>
@@ -127,8 +128,12 @@ function Control({ id, name, schema, value, onChange }: ControlProps): ReactNode
 
 /** Undefined: it fits into a control. */
 function longText(value: unknown): string | undefined {
-  const text = typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : value;
-  return typeof text === "string" && text.length > mostInControl ? text : undefined;
+  const text = asText(value);
+  return text.length > mostInControl ? text : undefined;
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
 function Choice({

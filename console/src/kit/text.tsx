@@ -82,6 +82,19 @@ export function Text({ children = "", lines = false, limit = 20_000, className }
   );
 }
 
+/** Beside a field, which draws what it holds as it likes: the same text with everything marked that cannot be seen in it. */
+export function Unseen({ text }: { readonly text: string }): ReactNode {
+  if (!hidden.test(text.replaceAll(/[\t\n\r]/g, ""))) return null;
+  return (
+    <div className="rounded-md bg-medium-tint px-3 py-2">
+      <p className="text-medium">The field holds characters that cannot be seen in it. With all of them named:</p>
+      <Text lines limit={4_000} className="mono">
+        {text}
+      </Text>
+    </div>
+  );
+}
+
 function marked(text: string, lines: boolean): ReactNode[] {
   return text.split(cut).map((part, at) => {
     if (at % 2 === 0 || (lines && (part === "\n" || part === "\t"))) return <Fragment key={at}>{part}</Fragment>;

@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from "react";
+import { serverNow } from "../api/server-time.ts";
 
 /** One tick a second for all who show time, and none while nobody does or the page is hidden. */
 const listeners = new Set<() => void>();
-let nowMs = Date.now();
+let nowMs = serverNow();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** Also when the page comes back into sight: what it shows then is not old. */
@@ -10,14 +11,14 @@ document.addEventListener("visibilitychange", tick);
 
 function tick(): void {
   if (document.hidden) return;
-  nowMs = Date.now();
+  nowMs = serverNow();
   for (const listener of listeners) listener();
 }
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   if (timer === undefined) {
-    nowMs = Date.now();
+    nowMs = serverNow();
     timer = setInterval(tick, 1_000);
   }
   return () => {
@@ -28,7 +29,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The wall clock, milliseconds; renders again each second. */
+/** The wall clock of the server, milliseconds; renders again each second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
+}
+
+/** Whether its time is over; renders again when it is. */
+export function useIsOver(until: string): boolean {
+  return useSyncExternalStore(subscribe, () => Date.parse(until) <= nowMs);
 }

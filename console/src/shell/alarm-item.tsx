@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { type Alarm, type AlarmWord, settleAlarm } from "../api/alarms.ts";
-import { useMay } from "../api/session.ts";
+import { useMay, useTyped } from "../api/session.ts";
+import { actorText } from "../kit/actor.ts";
 import { Badge } from "../kit/badge.tsx";
 import { Button } from "../kit/button.tsx";
 import { Facts } from "../kit/card.tsx";
@@ -41,7 +42,6 @@ const meanings = new Map([
     "audit_not_intact",
     "Something changed the log that was not Postern. Keep a copy of the data folder as it is, then check the log under Audit.",
   ],
-  ["store_broken", "Every call is refused until the disk works again and Postern is started anew."],
   ["approval_storm", "An agent may be asking in a loop. Look at its run; a rule or a remembered yes may be missing."],
   ["notification_storm", "More notifications than an hour may have were stopped. Look at the run that sends them."],
   [
@@ -50,16 +50,26 @@ const meanings = new Map([
   ],
 ]);
 
+const storeStopped = "Every call is refused until the disk works again and Postern is started anew.";
+const storeRefused =
+  "Calls were refused because nothing could be written, most often because the disk is full. Make room: the next one that can be written goes through, and the alarm is over a minute later.";
+
+function meaningOf({ kind, data }: Alarm): string | undefined {
+  if (kind !== "store_broken") return meanings.get(kind);
+  return data["stopped"] === true ? storeStopped : storeRefused;
+}
+
 export function AlarmItem({ alarm }: { readonly alarm: Alarm }): ReactNode {
   const may = useMay();
+  const typed = useTyped();
   const [said, setSaid] = useState<"ack" | "resolve">();
   const isOver = alarm.state === "resolved";
-  const meaning = meanings.get(alarm.kind);
+  const meaning = meaningOf(alarm);
   return (
     <li className={classNames("grid gap-2.5 rounded-lg border border-line bg-surface p-4", isOver && "opacity-80")}>
       <div className="flex items-start justify-between gap-3">
         <Text lines className="font-medium">
-          {alarm.summary}
+          {typed(alarm.summary)}
         </Text>
         <span className="flex shrink-0 gap-1.5">
           {alarm.state !== "open" && <Badge>{alarm.state === "acked" ? "known" : "over"}</Badge>}
@@ -104,7 +114,7 @@ function About({ alarm }: { readonly alarm: Alarm }): ReactNode {
   );
 }
 
-function Word({ word: { by, at, reason } }: { readonly word: AlarmWord }): ReactNode {
+function Word({ word: { by, via, at, reason } }: { readonly word: AlarmWord }): ReactNode {
   return (
     <span>
       <Time at={at} />{" "}
@@ -112,7 +122,7 @@ function Word({ word: { by, at, reason } }: { readonly word: AlarmWord }): React
         "by itself"
       ) : (
         <>
-          by <Text>{by}</Text>
+          by <Text>{actorText(by, via)}</Text>
         </>
       )}
       {reason !== undefined && <Text className="text-ink-2">{`: “${reason}”`}</Text>}

@@ -143,6 +143,8 @@ describe("people at the command line", () => {
     const wanted = ["link_made", "sign_in", "sign_in_failed", "account_added", "account_roles", "password_set"];
     for (const act of [...wanted, "account_disabled", "account_enabled", "token_created", "token_revoked"])
       expect(acts, act).toContain(act);
+    const plain = (await run("audit", "show", "--type", "operator.action.token_revoked")).out;
+    expect(plain).toMatch(/operator \(token:operator\)/);
     expect((await run("audit", "verify")).code).toBe(0);
   });
 

@@ -13,6 +13,12 @@ writeFileSync(
     - name: team mails
       match: { tools: [send], principals: ["user:operator"] }
       quorum: 2
+    - name: soon
+      match: { tools: [slow] }
+      ttl_seconds: 120
+policy:
+  rules:
+    - { id: ask-slow, effect: confirm, tool: slow }
 `,
 );
 afterAll(() => cli[Symbol.dispose]());
@@ -21,6 +27,7 @@ interface Approval {
   readonly approval_id: string;
   readonly status: string;
   readonly digest: string;
+  readonly shown_digest: string;
 }
 
 describe("approvals at the command line", () => {
@@ -55,14 +62,28 @@ describe("approvals at the command line", () => {
     });
   });
 
+  it("prints what ends first first, however risky what came before it is", async () => {
+    const run = ["--run", "run-urgent"];
+    const call = async (...words: readonly string[]): Promise<string> =>
+      (await json<{ approval_id: string }>("call", ...words, ...run)).approval_id;
+    const later = await call("send", "text=later");
+    const soon = await call("slow", "seconds=0");
+    const { out } = await cli.run("approvals", "list", ...run, ...to);
+    expect(out.indexOf(soon)).toBeGreaterThan(0);
+    expect(out.indexOf(later)).toBeGreaterThan(out.indexOf(soon));
+    const lines = await json<{ approvals: Approval[] }>("approvals", "list", "--limit", "1", ...run);
+    expect(lines.approvals).toMatchObject([{ approval_id: soon }]);
+    await cli.run("approvals", "deny", soon, ...to);
+  });
+
   it("decides nothing when what was seen is not what is asked", async () => {
     const id = await asked("two");
-    const { digest } = await json<Approval>("approvals", "show", id);
-    expect(await cli.run("approvals", "approve", id, "--digest", "0".repeat(64), ...to)).toMatchObject({
+    const { digest, shown_digest: shown } = await json<Approval>("approvals", "show", id);
+    expect(await cli.run("approvals", "approve", id, "--digest", digest, ...to)).toMatchObject({
       code: 1,
-      err: expect.stringContaining("look at it again"),
+      err: expect.stringContaining("send its `shown_digest`"),
     });
-    expect((await cli.run("approvals", "approve", id, "--digest", digest, ...to)).code).toBe(0);
+    expect((await cli.run("approvals", "approve", id, "--digest", shown, ...to)).code).toBe(0);
     expect((await cli.run("approvals", "revoke", id, "--reason", "not now", ...to)).out).toContain("Revoked.");
     expect(await cli.run("approvals", "revoke", id, ...to)).toMatchObject({
       code: 1,

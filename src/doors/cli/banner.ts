@@ -1,6 +1,6 @@
 import type { Health } from "../../face.ts";
 import type { PosternClient } from "../http/client.ts";
-import { toolTable } from "./commands/tools.ts";
+import { refusedNote, toolTable } from "./commands/tools.ts";
 import { otherwise } from "./data-folder.ts";
 import { nextCommands } from "./next-commands.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
@@ -46,6 +46,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     row("autonomy", facts.autonomy ?? "none: thresholds decide"),
     ...servers,
     `\n${toolTable({ paint, terminal, command: facts.command }, told)}`,
+    refusedNote(health.servers, paint),
     `\nTry next, in another terminal:\n`,
     ...nextCommands(told, facts.command).map(
       ({ typed, why }) => `  ${typed}${" ".repeat(Math.max(2, 64 - widthOf(typed)))}${paint("dim", why)}\n`,

@@ -1,7 +1,7 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
-import type { ApprovalWire } from "../wire-approvals.ts";
+import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { duration, visible, visibleLines, whose } from "./text.ts";
 
@@ -27,14 +27,21 @@ export function approvalCard(request: ApprovalWire, now: number, paint: Paint): 
   if (request.summary !== undefined) row("tool says", visible(request.summary));
   block(lines, "arguments", argumentLines(given), paint);
   if (request.edited !== undefined) row("edited by", visible(request.edited.by));
+  if (request.asked !== undefined) block(lines, "asked for", argumentLines(request.asked), paint);
   if (request.preview !== undefined) block(lines, "preview", previewLines(request.preview, paint), paint);
   for (const [i, text] of decidersOf(request).entries()) row(i === 0 ? "decided by" : "", text);
+  if (request.status === "pending" && request.viewer?.message !== undefined) row("you", youMay(request.viewer));
   row("time left", timeLeft(request, now));
   return `${lines.join("\n")}\n`;
 }
 
 function askedBy({ requested_by: { agent, user }, refs }: ApprovalWire): string {
   return visible(`${whose({ agent, user })}, run ${refs.run}`);
+}
+
+/** Only of who may not simply say yes. */
+function youMay({ may, message = "" }: ViewerWire): string {
+  return visible(may.length === 0 ? message : `may ${may.join(", ")} only: ${message}`);
 }
 
 /** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */
@@ -46,8 +53,10 @@ function decidersOf({ routed, votes, quorum_left: left, status }: ApprovalWire):
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} more to say yes` : ""}`);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
   if (routed.quorum > 1)
-    for (const { as, by, on_behalf_of: giver } of votes)
-      lines.push(`${by}${giver === undefined ? "" : ` for ${giver}`}: ${as}`);
+    for (const { as, by, on_behalf_of: giver, lapsed } of votes) {
+      const over = lapsed === undefined ? "" : ` (counts no more: ${lapsed})`;
+      lines.push(`${by}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
+    }
   return lines.map(visible);
 }
 

@@ -2,8 +2,10 @@ import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
+import { directLimits, limitsWarning } from "../../calls/session.ts";
 import { checkFree } from "../http/port.ts";
 import type { PolicyWire } from "../wire-policy.ts";
+import type { HealthWire } from "../wire-tools.ts";
 import { connect } from "./connect.ts";
 import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
@@ -29,6 +31,7 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
     return;
   }
   yield configuration(settings);
+  yield* limitsInOrder(settings);
   yield* dataFolder(settings.dataFolder);
   yield clock(settings.dataFolder, host.clock.now());
   yield* reach(settings);
@@ -41,7 +44,7 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
       check: "port",
       message: `Postern runs at ${running.url} (process ${running.pid}).`,
     };
-  yield* inside(host, flags);
+  yield* inside(host, flags, settings);
 }
 
 function nodeVersion(version: string): Finding {
@@ -71,6 +74,13 @@ function configuration({ file, codeNearby }: Inspected): Finding {
     message: `\`${codeNearby}\` is code, and is not run because it was not named.`,
     fix: `If you trust it: \`--config ${codeNearby}\`.`,
   };
+}
+
+function* limitsInOrder({ limits }: Inspected): Generator<Finding> {
+  const warning = limitsWarning({ ...directLimits, ...limits });
+  if (warning === undefined) return;
+  const fix = "Set `limits.approval_wait_ms` below `limits.call_timeout_ms`; what is left out is its default.";
+  yield { level: "warn", check: "limits", message: warning, fix };
 }
 
 function* dataFolder(folder: string): Generator<Finding> {
@@ -203,8 +213,31 @@ function* policyFindings({ lines, warnings, policy_version: version }: PolicyWir
     };
 }
 
+function* serverFindings(found: HealthWire["servers"], configured: Inspected["servers"]): Generator<Finding> {
+  for (const { name, status, problem = status, refused } of found) {
+    const check = `server ${name}`;
+    if (status === "connected") yield { level: "ok", check, message: "connected" };
+    else yield { level: "warn", check, message: problem, fix: wayTo(name, problem, configured[name]) }; // its tools are away; everything else works
+    for (const { tool, why } of refused)
+      yield {
+        level: "warn",
+        check,
+        message: `\`${tool}\` is not offered. ${why}`,
+        fix: "Mend its definition in the server, or ask whoever makes it.",
+      };
+  }
+}
+
+/** Where to look first, by what stands in the way. */
+function wayTo(name: string, problem: string, configured: Inspected["servers"][string] = {}): string {
+  if (problem.startsWith("There is no secret ")) return "Give it; the server is connected within half a minute then.";
+  if (configured.command === undefined)
+    return `See that it runs and answers at \`servers.${name}.url\`, and that \`headers\` let Postern in.`;
+  return `Run its command by hand; see \`servers.${name}\` in the configuration.`;
+}
+
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
-async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
+async function* inside(host: Host, flags: GlobalFlags, { servers }: Inspected): AsyncGenerator<Finding> {
   try {
     const connection = await connect(host, flags, { tools: true, books: "any" });
     try {
@@ -220,17 +253,7 @@ async function* inside(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> 
         };
       yield* policyFindings(await connection.operator.policy.show());
       yield* aroundFindings(connection.operator);
-      for (const { name, status, problem } of health.servers) {
-        const check = `server ${name}`;
-        if (status === "connected") yield { level: "ok", check, message: "connected" };
-        else
-          yield {
-            level: "warn", // its tools are away; everything else works
-            check,
-            message: problem ?? status,
-            fix: "Run its command by hand; see `servers` in the configuration.",
-          };
-      }
+      yield* serverFindings(health.servers, servers);
     } finally {
       await connection.close();
     }

@@ -65,11 +65,12 @@ describe("with a running Postern", () => {
     await cli.run("controls", "tool", "echo", "on", ...to);
     expect((await cli.run("controls", "autonomy", "a1", ...to)).out).toContain("A1");
     expect((await cli.run("call", "echo", "text=a", ...to)).code).toBe(4);
-    const { changes }: { changes: { change: string; by: string }[] } = JSON.parse(
+    const { changes }: { changes: { change: string; by: string; via: string }[] } = JSON.parse(
       (await cli.run("controls", "history", "--json", ...to)).out,
     );
     expect(changes.map(({ change }) => change)).toEqual(["autonomy", "tool_on", "tool_off", "resume", "pause"]);
-    expect(new Set(changes.map(({ by }) => by))).toEqual(new Set(["operator"]));
+    expect(new Set(changes.map(({ by, via }) => `${by} (${via})`))).toEqual(new Set(["operator (token:operator)"]));
+    expect((await cli.run("controls", "history", ...to)).out).toContain("operator (token:operator)  pause");
     await cli.run("controls", "autonomy", "A2", ...to);
   });
 

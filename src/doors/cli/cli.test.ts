@@ -117,6 +117,21 @@ describe("without a running Postern", () => {
     });
   });
 
+  it("shows the last events of the log, old to new, and the first after one that is named", async () => {
+    const seqs = async (...flags: readonly string[]): Promise<readonly number[]> => {
+      const shown = await cli.run("audit", "show", "--type", "tool_call.", "--json", ...flags, ...data);
+      return (JSON.parse(shown.out) as { events: { seq: number }[] }).events.map(({ seq }) => seq);
+    };
+    for (const text of ["one", "two"]) await cli.run("call", "echo", `text=${text}`, ...data);
+    const all = await seqs();
+    expect(all.length).toBeGreaterThan(3);
+    expect(await seqs("--after", String(all[0]), "--limit", "1000")).toEqual(all.slice(1));
+    expect(await seqs("--limit", "2")).toEqual(all.slice(-2));
+    expect(await seqs("--limit", "5000")).toEqual(all);
+    expect(await seqs("--limit", "0")).toEqual([]);
+    expect(await seqs("--after", String(all[0]), "--limit", "1")).toEqual(all.slice(1, 2));
+  });
+
   it("the log verifies, an export verifies alone, and a changed one does not", async () => {
     const verified = await cli.run("audit", "verify", "--json", ...data);
     expect(verified.code).toBe(0);
@@ -171,6 +186,10 @@ describe("without a running Postern", () => {
     const reach = await cli.run("doctor", "--config", "reach.yaml", ...data);
     expect(reach.code).toBe(1);
     expect(reach.out).toMatch(/fail {2}reach +Server `files` is given .* which shares files with the data folder/);
+    writeFileSync(join(cli.folder, "limits.yaml"), "limits:\n  approval_wait_ms: 70000\n  call_timeout_ms: 60000\n");
+    const limits = await cli.run("doctor", "--config", "limits.yaml", ...data);
+    expect(limits.code).toBe(0);
+    expect(limits.out).toMatch(/warn {2}limits +`approvalWaitMs` \(70000\) is not shorter .*\n +fix: Set `limits/); // case 81
     writeFileSync(join(cli.folder, "wrong.yaml"), "autonomie: A1\n");
     expect(await cli.run("doctor", "--config", "wrong.yaml", ...data)).toMatchObject({
       code: 1,

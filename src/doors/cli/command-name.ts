@@ -16,6 +16,11 @@ export function commandName(flags: Whose): string {
   return [name, ...given].join(" ");
 }
 
+/** For whoever may not know where things lie: which flags belong to it, and not what they say. */
+export function withoutValues(command: string): string {
+  return command.replaceAll(/ (--[a-z]+) (?:(?:'[^']*'|\\')+|[^\s']+)/g, " $1 …");
+}
+
 /** What a sentence of ours says of `postern …`, as it is typed here. */
 export function asTypedHere(sentence: string, command: string): string {
   return sentence.replaceAll("`postern ", () => `\`${command} `);

@@ -7,6 +7,7 @@
  */
 import type { Approver } from "../../approvals/approver.ts";
 import type { Clock } from "../../calls/clock.ts";
+import type { Limits } from "../../calls/session.ts";
 import type { PolicyOptions } from "../../policy/decide.ts";
 import type { SecretSettings } from "../../secrets/open-secrets.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
@@ -49,6 +50,8 @@ export interface InsideNeeds {
   readonly approver?: Approver;
   /** Tell people where they want to be told: not for the length of one command. */
   readonly channels?: boolean;
+  /** How it is typed here, for agents to pass on: `commandName`. */
+  readonly command?: string;
 }
 
 /** What `doctor` looks at. */
@@ -59,6 +62,7 @@ export interface Inspected {
   readonly codeNearby: string | undefined;
   readonly dataFolder: string;
   readonly policy: PolicyOptions;
+  readonly limits?: Partial<Limits>;
   /** Absolute. */
   readonly skillFolders: readonly string[];
   readonly listen: { readonly host: string; readonly port: number };

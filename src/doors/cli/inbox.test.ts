@@ -31,12 +31,13 @@ describe("the inbox at a terminal", () => {
     expect(type(three, "j", "k", "k", "\u001b[A").inbox.selected).toBe("apr_1");
   });
 
-  it("shows what has least time left first", () => {
+  it("keeps the order the runtime lists them in, and looks at the most urgent first", () => {
     const inbox = withRequests(emptyInbox, [
-      request("late", { expires_at: "2026-11-20T02:00:00.000Z" }),
-      request("soon", { expires_at: "2026-11-20T00:01:00.000Z" }),
+      request("critical", { expires_at: "2026-11-20T00:01:59.000Z" }),
+      request("high", { expires_at: "2026-11-20T00:01:00.000Z" }),
     ]);
-    expect(inbox.requests.map(({ approval_id: id }) => id)).toEqual(["soon", "late"]);
+    expect(inbox.requests.map(({ approval_id: id }) => id)).toEqual(["critical", "high"]);
+    expect(inbox.selected).toBe("critical");
   });
 
   it("approves the one that is looked at with a, and then looks at none until the person moves", () => {
@@ -75,7 +76,7 @@ describe("the inbox at a terminal", () => {
     const gone = withRequests(three, [request("apr_2"), request("apr_3")]);
     expect(gone).toMatchObject({ selected: undefined, message: expect.stringContaining("over") });
     expect(type(gone, "a").wish).toBeUndefined();
-    const edited = withRequests(three, [request("apr_1", { binding: "f".repeat(64) })]);
+    const edited = withRequests(three, [request("apr_1", { shown_digest: "f".repeat(64) })]);
     expect(edited).toMatchObject({ selected: undefined, message: expect.stringContaining("changed") });
   });
 

@@ -41,17 +41,16 @@ export const emptyInbox: Inbox = {
   begun: false,
 };
 
-/** The requests as they are now, by how little time is left. */
+/** @param requests as they are now, the most urgent first */
 export function withRequests(inbox: Inbox, requests: readonly ApprovalWire[]): Inbox {
-  const sorted = requests.toSorted((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
   const before = inbox.requests.find(({ approval_id: id }) => id === inbox.selected);
-  const now = sorted.find(({ approval_id: id }) => id === inbox.selected);
-  if (before !== undefined && (now === undefined || now.binding !== before.binding)) {
+  const now = requests.find(({ approval_id: id }) => id === inbox.selected);
+  if (before !== undefined && (now === undefined || now.shown_digest !== before.shown_digest)) {
     const message =
       now === undefined ? "It is over: decided elsewhere, expired or taken back." : "It was changed: look again.";
-    return { ...inbox, requests: sorted, selected: undefined, typing: undefined, message };
+    return { ...inbox, requests, selected: undefined, typing: undefined, message };
   }
-  return { ...inbox, requests: sorted, begun: true, selected: inbox.begun ? inbox.selected : sorted[0]?.approval_id };
+  return { ...inbox, requests, begun: true, selected: inbox.begun ? inbox.selected : requests[0]?.approval_id };
 }
 
 export function press(inbox: Inbox, key: Key): Pressed {

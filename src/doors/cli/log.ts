@@ -1,3 +1,4 @@
+import { asTypedHere } from "./command-name.ts";
 import type { Terminal } from "./terminal.ts";
 import { visible } from "./text.ts";
 
@@ -8,8 +9,12 @@ export interface Log {
   debug(message: string): void;
 }
 
-/** On a screen a line for people, else JSON lines: both on standard error, where they never mix with answers. */
-export async function openLog(level: string, terminal: Terminal): Promise<Log> {
+/**
+ * On a screen a line for people, else JSON lines: both on standard error, where they never mix with answers.
+ *
+ * @param command as it is typed here: a problem may name the next one
+ */
+export async function openLog(level: string, terminal: Terminal, command: string): Promise<Log> {
   const { pino } = await import("pino");
   const write = (line: string): void => terminal.aside(terminal.screen ? readable(line) : line);
   const log = pino(
@@ -22,7 +27,7 @@ export async function openLog(level: string, terminal: Terminal): Promise<Log> {
     { write },
   );
   return {
-    problem: (message) => log.warn(message),
+    problem: (message) => log.warn(asTypedHere(message, command)),
     info: (message) => log.info(message),
     debug: (message) => log.debug(message),
   };

@@ -37,8 +37,12 @@ async function engines({ chains }: PosternClient): Promise<Finding> {
   const names = ready.map(({ name, language }) => (language === undefined ? name : `${name} (${language})`));
   const away = found.flatMap(({ name, problem }) => (problem === undefined ? [] : [`without ${name}: ${problem}`]));
   const message = [names.join(", "), ...away].filter((line) => line !== "").join("\n");
-  if (ready.length > 0) return { level: "ok", check, message };
-  return { level: "warn", check, message, fix: "No script can run; install an engine, or see `chains.engines`." };
+  if (ready.length === 0)
+    return { level: "warn", check, message, fix: "No script can run; install an engine, or see `chains.engines`." };
+  const down = found.filter((engine) => engine.down === true).map(({ name }) => `\`${name}\``);
+  if (down.length === 0) return { level: "ok", check, message };
+  const fix = `Mend ${down.join(", ")}, or leave ${down.length === 1 ? "it" : "them"} out of \`chains.engines\`; until then scripts go to the others.`;
+  return { level: "warn", check, message, fix };
 }
 
 async function channels(operator: PosternClient): Promise<readonly Finding[]> {
@@ -78,9 +82,10 @@ export function consolePage(exists: (path: string) => boolean): Finding {
   };
 }
 
+/** Without its log Postern is not what it says it is; the other alarms are about what it works with. */
 async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
   return (await operator.alarms({ state: "open" })).map(({ alarm_id, kind, summary }) => ({
-    level: "warn",
+    level: kind === "audit_not_intact" ? "fail" : "warn",
     check: `alarm ${kind}`,
     message: summary,
     fix: `\`postern alarms\` says more; \`postern alarms ack ${alarm_id}\` when you know.`,

@@ -22,6 +22,7 @@ interface ChainsTexts {
 
 /** What of a server's configuration may refer to a secret, or be one. */
 export interface ServerTexts {
+  readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly url?: string;

@@ -1,8 +1,10 @@
 import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import { isAlive } from "../../system/alive.ts";
 import { readToken } from "../credentials.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
+import { parseStrict } from "../strict-json.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ServerFile } from "./server-file.ts";
 
@@ -57,9 +59,23 @@ async function forward(
     await there.send(message);
   } catch (error) {
     if (!("id" in message) || !("method" in message)) return; // nobody waits for an answer to a notification
-    const text = `Postern did not take the message: ${messageOf(error)}`;
-    await here.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_603, message: text } });
+    await here.send({ jsonrpc: "2.0", id: message.id, error: refusalIn(error) });
   }
+}
+
+/** What the door there said, in its own words; where it said nothing, what became of the message. */
+function refusalIn(error: unknown): { readonly code: number; readonly message: string; readonly data?: Json } {
+  const said = error instanceof SdkHttpError ? bodyOf(error.data["text"]) : undefined;
+  const { code, message } = isJsonObject(said?.["error"]) ? said["error"] : {};
+  if (typeof message !== "string")
+    return { code: -32_603, message: `Postern did not take the message: ${messageOf(error)}` };
+  if (typeof code === "number") return { code, message };
+  return { code: -32_603, message, ...(code !== undefined && { data: { code } }) }; // a refusal in HTTP's words
+}
+
+function bodyOf(text: unknown): JsonObject | undefined {
+  const read = typeof text === "string" ? parseStrict(text) : {};
+  return "value" in read && isJsonObject(read.value) ? read.value : undefined;
 }
 
 /** What `initialize` settled on: every later request of 2025-11-25 repeats it in a header. */

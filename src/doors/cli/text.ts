@@ -113,6 +113,11 @@ function linesFor(widths: readonly number[], columns: number): readonly (readonl
   return lines;
 }
 
+/** Who did something, and by which credential where that was kept. */
+export function actorText(by: string, via: string | undefined): string {
+  return via === undefined ? by : `${by} (${via})`;
+}
+
 /** An agent, and for whom it acts. */
 export function whose({ agent, user }: { readonly agent: string; readonly user?: string | undefined }): string {
   return user === undefined ? agent : `${agent} for ${user}`;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
 import { asTypedHere, commandName } from "./command-name.ts";
@@ -42,6 +43,26 @@ describe("which Postern is meant", () => {
     expect(asked.err).toMatch(new RegExp(`\`(npx )?postern ${again} call send …\` again`));
     const nobody = await cli.run("channels", "test", "none", "--data", known);
     expect(nobody.err).toMatch(new RegExp(`\`(npx )?postern --data ${known} channels\` lists them`));
+  });
+
+  it("what Postern has to complain of names them too", patient, async () => {
+    const altered = cli.dataFolder("altered");
+    await cli.run("call", "echo", "text=1", "--data", altered);
+    const alter = (): void => {
+      const books = new DatabaseSync(join(altered, "postern.db"));
+      books.exec("update document set body = replace(body, 'note', 'nope') where kind = 'checkpoint'");
+      books.close();
+    };
+    alter();
+    const named = new RegExp(`Run \`(npx )?postern --data ${altered} audit verify\``);
+    expect((await cli.run("alarms", "--data", altered)).err).toMatch(named);
+    const { out: found, code } = await cli.run("doctor", "--data", altered);
+    expect(found).toMatch(named);
+    expect(code).toBe(1);
+    alter();
+    const { child, end } = await cli.start(altered);
+    child.kill("SIGINT");
+    expect((await end).err).toMatch(named);
   });
 });
 

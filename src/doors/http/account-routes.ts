@@ -1,4 +1,4 @@
-import type { Account, Actor } from "../../accounts/accounts.ts";
+import type { Account } from "../../accounts/accounts.ts";
 import type { Permission } from "../../accounts/roles.ts";
 import type { Who } from "../credentials.ts";
 import { accountToWire, listedTokenToWire, tokenToWire } from "../wire-accounts.ts";
@@ -19,6 +19,7 @@ import {
   tokensAnswer,
 } from "./account-schemas.ts";
 import { answer } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { withAccounts } from "./session-routes.ts";
 
@@ -182,10 +183,6 @@ export const accountRoutes: readonly Route[] = [
 /** The token travels behind `#`, which no browser sends to a server: not in a log, not in a referrer. */
 export function linkUrl(origin: string, token: string): string {
   return `${origin}/sign-in#link=${token}`;
-}
-
-function actorOf({ decider: { user, via = "" }, principal, credential }: Who): Actor {
-  return { by: user, via, tenant: credential === "operator-token" ? undefined : principal.tenant };
 }
 
 /** Whose tokens: an admin sees those of others, too. */

@@ -15,7 +15,10 @@ const session = z.object({
   signed_in: z.boolean(),
   credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
 });
-export const sessionAnswer: z.ZodType = session.openapi("Session");
+const command = text.optional();
+export const sessionAnswer: z.ZodType = session
+  .extend({ command: command.openapi({ description: "How commands are typed where Postern was started." }) })
+  .openapi("Session");
 export const signedInAnswer: z.ZodType = session
   .extend({
     csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
@@ -23,7 +26,7 @@ export const signedInAnswer: z.ZodType = session
   .openapi("SignedIn");
 
 export const waysAnswer: z.ZodType = z
-  .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean() })
+  .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })
   .openapi("SignInWays");
 
 export const accountAnswer: z.ZodType = z

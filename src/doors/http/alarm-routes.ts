@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { AlarmChange, AlarmState } from "../../alarms/alarms.ts";
 import { alarmToWire } from "../wire-alarms.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { limit, reasonFields } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 
@@ -16,7 +17,8 @@ const alarmQuery: z.ZodType<AlarmQuery> = z.strictObject({
 });
 
 const when = z.string().openapi({ format: "date-time" });
-const word = z.object({ by: z.string().optional(), at: when, reason: z.string().optional() }).openapi("AlarmWord");
+const text = z.string().optional();
+const word = z.object({ by: text, via: text, at: when, reason: text }).openapi("AlarmWord");
 const alarmAnswer = z
   .object({
     alarm_id: z.string(),
@@ -70,11 +72,11 @@ function alarmVerb(verb: "ack" | "resolve", summary: string): Route {
       const { alarms } = runtime;
       if (alarms.get(part("id"))?.tenant !== by.principal.tenant)
         return problem("alarm_unknown", `There is no alarm \`${part("id").slice(0, 64)}\`.`);
-      const { user } = by.decider;
+      const actor = actorOf(by);
       return answerChange(
         await (verb === "ack"
-          ? alarms.acknowledge(part("id"), user, body.reason)
-          : alarms.resolve(part("id"), user, body.reason)),
+          ? alarms.acknowledge(part("id"), actor, body.reason)
+          : alarms.resolve(part("id"), actor, body.reason)),
       );
     },
   });

@@ -137,7 +137,9 @@ const tool = z
 export const toolsAnswer: ZodType = z.object({ tools: z.array(tool) });
 export const toolAnswer: ZodType = z.object({ tool: text, actions: z.array(tool) });
 
-const definition = z.object({ definition: text, body: object, at: when, by: text.optional() }).openapi("Definition");
+const definition = z
+  .object({ definition: text, body: object, at: when, by: text.optional(), via: text.optional() })
+  .openapi("Definition");
 export const toolChangesAnswer: ZodType = z
   .object({
     tool: text,
@@ -177,21 +179,24 @@ export const explanationAnswer: ZodType = z
   })
   .openapi("Explanation");
 
+export const checkpointAnswer: ZodType = z.object({ note: text });
+const verification = z.object({
+  intact: z.boolean(),
+  events: z.number().int(),
+  head: text.optional(),
+  checkpoints: z.number().int().optional(),
+  unsigned: z.number().int().optional(),
+  first_broken: z.number().int().optional(),
+  why: text.optional(),
+});
+export const verificationAnswer: ZodType = verification.openapi("Verification");
+/** What the log was last found to be, by whoever asked or in the background. */
+export const checkedAnswer: ZodType = verification.extend({ at: when }).openapi("Checked");
 export const auditAnswer: ZodType = z.object({
   events: z.array(object),
   next_after: z.number().int().optional(),
+  checked: checkedAnswer.optional(),
 });
-export const checkpointAnswer: ZodType = z.object({ note: text });
-export const verificationAnswer: ZodType = z
-  .object({
-    intact: z.boolean(),
-    events: z.number().int(),
-    head: text.optional(),
-    checkpoints: z.number().int().optional(),
-    first_broken: z.number().int().optional(),
-    why: text.optional(),
-  })
-  .openapi("Verification");
 
 export const controlsAnswer: ZodType = z
   .object({
@@ -202,7 +207,16 @@ export const controlsAnswer: ZodType = z
   })
   .openapi("Controls");
 export const controlHistoryAnswer: ZodType = z.object({
-  changes: z.array(z.object({ at: when, by: text, change: text, value: text.optional(), reason: text.optional() })),
+  changes: z.array(
+    z.object({
+      at: when,
+      by: text,
+      via: text.optional(),
+      change: text,
+      value: text.optional(),
+      reason: text.optional(),
+    }),
+  ),
 });
 
 export const healthAnswer: ZodType = z
@@ -214,6 +228,7 @@ export const healthAnswer: ZodType = z
       z.object({
         name: text,
         status: z.enum(["connected", "connecting", "disconnected"]),
+        refused: z.array(z.object({ tool: text, why: text })),
         problem: text.optional(),
       }),
     ),

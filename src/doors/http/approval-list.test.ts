@@ -17,12 +17,37 @@ describe("the list", () => {
         after = String(page["next_after"]);
       }
     };
-    expect(await list("state=pending")).toEqual([...ids.slice(1), critical]);
+    expect(await list("state=pending")).toEqual([critical, ...ids.slice(1)]); // they end in the same minute
     expect(await list("state=pending&risk=critical")).toEqual([critical]);
     expect(await list("tool=mail&run_id=one")).toEqual(ids.slice(0, 4));
     expect(await list("state=denied")).toEqual([ids[0]]);
     expect(await list("tool=none")).toEqual([]);
     expect((await get("/v1/approvals?risk=huge"))[0]).toBe(422);
+  });
+
+  it("is by urgency where it waits, and its first page counts what waits by risk", async () => {
+    const routes = [{ match: { tools: ["drop"] }, ttlMs: 120_000 }];
+    const { get, post, held, inside } = await approvalScene({ approvals: { patience: "suspend", routes } });
+    const high: string[] = [];
+    for (let i = 0; i < 5; i += 1) high.push(await held(`m${i}`));
+    const critical = await held("d", {}, "drop");
+    const page = async (query: string) => (await get(`/v1/approvals?${query}`))[1];
+    const first = await page("state=pending&limit=2");
+    expect(first["approvals"]).toMatchObject([{ approval_id: critical }, { approval_id: high[0] }]);
+    expect(first["waiting"]).toEqual({ safe: 0, medium: 0, high: 5, critical: 1 });
+    expect(await page("state=pending&risk=critical")).toMatchObject({ waiting: { high: 5, critical: 1 } });
+    expect(await page("state=pending&mine=true&tool=drop")).toMatchObject({ waiting: { high: 0, critical: 1 } });
+
+    await post(`/v1/approvals/${high[0]}/deny`); // where the first page ended
+    const urgent = await held("d2", {}, "drop");
+    const second = await page(`state=pending&limit=2&after=${String(first["next_after"])}`);
+    expect(second["approvals"]).toMatchObject([{ approval_id: high[1] }, { approval_id: high[2] }]);
+    expect(second).not.toHaveProperty("waiting");
+    expect(await page("state=denied")).not.toHaveProperty("waiting");
+    await inside.clock.advance(120_000);
+    expect(await inside.runtime.approvals.list({ state: "pending", limit: 1 })).toMatchObject([{ id: high[1] }]);
+    expect(await page("state=pending")).toMatchObject({ waiting: { high: 4, critical: 0 } });
+    expect(urgent).not.toBe(critical);
   });
 
   it("shows as mine what may be decided, and to an agent its own and no input schemas", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approvalScene } from "../../../test/fakes/approval-scene.ts";
-import { sha256 } from "../../calls/json.ts";
+import { digestOf, type Json, sha256 } from "../../calls/json.ts";
 
 describe("one approval", () => {
   it("shows what will run, its digest, its schema, whom it is sent to, and what the agent says of it", async () => {
@@ -63,16 +63,26 @@ describe("one approval", () => {
   });
 
   it("is not decided when it changed since it was rendered: 409 with what it is now", async () => {
-    const { post, held } = await approvalScene();
+    const { get, post, held } = await approvalScene();
     const id = await held("x");
-    expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: "0".repeat(64) })).toMatchObject([
-      409,
-      { error: { code: "approval_changed" }, approval: { approval_id: id, digest: sha256('{"to":"x"}') } },
-    ]);
-    expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: sha256('{"to":"x"}') })).toMatchObject([
+    const [, { shown_digest, binding }] = await get(`/v1/approvals/${id}`);
+    for (const other of ["0".repeat(64), sha256('{"to":"x"}'), binding])
+      expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: other })).toMatchObject([
+        409,
+        { error: { code: "approval_changed" }, approval: { approval_id: id, shown_digest } },
+      ]);
+    expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: shown_digest })).toMatchObject([
       200,
       { status: "approved", quorum_left: 0, votes: [{ by: "operator", as: "approved" }] },
     ]);
+  });
+
+  it("has a digest of all that is shown, which whoever reads it can make anew", async () => {
+    const { get, held } = await approvalScene();
+    const [, approval] = await get(`/v1/approvals/${await held("x")}`);
+    const { binding, digest, preview_digest = null, risk_level, summary = null, why } = approval;
+    const shown = { binding, digest, preview_digest, preview_problem: null, risk_level, summary, why };
+    expect(approval["shown_digest"]).toBe(digestOf(shown as Json)); // the answer was JSON
   });
 
   it("asks for the tool's name where that is demanded, and takes it from the body", async () => {

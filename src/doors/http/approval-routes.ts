@@ -1,12 +1,12 @@
 import type { ZodType } from "zod";
-import type { ApprovalRecord } from "../../calls/records.ts";
-import type { BatchRequest, Decided, Decider, DecisionRequest, Runtime } from "../../face.ts";
+import type { BatchRequest, Decider, DecisionRequest, Runtime } from "../../face.ts";
 import type { ApprovalFilter } from "../../stores/store.ts";
 import type { Who } from "../credentials.ts";
 import { approvalToWire } from "../wire-approvals.ts";
-import { grantToWire, rememberFromWire } from "../wire-grants.ts";
+import { rememberFromWire } from "../wire-grants.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
+import { answerDecided, approvalsFor, wholeApproval } from "./approval-answers.ts";
 import {
   type ApprovalQuery,
   approvalQuery,
@@ -30,7 +30,8 @@ export const approvalRoutes: readonly Route[] = [
     method: "get",
     path: "/v1/approvals",
     needs: "approvals:read",
-    summary: "Requests for approval, old to new, a page at a time. `mine`: what you may decide. An agent sees its own.",
+    summary:
+      "Requests for approval, a page at a time: what is pending by urgency, all else old to new. `mine`: what you may decide. An agent sees its own.",
     body: nothing,
     query: approvalQuery,
     answers: approvalsAnswer,
@@ -46,7 +47,7 @@ export const approvalRoutes: readonly Route[] = [
     answers: approvalAnswer,
     run: async ({ runtime, by, part }) => {
       const approval = await visibleApproval(runtime, by, part("id"));
-      return approval === undefined ? unknownApproval(part("id")) : answer(whole(runtime, approval));
+      return approval === undefined ? unknownApproval(part("id")) : answer(await wholeApproval(runtime, by, approval));
     },
   }),
   decision("approve", "Approve it as it is; under a quorum, one yes.", yesFields, (body) => ({
@@ -84,7 +85,7 @@ export const approvalRoutes: readonly Route[] = [
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      return answerDecided(runtime, await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
+      return answerDecided(runtime, by, await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
     },
   }),
   route({
@@ -97,7 +98,7 @@ export const approvalRoutes: readonly Route[] = [
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      return answerDecided(runtime, await runtime.approvals.revoke(part("id"), deciderOf(by), body.reason));
+      return answerDecided(runtime, by, await runtime.approvals.revoke(part("id"), deciderOf(by), body.reason));
     },
   }),
   route({
@@ -110,7 +111,9 @@ export const approvalRoutes: readonly Route[] = [
     answers: outcomeAnswer,
     run: async ({ runtime, by, part, signal }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-      const outcome = await runtime.resume(part("id"), { principal: by.principal, signal });
+      // A person sees to the calls of others; an agent goes on with its own alone.
+      const asker = by.kind === "agent" ? { principal: by.principal } : {};
+      const outcome = await runtime.resume(part("id"), { ...asker, signal });
       return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome);
     },
   }),
@@ -134,7 +137,7 @@ function decision<Fields extends NoFields>(
     run: async ({ runtime, by, part, body: fields }) => {
       if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
       const decided = await runtime.approvals.decide(part("id"), { ...request(fields), by: deciderOf(by) });
-      return answerDecided(runtime, decided);
+      return answerDecided(runtime, by, decided);
     },
   });
 }
@@ -169,7 +172,11 @@ async function listApprovals(runtime: Runtime, by: Who, query: ApprovalQuery): P
     ...(limit !== undefined && { limit }),
   };
   const page = await runtime.approvals.page(where, mine === "true" ? deciderOf(by) : undefined);
-  return answer({ approvals: page.approvals.map((one) => approvalToWire(one)), next_after: page.nextAfter });
+  return answer({
+    approvals: await approvalsFor(runtime, by, page.approvals),
+    next_after: page.nextAfter,
+    waiting: page.waiting,
+  });
 }
 
 async function decideMany({ runtime, by, body, refused }: Asked<BatchFields, unknown>): Promise<Response> {
@@ -193,30 +200,10 @@ async function decideMany({ runtime, by, body, refused }: Asked<BatchFields, unk
   });
 }
 
-/** With what a form is made from: the schema of the tool as it is offered now. */
-function whole(runtime: Runtime, approval: ApprovalRecord) {
-  const found = runtime.tools.find(approval.tool, approval.action);
-  return approvalToWire(approval, found === undefined ? {} : { inputSchema: found.inputSchema });
-}
-
 function withdrawer(by: Who): Decider {
   if (by.kind === "person") return deciderOf(by);
   const { agent, tenant, via } = by.principal;
   return { user: agent, tenant, ...(via !== undefined && { via }) };
-}
-
-function answerDecided(runtime: Runtime, decided: Decided): Response {
-  if (decided.decided) {
-    const { grant } = decided;
-    return answer({
-      ...whole(runtime, decided.approval),
-      ...(grant !== undefined && { grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) }),
-    });
-  }
-  return problem(decided.code, decided.message, {
-    ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
-    ...(decided.approval && { beside: { approval: whole(runtime, decided.approval) } }),
-  });
 }
 
 function unknownApproval(id: string): Response {

@@ -51,6 +51,17 @@ const addressees = z
   .object({ roles: z.array(text).optional(), groups: z.array(text).optional(), users: z.array(text).optional() })
   .openapi("Addressees");
 const vote = { as: text, by: text, at: when, on_behalf_of: text.optional(), reason: text.optional() };
+const viewer = z
+  .object({
+    may: z.array(z.enum(["approve", "deny", "skip", "modify"])),
+    why_not: z
+      .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
+      .optional()
+      .openapi({ description: "Why you may not approve it; `message` says it in a sentence." }),
+    message: text.optional(),
+    on_behalf_of: text.optional(),
+  })
+  .openapi("ApprovalViewer");
 
 export const approvalAnswer: ZodType = z
   .object({
@@ -65,6 +76,7 @@ export const approvalAnswer: ZodType = z
     autonomy_level: text.optional(),
     what: z.object({ tool: text, action: text, arguments: object }),
     asked: object.optional(),
+    asked_preview: preview.optional(),
     why: z.array(reason),
     summary: text.optional(),
     preview: preview.optional(),
@@ -73,6 +85,9 @@ export const approvalAnswer: ZodType = z
     definition: text,
     binding: text,
     digest: text,
+    shown_digest: text.openapi({
+      description: "Of all that is shown of what would run; a decision carries it as `expected_digest`.",
+    }),
     input_schema: object.optional(),
     routed: z.object({
       rule: text,
@@ -86,7 +101,7 @@ export const approvalAnswer: ZodType = z
       escalate_at: when.optional(),
       escalate_to: addressees.optional(),
     }),
-    votes: z.array(z.object(vote)),
+    votes: z.array(z.object({ ...vote, lapsed: text.optional() })),
     quorum_left: z.number().int(),
     remembers_allowed: z.boolean(),
     run_calls: z.number().int().optional(),
@@ -97,10 +112,19 @@ export const approvalAnswer: ZodType = z
     on_expiry: z.literal("denied"),
     how_to_approve: text,
     decision: z.object({ ...vote, via: text }).optional(),
+    viewer: viewer.optional().openapi({ description: "What you may say to it." }),
     grant: grantAnswer.optional(),
   })
   .openapi("Approval");
-export const approvalsAnswer: ZodType = z.object({ approvals: z.array(approvalAnswer), next_after: text.optional() });
+const count = z.number().int();
+export const approvalsAnswer: ZodType = z.object({
+  approvals: z.array(approvalAnswer),
+  next_after: text.optional(),
+  waiting: z
+    .object({ safe: count, medium: count, high: count, critical: count })
+    .optional()
+    .openapi({ description: "On the first page of what is pending: how many there are, of whichever risk." }),
+});
 
 export const batchAnswer: ZodType = z.object({
   answers: z.array(

@@ -1,5 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { checkedToWire } from "../wire-audit.ts";
 import { answer, problem } from "./answers.ts";
+import { namesOfCall } from "./audit-routes.ts";
 import { limit, name, position, runId, time, traceId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { latestAnswer, proofAnswer } from "./screen-schemas.ts";
@@ -48,9 +50,11 @@ export const auditProofRoutes: readonly Route[] = [
     answers: latestAnswer,
     run: async ({ runtime, by, query }) => {
       const { trace_id, run_id, call_id, ...same } = query;
-      const named = { traceId: trace_id, runId: run_id, callId: call_id, ...same };
+      const callId = call_id === undefined ? undefined : await namesOfCall(runtime, call_id);
+      const named = { traceId: trace_id, runId: run_id, callId, ...same };
       const { events, nextBefore } = await runtime.audit.latest({ ...given(named), ...tenantSeen(by) });
-      return answer({ events, next_before: nextBefore, size: runtime.audit.size });
+      const { size, checked } = runtime.audit;
+      return answer({ events, next_before: nextBefore, size, checked: checkedToWire(checked) });
     },
   }),
   route({

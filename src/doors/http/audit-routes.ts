@@ -1,4 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import type { Runtime } from "../../face.ts";
+import { checkedToWire, verificationToWire } from "../wire-audit.ts";
 import { auditAnswer, checkpointAnswer, verificationAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { limit, name, position, time, traceId } from "./fields.ts";
@@ -52,7 +54,7 @@ export const auditRoutes: readonly Route[] = [
         ...(query.type !== undefined && { type: query.type }),
         ...(query.tool !== undefined && { tool: query.tool }),
         ...(query.outcome !== undefined && { outcome: query.outcome }),
-        ...(query.call_id !== undefined && { callId: query.call_id }),
+        ...(query.call_id !== undefined && { callId: await namesOfCall(runtime, query.call_id) }),
         ...(query.since !== undefined && { since: query.since }),
         ...(query.until !== undefined && { until: query.until }),
         ...(query.after !== undefined && { after: query.after }),
@@ -60,6 +62,7 @@ export const auditRoutes: readonly Route[] = [
       return answer({
         events,
         next_after: events.length === most ? events.at(-1)?.seq : undefined,
+        checked: checkedToWire(runtime.audit.checked),
       });
     },
   }),
@@ -71,16 +74,7 @@ export const auditRoutes: readonly Route[] = [
     body: nothing,
     query: verifyQuery,
     answers: verificationAnswer,
-    run: async ({ runtime, query }) => {
-      const found = await runtime.audit.verify(query.against);
-      if (found.intact) return answer(found);
-      return answer({
-        intact: false,
-        events: found.events,
-        first_broken: found.firstBroken,
-        why: found.why,
-      });
-    },
+    run: async ({ runtime, query }) => answer(verificationToWire(await runtime.audit.verify(query.against))),
   }),
   route({
     method: "get",
@@ -109,6 +103,12 @@ export const auditRoutes: readonly Route[] = [
     run: async ({ runtime }) => answer({ note: await runtime.audit.checkpoint() }),
   }),
 ];
+
+/** A recorded call has a key, and arrivals: whichever of them is named, the events of all are meant. */
+export async function namesOfCall({ calls }: Pick<Runtime, "calls">, named: string): Promise<readonly string[]> {
+  const record = await calls.get(named);
+  return record === undefined ? [named] : [...new Set([named, record.key, record.call.id])];
+}
 
 async function* linesAsBytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   for await (const line of lines) yield Buffer.from(line.endsWith("\n") ? line : `${line}\n`);

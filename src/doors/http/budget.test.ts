@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { house } from "../../../test/fakes/house.ts";
 import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
@@ -104,9 +105,9 @@ describe("what a request claims", () => {
       return events.at(-1)?.autonomy_level;
     };
     expect(await level()).toBe("A2");
-    await at.runtime.controls.setAutonomy("A3", "ann");
+    await at.runtime.controls.setAutonomy("A3", actor("ann"));
     expect(await level()).toBe("A3");
-    await at.runtime.controls.setAutonomy("A1", "ann");
+    await at.runtime.controls.setAutonomy("A1", actor("ann"));
     expect(await level()).toBe("A1");
   });
 

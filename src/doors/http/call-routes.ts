@@ -9,6 +9,7 @@ import { callToWire, contextFromWire } from "../wire.ts";
 import { explanationToWire } from "../wire-tools.ts";
 import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { visibleCall, visibleCalls } from "./visible.ts";
@@ -100,7 +101,7 @@ export const callRoutes: readonly Route[] = [
     answers: callAnswer,
     run: async ({ runtime, by, part, body }) => {
       if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
-      return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, by.decider));
+      return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, actorOf(by)));
     },
   }),
   route({
@@ -177,6 +178,6 @@ function answerSettled(settled: Settled): Response {
   return problem(settled.why, settled.message, settled.call && { beside: { call: callToWire(settled.call) } });
 }
 
-function unknownCall(id: string): Response {
+export function unknownCall(id: string): Response {
   return problem("call_unknown", `There is no call \`${id.slice(0, 200)}\`.`);
 }

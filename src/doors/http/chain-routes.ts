@@ -39,6 +39,7 @@ const chainsAnswer: z.ZodType<ChainsWire> = z.object({
       name: z.string(),
       language: z.enum(["javascript", "python"]).optional(),
       problem: z.string().optional(),
+      down: z.literal(true).optional(),
     }),
   ),
 });

@@ -3,6 +3,7 @@ import type { ChannelState } from "../../channels/channel.ts";
 import type { Received } from "../../channels/decisions.ts";
 import { iso, isoOrNothing } from "../wire.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
@@ -73,7 +74,7 @@ export const channelRoutes: readonly Route[] = [
       if (sent === undefined) return unknownChannel(part("name"));
       const data = { channel: part("name"), delivered: sent.delivered };
       await runtime.note("operator.action.channel_tested", `Channel ${part("name")} tested`, {
-        by: by.decider.user,
+        ...actorOf(by),
         data,
       });
       return answer(sent.delivered ? { delivered: true } : { delivered: false, problem: sent.problem });
@@ -92,7 +93,8 @@ export const channelRoutes: readonly Route[] = [
       if (retried === undefined) return unknownChannel(part("name"));
       const data = { channel: part("name"), retried };
       await runtime.note("operator.action.channel_retried", `${retried} notices of ${part("name")} are tried anew`, {
-        ...{ by: by.decider.user, data },
+        ...actorOf(by),
+        data,
       });
       return answer({ retried });
     },

@@ -7,6 +7,7 @@ import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archi
 import type { CallWire, ContextWire, OutcomeWire } from "../wire.ts";
 import type { AlarmWire } from "../wire-alarms.ts";
 import type { ApprovalWire } from "../wire-approvals.ts";
+import type { VerificationWire } from "../wire-audit.ts";
 import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
 import type { SkillsWire } from "../wire-skills.ts";
@@ -35,20 +36,6 @@ export interface CallBody extends ContextWire {
   readonly arguments?: JsonObject | undefined;
 }
 
-export type VerificationWire =
-  | {
-      readonly intact: true;
-      readonly events: number;
-      readonly head: string;
-      readonly checkpoints: number;
-    }
-  | {
-      readonly intact: false;
-      readonly events: number;
-      readonly first_broken: number;
-      readonly why: string;
-    };
-
 /**
  * The other end of the HTTP door, for the command line and for programs in this process's language.
  *
@@ -57,6 +44,18 @@ export type VerificationWire =
 export function createClient({ url, token, send = fetch }: ClientOptions): PosternClient {
   return new PosternClient(new Line(url, token, send));
 }
+
+/** `since` and `until`: ISO 8601. */
+type AuditAsked = {
+  readonly trace_id?: string;
+  readonly type?: string;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly call_id?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit?: number;
+};
 
 export class PosternClient {
   readonly people: AccountsClient;
@@ -76,6 +75,9 @@ export class PosternClient {
 
   call(body: CallBody, signal?: AbortSignal): Promise<OutcomeWire> {
     return this.#line.post("/v1/calls", body, signal);
+  }
+  explainCall(id: string): Promise<ExplanationWire> {
+    return this.#line.get(`/v1/calls/${encodeURIComponent(id)}/explanation`);
   }
   explain(body: CallBody): Promise<ExplanationWire> {
     return this.#line.post("/v1/explain", body);
@@ -128,24 +130,16 @@ export class PosternClient {
     return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/resume`, {}, signal);
   }
 
-  /** `since` and `until`: ISO 8601. */
   audit(
-    where: {
-      trace_id?: string;
-      type?: string;
-      tool?: string;
-      outcome?: string;
-      call_id?: string;
-      since?: string;
-      until?: string;
-      after?: number;
-      limit?: number;
-    } = {},
-  ): Promise<{
-    events: readonly AuditEvent[];
-    next_after?: number;
-  }> {
+    where: AuditAsked & { readonly after?: number } = {},
+  ): Promise<{ events: readonly AuditEvent[]; next_after?: number }> {
     return this.#line.get("/v1/audit", where);
+  }
+  /** New to old; a page may hold fewer than were asked for although there are more. */
+  latestAudit(
+    where: AuditAsked & { readonly before?: number } = {},
+  ): Promise<{ events: readonly AuditEvent[]; next_before?: number }> {
+    return this.#line.get("/v1/audit/latest", where);
   }
   verifyAudit(against?: string): Promise<VerificationWire> {
     return this.#line.get("/v1/audit/verify", { against });

@@ -3,6 +3,7 @@ import type { Autonomy } from "../../calls/call.ts";
 import { controlChangeToWire, controlsToWire } from "../wire-tools.ts";
 import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
@@ -58,7 +59,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.pause(by.decider.user, body.reason))),
+      answer(controlsToWire(await runtime.controls.pause(actorOf(by), body.reason))),
   }),
   route({
     method: "post",
@@ -69,7 +70,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.resume(by.decider.user, body.reason))),
+      answer(controlsToWire(await runtime.controls.resume(actorOf(by), body.reason))),
   }),
   route({
     method: "post",
@@ -80,7 +81,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.setAutonomy(body.level, by.decider.user, body.reason))),
+      answer(controlsToWire(await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason))),
   }),
   route({
     method: "post",
@@ -91,7 +92,7 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
-      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, by.decider.user, body.reason))),
+      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason))),
   }),
   route({
     method: "post",
@@ -102,8 +103,6 @@ export const controlRoutes: readonly Route[] = [
     query: nothing,
     answers: controlsAnswer,
     run: async ({ runtime, by, part, body }) =>
-      answer(
-        controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, by.decider.user, body.reason)),
-      ),
+      answer(controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason))),
   }),
 ];

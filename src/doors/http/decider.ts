@@ -1,4 +1,6 @@
 import { roles } from "../../accounts/roles.ts";
+import { actorOf as actorOfDecider } from "../../approvals/decision.ts";
+import type { Actor } from "../../calls/actor.ts";
 import type { Decider } from "../../face.ts";
 import type { Who } from "../credentials.ts";
 
@@ -14,4 +16,10 @@ export function deciderOf(by: Who): Decider {
     signedIn: credential === "session",
     ...(account !== undefined && { roles: account.roles, groups: account.groups }),
   };
+}
+
+/** Whose act it is, in the log of all that people do by hand. Whoever holds the data folder is confined to no tenant. */
+export function actorOf({ decider, principal, credential }: Who): Actor {
+  const { by, via } = actorOfDecider(decider);
+  return { by, via, ...(credential !== "operator-token" && { tenant: principal.tenant }) };
 }

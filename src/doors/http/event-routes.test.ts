@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
+import { actor } from "../../../test/fakes/actors.ts";
 import { settled } from "../../../test/fakes/clock.ts";
 import { asker, type House, house } from "../../../test/fakes/house.ts";
 import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
@@ -98,7 +99,7 @@ describe("GET /v1/events", () => {
     const trace = await follow(h, door, `/v1/events?trace_id=${traceId}`);
     await h.runtime.invoke(echo, { ...asker, runId: "mine" });
     await h.runtime.invoke(echo, { ...asker, runId: "other", traceId });
-    await h.runtime.controls.pause("boss");
+    await h.runtime.controls.pause(actor("boss"));
     const typesTold = (await types.told()).slice(1).map(({ data }) => data?.["type"]);
     expect(typesTold).toEqual(["tool_call.succeeded", "tool_call.succeeded", "operator.action.pause"]);
     expect(new Set((await run.told()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));

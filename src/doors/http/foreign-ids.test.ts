@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
@@ -96,8 +97,8 @@ beforeAll(async () => {
     accounts: { passwordCost: cheap },
   });
   house = await httpHouse(runtime, { accounts: runtime.accounts, memory: memory.desk, clock: atTheDoor });
-  await runtime.controls.pause("all-default", "lunch of -default");
-  await runtime.controls.resume("all-default");
+  await runtime.controls.pause(actor("all-default"), "lunch of -default");
+  await runtime.controls.resume(actor("all-default"));
   for (const tenant of ["default", "acme"]) owned.set(tenant, await settle(tenant));
 }, 60_000);
 afterAll(async () => {

@@ -102,13 +102,7 @@ describe("calls", () => {
       body: { outcome: "failed", reason: "not in the outbox" },
     });
     expect(house.said).toEqual([
-      [
-        "settle",
-        aRecord().call.id,
-        "failed",
-        "not in the outbox",
-        { user: "operator", via: "token:operator", tenant: "default" },
-      ],
+      ["settle", aRecord().call.id, "failed", "not in the outbox", { by: "operator", via: "token:operator" }],
     ]);
   });
 });

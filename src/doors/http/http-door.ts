@@ -68,6 +68,7 @@ export interface HttpDoorOptions {
   /** How people reach it through a proxy; links are written with it. */
   readonly publicUrl?: string | undefined;
   readonly learnSecret?: House["learnSecret"];
+  readonly command?: House["command"];
   /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
@@ -126,11 +127,11 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   /** Wrong tokens, by address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
   const windows = new Windows(runtime, clock);
-  const { memory, policies, openId, publicUrl, learnSecret } = options;
+  const { memory, policies, openId, publicUrl, learnSecret, command } = options;
   const now = (): number => clock.now();
   const app = routed(
     options,
-    { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, now },
+    { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, command, now },
     clock,
   );
 

@@ -1,15 +1,14 @@
 import type { Who } from "../credentials.ts";
-import { parseStrict } from "../strict-json.ts";
 import { problem } from "./answers.ts";
 import { endedMeanwhile } from "./ended.ts";
-import { isJson, readText } from "./request-body.ts";
+import { readText } from "./request-body.ts";
 
 /** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
 export type McpHandler = (request: Request, by: Who, path: { readonly server?: string }) => Promise<Response>;
 
 /**
- * Hands a request on to the MCP door. A body is read here, so that its size and its JSON are judged once for all doors;
- * what does not pass is told in JSON-RPC's own words.
+ * Hands a request on to the MCP door, which reads what it says. The body is taken in here, so that its size and whether
+ * its sender's rights lasted are judged once for all doors.
  */
 export async function forwardToMcp(
   mcp: McpHandler | undefined,
@@ -31,14 +30,6 @@ export async function forwardToMcp(
   const refused = ended();
   if (refused !== undefined) return refused;
   if ("refused" in text) return text.refused;
-  if (isJson(request.headers.get("content-type"))) {
-    const parsed = parseStrict(text.value);
-    if ("problem" in parsed) return parseError(parsed.problem);
-  }
   init.headers.delete("content-length");
   return mcp(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }), by, path);
-}
-
-function parseError(message: string): Response {
-  return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32_700, message } }, { status: 400 });
 }

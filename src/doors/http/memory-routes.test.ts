@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -77,6 +77,19 @@ async function recalled(house: HttpHouse, query: string): Promise<readonly strin
 
 const candidates = "/v1/memory/candidates";
 
+it("makes no folder for a run that never was, whoever asks for it", async () => {
+  await using at = await office("embedded", { archive: { folder: join(folder, "runs") } });
+  const looks = [
+    ...[`${candidates}?run_id=never`, "/v1/tools?run_id=never", "/v1/calls?run_id=never", "/v1/chains?run_id=never"],
+    ...["/v1/approvals?run_id=never", "/v1/runs/never", "/v1/runs/never/timeline", "/v1/runs/never/events"],
+    ...["/v1/runs/never/files", "/v1/runs/never/changes", "/v1/skills?run_id=never", "/v1/audit/latest?run_id=never"],
+  ];
+  for (const path of looks) expect((await ask(at.house, path)).status, path).toBeLessThan(500);
+  for (const verb of ["accept", "reject"])
+    expect((await ask(at.house, `${candidates}/mem_x/${verb}`, { run_id: "never" })).status).toBe(404);
+  expect(readdirSync(join(folder, "runs")).filter((name) => !name.startsWith("."))).toEqual([]);
+});
+
 it("lists what agents proposed in every run, new to old, and in one", async () => {
   await using at = await office("embedded");
   const { house } = at;
@@ -133,6 +146,8 @@ it("remembers what was accepted, and nothing else, and keeps the decisions in th
     "operator.memory_accepted",
     "operator.memory_rejected",
   ]);
+  const acts = events.filter(({ type }) => type.startsWith("operator."));
+  for (const act of acts) expect(act).toMatchObject({ decided_by: "operator", decided_via: "token:operator" });
 });
 
 it("writes to a memory server through the gates: a person sees its own call, and it runs once", async () => {

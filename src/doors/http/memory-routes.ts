@@ -11,6 +11,7 @@ import type {
 import { candidateToWire } from "../wire-memory.ts";
 import { candidateAnswer, candidatesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { limit, type ReasonFields, reason, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 
@@ -108,10 +109,10 @@ async function decide<Fields extends RejectFields>(
  * seen what it is.
  */
 function rulingOf({ runtime, by, body, signal }: AskedBy<RejectFields, unknown>): CandidateRuling {
-  const { decider, principal, scopes } = by;
+  const { principal, scopes } = by;
   const who = { ...principal, via: "memory:accept" };
   return {
-    by: { user: decider.user, ...(decider.via !== undefined && { via: decider.via }) },
+    by: actorOf(by),
     ...(body.reason !== undefined && { reason: body.reason }),
     signal,
     call: (request, idempotencyKey) => {
@@ -131,10 +132,8 @@ function noted(
   { id, runId: run, state, decision, callId }: CandidateRecord,
 ): Promise<void> {
   const data = { candidate_id: id, run_id: run, call_id: callId, ...(decision?.reason && { reason: decision.reason }) };
-  const { user } = by.decider;
   return runtime.note(`operator.memory_${state}`, `The memory candidate \`${id}\` was ${state}.`, {
-    by: user,
-    tenant: by.principal.tenant,
+    ...actorOf(by),
     data,
   });
 }

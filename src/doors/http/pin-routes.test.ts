@@ -48,7 +48,7 @@ it("an operator sees what a tool is defined as, escaped, approves exactly that, 
   const body = { definition: offered.definition, reason: "looked" };
   expect(await jsonOf(await ask(`${path}/approve`, { ...operator, body }))).toMatchObject({
     state: "pinned",
-    pinned: { definition: offered.definition, by: "operator" },
+    pinned: { definition: offered.definition, by: "operator", via: "token:operator" },
   });
   expect(await jsonOf(await ask("/v1/calls", call))).toMatchObject({ status: "ok" });
 });

@@ -3,6 +3,7 @@ import type { Runtime } from "../../face.ts";
 import { changesToWire } from "../wire-pins.ts";
 import { toolChangesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { reason } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 
@@ -44,7 +45,7 @@ export const pinRoutes: readonly Route[] = [
     answers: toolChangesAnswer,
     run: async ({ runtime, by, part, body }) => {
       const { definition, reason } = body;
-      const approved = await runtime.pins.approve(part("name"), { definition, reason, by: by.decider.user });
+      const approved = await runtime.pins.approve(part("name"), { definition, reason, ...actorOf(by) });
       if (approved.approved) return answer(changesToWire(approved.changes));
       return approved.why === "tool_unknown"
         ? unknownTool(runtime, part("name"))

@@ -4,6 +4,7 @@ import type { Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyFile } from "../policy-file.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { reason } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { policyDocumentAnswer, policySavedAnswer } from "./screen-schemas.ts";
@@ -61,8 +62,7 @@ async function save(file: PolicyFile, runtime: Runtime, by: Who, body: SaveField
   try {
     const saved = await file.save({ text: body.text, expectedDigest: body.expected_digest }, (change) =>
       runtime.note("operator.action.policy_saved", `The policy in \`${change.name}\` is written anew`, {
-        by: by.decider.user,
-        tenant: by.principal.tenant,
+        ...actorOf(by),
         outcome: "info",
         data: {
           file: change.name,

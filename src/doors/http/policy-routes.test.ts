@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
 import { readPolicyText, readTestsText } from "../../config/policy-text.ts";
-import { createRuntime, defineTool } from "../../index.ts";
+import { createRuntime, defineTool, type Runtime } from "../../index.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -24,11 +24,26 @@ const mail = defineTool({
   execute: () => "sent",
 });
 
-async function house(): Promise<HttpHouse> {
+const deploy = defineTool({
+  name: "deploy",
+  description: "Rolls out.",
+  risk: "safe",
+  idempotent: true,
+  scopes: ["deploy:all"],
+  execute: () => "done",
+});
+
+async function house(): Promise<HttpHouse & { readonly runtime: Runtime }> {
   const runtime = await createRuntime({
-    tools: [echo, mail],
+    tools: [echo, mail, deploy],
     autonomy: "A2",
-    policy: { rules: [{ effect: "deny", tool: "echo", principal: { agent: "ann" }, id: "not-ann" }] },
+    approvals: { patience: "suspend" },
+    policy: {
+      rules: [
+        { effect: "deny", tool: "echo", principal: { agent: "ann" }, id: "not-ann" },
+        { effect: "confirm", tool: "deploy", principal: { user: "bob" } },
+      ],
+    },
   });
   const opened = await httpHouse(runtime, {
     policies: {
@@ -40,7 +55,7 @@ async function house(): Promise<HttpHouse> {
     () => runtime.close(),
     () => opened[Symbol.asyncDispose](),
   );
-  return opened;
+  return { ...opened, runtime };
 }
 
 const as = "operator";
@@ -69,6 +84,24 @@ describe("policy over HTTP", () => {
     });
     expect(await explain({ tool: "mail" })).toMatchObject({ decision: { verdict: "ALLOW" } });
     expect(await explain({ tool: "mail", scopes: [] })).toMatchObject({ decision: { missing_scope: "mail:write" } });
+  });
+
+  it("explains a recorded call with the authority it had", async () => {
+    const { ask, runtime } = await house();
+    const asked = await runtime.invoke(
+      { tool: "deploy" },
+      { principal: { tenant: "default", agent: "bo", user: "bob" }, scopes: ["deploy:all"], patience: "suspend" },
+    );
+    const typed = { tool: "deploy", agent: "bo" };
+    expect(await bodyOf(await ask("/v1/policy/explain", { as, body: typed }))).toMatchObject({
+      decision: { verdict: "ALLOW" },
+    });
+    expect(await bodyOf(await ask(`/v1/calls/${asked.callId}/explanation`, { as }))).toMatchObject({
+      reached: "verdict",
+      decision: { verdict: "CONFIRM", reasons: expect.arrayContaining([expect.objectContaining({ says: "CONFIRM" })]) },
+    });
+    expect((await ask("/v1/calls/call_none/explanation", { as })).status).toBe(404);
+    expect((await ask(`/v1/calls/${asked.callId}/explanation`, { as: "agent" })).status).toBe(403);
   });
 
   it("simulates and tests another policy, and tells its mistakes with their lines", async () => {

@@ -9,9 +9,11 @@ import { policyToWire, simulationToWire, testToWire } from "../wire-policy.ts";
 import { explanationToWire } from "../wire-tools.ts";
 import { explanationAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
+import { unknownCall } from "./call-routes.ts";
 import { autonomy, jsonObject, name, runId } from "./fields.ts";
 import { policyAnswer, simulationAnswer, testAnswer } from "./policy-schemas.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
+import { visibleCall } from "./visible.ts";
 
 type AskedFor<Body, Query = unknown> = Asked<Body, Query>;
 
@@ -99,6 +101,20 @@ export const policyRoutes: readonly Route[] = [
     query: nothing,
     answers: explanationAnswer,
     run: async ({ runtime, by, body }) => answer(explanationToWire(await explain(runtime, by, body))),
+  }),
+  route({
+    method: "get",
+    path: "/v1/calls/{id}/explanation",
+    needs: "policy:read",
+    summary: "What would be decided today about a recorded call, with the authority it had. Nothing is run.",
+    body: nothing,
+    query: nothing,
+    answers: explanationAnswer,
+    run: async ({ runtime, by, part }) => {
+      const seen = await visibleCall(runtime, by, part("id"));
+      const explanation = seen && (await runtime.policy.explainCall(seen.key));
+      return explanation === undefined ? unknownCall(part("id")) : answer(explanationToWire(explanation));
+    },
   }),
   route({
     method: "post",

@@ -57,13 +57,13 @@ describe("audit, artifacts, health", () => {
 
   it("tells of health what is documented and nothing else a server may know", async () => {
     const { runtime } = stubRuntime();
-    const server = { name: "files", status: "connected", processId: 7 } as const;
+    const server = { name: "files", status: "connected", refused: [], processId: 7 } as const;
     const health = () => ({ status: "ok", tools: 1, servers: [server] }) as const;
     await using other = await httpHouse({ ...runtime, health });
     expect(await bodyOf(await other.ask("/v1/health", { as: "agent" }))).toEqual({
       status: "ok",
       tools: 1,
-      servers: [{ name: "files", status: "connected" }],
+      servers: [{ name: "files", status: "connected", refused: [] }],
     });
   });
 

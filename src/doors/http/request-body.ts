@@ -49,7 +49,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   }
 }
 
-export function isJson(contentType: string | null): boolean {
+function isJson(contentType: string | null): boolean {
   return /^application\/json *(?:; *charset="?utf-8"?)?$/i.test(contentType ?? "");
 }
 

@@ -36,6 +36,8 @@ export interface House {
   readonly publicUrl?: string | undefined;
   /** Reads a secret that was set just now, so that it is masked before anybody borrows it. Never throws. */
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
+  /** How commands are typed where it was started: for people of the house; others learn no paths. */
+  readonly command?: { readonly ofTheHouse: string; readonly ofAnybody: string } | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }

@@ -1,9 +1,11 @@
 import { z } from "@hono/zod-openapi";
+import type { Actor } from "../../calls/actor.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { RunAbout, RunName, RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { jsonObject, name, reason, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { runsOff, unknownRun } from "./run-routes.ts";
@@ -48,8 +50,8 @@ export const runChangeRoutes: readonly Route[] = [
     query: nothing,
     answers: runAnswer,
     run: (asked) => {
-      const principal = asked.by.kind === "person" ? {} : { principal: asked.by.principal };
-      return change(asked, true, (runs, run) => runs.begin(run, { ...aboutOf(asked.body), ...principal }));
+      const who = asked.by.kind === "person" ? byHand(asked.by) : { principal: asked.by.principal };
+      return change(asked, true, (runs, run) => runs.begin(run, { ...aboutOf(asked.body), ...who }));
     },
   }),
   route({
@@ -60,7 +62,8 @@ export const runChangeRoutes: readonly Route[] = [
     body: about,
     query: nothing,
     answers: runAnswer,
-    run: (asked) => change(asked, false, (runs, run) => runs.describe(run, aboutOf(asked.body))),
+    run: (asked) =>
+      change(asked, false, (runs, run) => runs.describe(run, { ...aboutOf(asked.body), ...byHand(asked.by) })),
   }),
   route({
     method: "post",
@@ -73,10 +76,18 @@ export const runChangeRoutes: readonly Route[] = [
     run: (asked) =>
       change(asked, false, (runs, run) => {
         const { state, reason: why } = asked.body;
-        return runs.finish(run, { ...(state !== undefined && { state }), ...(why !== undefined && { reason: why }) });
+        return runs.finish(run, {
+          ...(state !== undefined && { state }),
+          ...(why !== undefined && { reason: why }),
+          ...byHand(asked.by),
+        });
       }),
   }),
 ];
+
+function byHand(by: Who): { readonly by?: Actor } {
+  return by.kind === "person" ? { by: actorOf(by) } : {};
+}
 
 function aboutOf({ task, task_id, prompt, system_prompt, transcript, deliverables }: AboutFields): RunAbout {
   return {

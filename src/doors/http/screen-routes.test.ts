@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { type House, house } from "../../../test/fakes/house.ts";
+import { boss, type House, house } from "../../../test/fakes/house.ts";
 import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
 import { runsFolder } from "../../../test/fakes/run-folder.ts";
 import { verifyInclusion } from "../../audit/proofs.ts";
@@ -145,6 +145,34 @@ describe("the end of the audit log, over HTTP", () => {
       expect((await http.ask(`/v1/audit/latest${query}`, { as: "operator" })).status, query).toBe(422);
   });
 
+  it("gives the events of all arrivals of a recorded call, by whichever name it is asked for", async () => {
+    const { h, http } = await served();
+    const keyed = { ...inRun("r1"), idempotencyKey: "once" };
+    const send = { tool: "mail", arguments: { to: "1" } };
+    const { callId, approvalId = "" } = await h.runtime.invoke(send, keyed);
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "another" } }, inRun("r1"));
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await h.runtime.invoke(send, keyed);
+    await h.runtime.invoke(send, keyed);
+    const { calls } = (await bodyOf(await http.ask("/v1/runs/r1/timeline", { as: "operator" }))) as unknown as {
+      readonly calls: readonly { readonly call_id: string; readonly key: string; readonly tool: string }[];
+    };
+    const shown = calls.find(({ tool }) => tool === "mail");
+    expect([shown?.call_id, shown?.key === shown?.call_id]).toEqual([callId, false]);
+    const types = ["gate.required", "gate.approved", "tool_call.attempted", "tool_call.succeeded", "tool_call.deduped"];
+    for (const name of [shown?.key ?? "", callId])
+      for (const path of ["/v1/audit/latest", "/v1/audit"]) {
+        const { events } = (await bodyOf(await http.ask(`${path}?call_id=${name}`, { as: "operator" }))) as unknown as {
+          readonly events: readonly { readonly type: string; readonly seq: number }[];
+        };
+        const inOrder = [...events].sort((one, other) => one.seq - other.seq);
+        expect(
+          inOrder.map(({ type }) => type),
+          `${path} ${name}`,
+        ).toEqual(types);
+      }
+  });
+
   it("proves of an event that it is in the log", async () => {
     const { h, http } = await served();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "1" } }, inRun("r1"));
@@ -194,6 +222,7 @@ describe("the policy's text, over HTTP", () => {
     const [event] = await h.runtime.audit.query({ type: "operator.action.policy_saved" });
     expect(event).toMatchObject({
       decided_by: "operator",
+      decided_via: "token:operator",
       data: { before: digest, after: after.digest, reason: "no mails" },
     });
     expect((await http.ask("/v1/policy/save", { as: "operator", body })).status).toBe(409);

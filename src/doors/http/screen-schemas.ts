@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
-import { risk } from "./answer-schemas.ts";
+import { checkedAnswer, risk } from "./answer-schemas.ts";
 
 /** Good answers of the routes that screens are made of, as the OpenAPI document shows them. */
 
@@ -73,7 +73,12 @@ export const statisticsAnswer: ZodType = z
   .openapi("Statistics");
 
 export const latestAnswer: ZodType = z
-  .object({ events: z.array(z.record(text, z.unknown())), next_before: whole.optional(), size: whole })
+  .object({
+    events: z.array(z.record(text, z.unknown())),
+    next_before: whole.optional(),
+    size: whole,
+    checked: checkedAnswer.optional(),
+  })
   .openapi("LatestEvents");
 
 export const proofAnswer: ZodType = z

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { namePattern } from "../../secrets/secret-name.ts";
 import { answer } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { nothing, type Route, route } from "./route.ts";
 
 interface SecretChange {
@@ -29,7 +30,9 @@ export const secretRoutes: readonly Route[] = [
       if (act === "set") await learnSecret?.(connector, key);
       const summary = `Secret ${connector}/${key} ${act}`;
       await runtime.note(`operator.action.secret_${act}`, summary, {
-        ...{ by: by.decider.user, outcome: "success", data: { connector, key } },
+        ...actorOf(by),
+        outcome: "success",
+        data: { connector, key },
       });
       return answer({ recorded: true });
     },

@@ -173,3 +173,10 @@ it("throws a problem for a server that is not there", async () => {
   const nobody = createClient({ url: "http://127.0.0.1:1", token: "x" });
   await expect(nobody.health()).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });
+
+it("keeps an idle line longer than its clients do, so that none is cut while a call is written to it", async () => {
+  const answer = await fetch(`${listening.url}/healthz`);
+  await answer.text();
+  const seconds = Number(/timeout=(\d+)/.exec(answer.headers.get("keep-alive") ?? "")?.[1]);
+  expect(seconds).toBeGreaterThanOrEqual(60);
+});

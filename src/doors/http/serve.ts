@@ -53,7 +53,8 @@ function serverOf(door: HttpDoor): Server {
   const limits = {
     headersTimeout: 10_000,
     requestTimeout: 60_000,
-    keepAliveTimeout: 5_000,
+    // Longer than clients leave a line idle: one cut in the moment it is written to is a call nobody knows about.
+    keepAliveTimeout: 75_000,
     maxHeaderSize: 16_384,
   };
   const server = createServer(limits, listener);

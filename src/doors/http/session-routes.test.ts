@@ -26,6 +26,20 @@ describe("signing in to the console", () => {
     });
   });
 
+  it("tells people of the house how commands are typed here, and nobody else where anything lies", async () => {
+    const command = { ofTheHouse: "postern --data /srv/books", ofAnybody: "postern --data …" };
+    const { crowd, house, signIn } = await scene({ command });
+    await crowd.add("ada", ["viewer"]);
+    await crowd.add("eve", ["viewer"], "elsewhere");
+    const told = async (asked: Promise<Response>) => (await bodyOf(await asked))["command"];
+    const session = (name: string) => signIn(name).then(({ shown }) => house.ask("/v1/session", { headers: shown }));
+    expect(await told(session("ada"))).toBe(command.ofTheHouse);
+    expect(await told(house.ask("/v1/session", { as: "operator" }))).toBe(command.ofTheHouse);
+    for (const asked of [session("eve"), house.ask("/v1/session/ways")])
+      expect(await told(asked)).toBe(command.ofAnybody);
+    expect(await (await house.ask("/v1/session", { as: "agent" })).text()).not.toContain("/srv");
+  });
+
   it("says Secure and __Host- where the browser came over TLS, and knows its own name there", async () => {
     const { crowd, house } = await scene();
     await crowd.add("ada", ["viewer"]);

@@ -17,6 +17,7 @@ import {
 import { answer, type ProblemCode, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, readCookie, sessionCookie } from "./cookies.ts";
 import { type Asked, nothing, openRoute, type Route, route } from "./route.ts";
+import { isOfTheHouse } from "./visible.ts";
 
 /** Signing in to the console, and out. A session is a cookie that no script can read. */
 export const sessionRoutes: readonly Route[] = [
@@ -27,11 +28,12 @@ export const sessionRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: waysAnswer,
-    run: ({ accounts, openId }) =>
+    run: ({ accounts, openId, command }) =>
       answer({
         password: accounts?.exist === true,
         ...(openId !== undefined && { openid: { name: openId.label } }),
         accounts: accounts?.exist === true,
+        command: command?.ofAnybody,
       }),
   }),
   openRoute<SignInFields, Record<string, never>>({
@@ -61,7 +63,10 @@ export const sessionRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: sessionAnswer,
-    run: ({ by }) => answer(sessionToWire(by)),
+    run: ({ by, command }) => {
+      const isTold = by.kind === "person" && isOfTheHouse(by);
+      return answer({ ...sessionToWire(by), command: isTold ? command?.ofTheHouse : command?.ofAnybody });
+    },
   }),
   route({
     method: "delete",

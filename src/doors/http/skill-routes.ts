@@ -3,6 +3,7 @@ import { RuntimeFault } from "../../calls/fault.ts";
 import type { SkillRun, Skills } from "../../tools/builtin/skills/skills.ts";
 import { skillsToWire } from "../wire-skills.ts";
 import { answer, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 
@@ -62,7 +63,7 @@ export const skillRoutes: readonly Route[] = [
     body: runFields,
     query: nothing,
     answers: activeAnswer,
-    run: (asked) => change(asked, (skills, run) => skills.activate(run, asked.part("name"), asked.by.decider.user)),
+    run: (asked) => change(asked, (skills, run) => skills.activate(run, asked.part("name"), actorOf(asked.by))),
   }),
   route({
     method: "post",
@@ -72,7 +73,7 @@ export const skillRoutes: readonly Route[] = [
     body: runFields,
     query: nothing,
     answers: activeAnswer,
-    run: (asked) => change(asked, (skills, run) => skills.deactivate(run, asked.part("name"), asked.by.decider.user)),
+    run: (asked) => change(asked, (skills, run) => skills.deactivate(run, asked.part("name"), actorOf(asked.by))),
   }),
 ];
 

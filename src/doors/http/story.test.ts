@@ -66,6 +66,15 @@ it("holds a risky call, lets the operator approve it, and runs it once however o
   expect(inside.ran).toEqual([{ to: "a" }]);
 });
 
+it("lets the operator go on with an agent's approved call", async () => {
+  const [, held] = await mail("a");
+  await decide(held["approval_id"], "approve");
+  expect(
+    await said(http.ask(`/v1/approvals/${held["approval_id"]}/resume`, { as: "operator", body: {} })),
+  ).toMatchObject([200, { status: "ok", text: "to a" }]);
+  expect(inside.ran).toEqual([{ to: "a" }]);
+});
+
 it("never lets an agent's token decide, and the operator's not on its own call", async () => {
   const [, held] = await mail("a");
   expect((await http.ask(`/v1/approvals/${held["approval_id"]}/approve`, { as: "agent", body: {} })).status).toBe(403);
@@ -144,7 +153,10 @@ it("pauses and resumes all calls", async () => {
   await http.ask("/v1/controls/resume", { as: "operator", body: {} });
   expect((await mail("a"))[0]).toBe(202);
   const [, { changes }] = await said(http.ask("/v1/controls/history", { as: "operator" }));
-  expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "operator", reason: "incident" }]);
+  expect(changes).toMatchObject([
+    { change: "resume" },
+    { change: "pause", by: "operator", via: "token:operator", reason: "incident" },
+  ]);
 });
 
 it("explains a call without running it", async () => {

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { refusal } from "../../calls/refusals.ts";
-import { answerOf } from "./answer.ts";
+import { answerOf as answerHere } from "./answer.ts";
+
+const answerOf = (outcome: ToolOutcome, tool: string) => answerHere(outcome, tool, "npx postern --data 'my data'");
 
 const ok: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "" };
 
@@ -48,7 +50,9 @@ it("a suspended call says where to approve it and to send the same call again", 
     expires_at: "1970-01-01T00:00:00.000Z",
     retry: "send the same call again",
   });
-  expect(content).toEqual([{ type: "text", text: expect.stringContaining("postern approvals approve apr_1") }]);
+  expect(content).toEqual([
+    { type: "text", text: expect.stringContaining("`npx postern --data 'my data' approvals approve apr_1`") },
+  ]);
 });
 
 it("a refusal is typed, a preview is shown, and neither is a success", () => {

@@ -3,12 +3,18 @@ import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../../calls/outcome.ts";
 import { shortTrace } from "../../chains/trace.ts";
 
-/** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
-export function answerOf(outcome: ToolOutcome, tool: string): CallToolResult {
+/**
+ * An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which.
+ *
+ * @param command how a person types `postern` here: with the flags that say which one is meant
+ */
+export function answerOf(outcome: ToolOutcome, tool: string, command = "postern"): CallToolResult {
   const asked = awaited(outcome);
-  const structured = asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked);
+  const how = `approve or deny it in the Postern console, or with \`${command} approvals approve ${asked?.id}\``;
+  const structured = asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked, how);
   return {
-    content: asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked) }],
+    content:
+      asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked, how) }],
     ...(structured !== undefined && { structuredContent: structured }),
     isError: outcome.status !== "ok",
     _meta: {
@@ -35,24 +41,20 @@ function awaited({ status, approvalId, expiresAt, refusal }: ToolOutcome): Await
   return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
 }
 
-function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: Awaited): JsonObject {
+function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: Awaited, how: string): JsonObject {
   return {
     status: "approval_pending",
     call_id: callId,
     approval_id: id,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
-    how_to_approve: howTo(id),
+    how_to_approve: how,
     retry: "send the same call again",
   };
 }
 
-function pendingText(tool: string, { id, expiresAt }: Awaited): string {
+function pendingText(tool: string, { id, expiresAt }: Awaited, how: string): string {
   const until = expiresAt === undefined ? "" : ` It can be decided until ${expiresAt}.`;
-  return `Not run yet: \`${tool}\` needs a person's approval, and the request ${id} is still open.${until} Tell the user: ${howTo(id)}. Then send the same call again, with exactly the same arguments: it will run once, or say what was decided.`;
-}
-
-function howTo(id: string): string {
-  return `approve or deny it in the Postern console, or with \`postern approvals approve ${id}\``;
+  return `Not run yet: \`${tool}\` needs a person's approval, and the request ${id} is still open.${until} Tell the user: ${how}. Then send the same call again, with exactly the same arguments: it will run once, or say what was decided.`;
 }
 
 function structuredOf(outcome: ToolOutcome): Json | undefined {

@@ -25,7 +25,8 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     clock,
     approvals: { patience: "suspend" },
   });
-  const parts = { runtime, windows: new Windows(runtime, clock), clock, approvalWaitMs: 20_000 };
+  const windows = new Windows(runtime, clock);
+  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, command: "npx postern --data there" };
   const visit = {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
@@ -59,6 +60,7 @@ it("a held call is answered after 20 s with approval_pending", async () => {
   await settled();
   expect(answered()).toMatchObject({
     status: "approval_pending",
+    how_to_approve: expect.stringMatching(/`npx postern --data there approvals approve apr_\S+`$/),
     retry: "send the same call again",
   });
   await close();

@@ -18,6 +18,8 @@ export interface CallParts {
   readonly windows: Windows;
   readonly clock: Clock;
   readonly approvalWaitMs: number;
+  /** How a person types `postern` here. */
+  readonly command: string;
 }
 
 /** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
@@ -28,7 +30,7 @@ export async function callTool(
   parts: CallParts,
 ): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
-  const { runtime, windows, clock, approvalWaitMs } = parts;
+  const { runtime, windows, clock, approvalWaitMs, command } = parts;
   const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = said(meta, "postern/idempotency-key", 256);
   const reason = said(meta, "postern/reason", 2_000);
@@ -48,7 +50,7 @@ export async function callTool(
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
-      return fitted(answerOf({ ...outcome, content }, name), context);
+      return fitted(answerOf({ ...outcome, content }, name, command), context);
     });
   } finally {
     listener?.end();

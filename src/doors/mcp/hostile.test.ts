@@ -184,12 +184,45 @@ it("arguments nested without end are refused, and the door goes on", async () =>
   const deep = `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`;
   const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', `"arguments":${deep}`);
   const answered = await door.handle(post(body, modernHeaders), ada);
+  expect(answered.status).toBe(400);
   expect(await answered.json()).toMatchObject({
-    result: { isError: true, structuredContent: { code: "arguments_invalid" } },
+    id: 2,
+    error: { code: -32_700, message: expect.stringContaining("100 levels") },
   });
   expect(
     await (await door.handle(post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)).json(),
   ).toMatchObject({ result: { isError: false } });
+});
+
+it.each([
+  ["a name given twice", '"arguments":{"a":1,"a":2}', 2],
+  ["a number that would be rounded", '"arguments":{"a":9007199254740993}', 2],
+  ["`__proto__`", '"arguments":{"__proto__":{"a":1}}', 2],
+  ["a number that would be infinite", '"arguments":{"a":1e400}', 2],
+])("what could be read in two ways is refused, to the request itself: %s", async (_, hostile, id) => {
+  const { runtime, door } = await open();
+  const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', hostile);
+  for (const type of ["application/json", "application/json; charset=utf-8; a=b", "text/plain"]) {
+    const answered = await door.handle(post(body, { ...modernHeaders, "content-type": type }), ada);
+    expect(answered.status).toBe(400);
+    expect(await answered.json()).toMatchObject({ id, error: { code: -32_700 } });
+  }
+  expect(await runtime.calls.list()).toEqual([]);
+});
+
+it("an address of a server that is none is 404 in a sentence, with every method, and opens no session", async () => {
+  const { door } = await open();
+  const hi = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+  const initialize = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hi });
+  for (const server of ["nowhere", "hello", "constructor", ""]) {
+    const answered = await door.handle(post(initialize), ada, { server });
+    expect([answered.status, answered.headers.get("mcp-session-id")]).toEqual([404, null]);
+    expect(await answered.json()).toMatchObject({
+      error: { message: expect.stringContaining(`No server is named \`${server}\``) },
+    });
+    const listening = new Request("http://127.0.0.1/mcp/nowhere", { headers: { accept: "text/event-stream" } });
+    expect((await door.handle(listening, ada, { server })).status).toBe(404);
+  }
 });
 
 it("other methods than POST need a session", async () => {

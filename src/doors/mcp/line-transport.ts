@@ -7,6 +7,7 @@ import {
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { type RpcError, readMessage, rpcError } from "./message.ts";
 
 export interface Pipes {
   readonly input: Readable;
@@ -16,8 +17,9 @@ export interface Pipes {
 const newline = 0x0a;
 
 /**
- * JSON-RPC over pipes, a message a line. Unlike the SDK's own it outlives its client's mistakes: a line that is too
- * long, no JSON, a batch or no message is answered with an error, and the next line is read.
+ * JSON-RPC over pipes, a message a line, read as strictly as the same message over HTTP. Unlike the SDK's own it outlives
+ * its client's mistakes: a line that is too long, no JSON, a batch or no message is answered with an error, and the next
+ * line is read.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -80,26 +82,24 @@ export class LineTransport implements Transport {
   }
 
   #endLine(): void {
-    const line = Buffer.concat(this.#parts).toString("utf8").trim();
+    const line = Buffer.concat(this.#parts);
     const isTooLong = this.#skipping;
     this.#parts = [];
     this.#bytes = 0;
     this.#skipping = false;
-    if (isTooLong) this.#refuse(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`);
-    else if (line !== "") this.#take(line);
+    if (isTooLong) this.#refuse(rpcError(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`));
+    else if (!isBlank(line)) this.#take(line);
   }
 
-  #take(line: string): void {
-    const read = parsed(line);
-    if (read === undefined) this.#refuse(-32_700, "The line is not JSON.");
-    else if (Array.isArray(read.message))
-      this.#refuse(-32_600, "Batches are not part of the protocol; send one message a line.");
+  #take(line: Buffer): void {
+    const read = readMessage(line);
+    if ("refused" in read) this.#refuse(read.refused);
     else if (isMessage(read.message)) this.onmessage?.(read.message);
-    else this.#refuse(-32_600, "The line is not a JSON-RPC 2.0 message.");
+    else this.#refuse(rpcError(-32_600, "The line is not a JSON-RPC 2.0 message."));
   }
 
-  #refuse(code: number, message: string): void {
-    void this.#write({ jsonrpc: "2.0", id: null, error: { code, message } });
+  #refuse(error: RpcError): void {
+    void this.#write(error);
   }
 
   /** Resolves when it is handed over; a client that reads slowly slows its own answers. */
@@ -119,12 +119,9 @@ export class LineTransport implements Transport {
   }
 }
 
-function parsed(line: string): { readonly message: unknown } | undefined {
-  try {
-    return { message: JSON.parse(line) };
-  } catch {
-    return undefined; // what the client sent is all there is to say
-  }
+/** Between messages a client may write what JSON skips too. */
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
 function isMessage(value: unknown): value is JSONRPCMessage {

@@ -1,6 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../../test/fakes/clock.ts";
 import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
@@ -65,15 +66,16 @@ interface Scene {
   readonly url: string;
 }
 
-async function open(door: Partial<McpDoorOptions> = {}): Promise<Scene> {
+async function open(door: Partial<McpDoorOptions> = { approvalWaitMs: 20 }, clock?: FakeClock): Promise<Scene> {
   ran.length = 0;
   const runtime = await createRuntime({
     tools,
     autonomy: "A2",
     store: "sqlite::memory:",
     approvals: { patience: "suspend" },
+    ...(clock && { clock }),
   });
-  const mcp = createMcpDoor({ runtime, approvalWaitMs: 20, ...door });
+  const mcp = createMcpDoor({ runtime, ...(clock && { clock }), ...door });
   const fetch = (request: Request): Promise<Response> => mcp.handle(request, ada);
   const { promise, resolve } = Promise.withResolvers<number>();
   const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => resolve(port));
@@ -95,6 +97,25 @@ async function connect(url: string, era: "2025-11-25" | "2026-07-28"): Promise<C
   cleanups.push(() => client.close());
   return client;
 }
+
+it("a held call is answered after 20 s when nothing is said of the wait: clients give up after 60", async () => {
+  const clock = new FakeClock();
+  const { url, runtime } = await open({}, clock);
+  const client = await connect(url, "2026-07-28");
+  const held = Promise.withResolvers<void>();
+  let left = false;
+  runtime.watch(({ moment }) => {
+    if (moment === "held") held.resolve();
+    left ||= moment === "left";
+  });
+  const answer = client.callTool({ name: "send", arguments: { to: "ann" } });
+  await held.promise;
+  await clock.advance(19_999);
+  expect(left).toBe(false);
+  await clock.advance(1);
+  expect(left).toBe(true);
+  expect(await answer).toMatchObject({ structuredContent: { status: "approval_pending" } });
+});
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) => {
   it("lists what the caller may use in the order of names, actions by table", async () => {

@@ -11,7 +11,8 @@ import type { Runtime } from "../../face.ts";
 import { Windows } from "../windows.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
-import { listed } from "./offer.ts";
+import { readMessage } from "./message.ts";
+import { isServer, listed } from "./offer.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
 import type { McpCaller, Visit } from "./visit.ts";
 
@@ -22,6 +23,8 @@ export interface McpDoorOptions {
   /** How long a call that needs a person is held before its client is told to come back. Default 20 s: clients give up after 60. */
   readonly approvalWaitMs?: number;
   readonly clock?: Clock;
+  /** How a person types `postern` here, with the flags that say which one is meant: agents pass it on. */
+  readonly command?: string;
 }
 
 export interface McpDoor extends AsyncDisposable {
@@ -55,9 +58,10 @@ class Doorway implements McpDoor {
     version = "0",
     approvalWaitMs = 20_000,
     clock = new SystemClock(),
+    command = "postern",
   }: McpDoorOptions) {
     this.#identity = { name, version };
-    this.#parts = { runtime, windows: new Windows(runtime, clock), clock, approvalWaitMs };
+    this.#parts = { runtime, windows: new Windows(runtime, clock), clock, approvalWaitMs, command };
     const visitOf = ({ http }: ServerContext): Visit | undefined =>
       http?.req === undefined ? undefined : this.#visits.get(http.req);
     this.#modern = createMcpHandler(() => this.#makeServer(visitOf), { legacy: "reject" });
@@ -70,13 +74,17 @@ class Doorway implements McpDoor {
   }
 
   async handle(request: Request, caller: McpCaller, path: { readonly server?: string } = {}): Promise<Response> {
-    const visit: Visit = { caller, server: path.server };
+    const { server } = path;
+    if (server !== undefined && !isServer(this.#parts.runtime, server))
+      return rpcProblem(404, -32_001, noServer(server));
+    const visit: Visit = { caller, server };
     this.#visits.set(request, visit);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
-    const body = await bodyOf(request);
-    if (body instanceof Response) return body;
-    if (await isLegacyRequest(request, body.json)) return this.#sessions.handle(request, body.json, visit);
-    return this.#modern.fetch(request, { parsedBody: body.json });
+    const read = readMessage(await request.text());
+    if ("refused" in read) return Response.json(read.refused, { status: 400 });
+    const { message } = read;
+    if (await isLegacyRequest(request, message)) return this.#sessions.handle(request, message, visit);
+    return this.#modern.fetch(request, { parsedBody: message });
   }
 
   async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
@@ -135,17 +143,6 @@ class Doorway implements McpDoor {
   }
 }
 
-async function bodyOf(request: Request): Promise<{ readonly json: unknown } | Response> {
-  try {
-    const json: unknown = JSON.parse(await request.text());
-    return Array.isArray(json)
-      ? rpcProblem(400, -32_600, "Batches are not part of the protocol; send one message a request.")
-      : { json };
-  } catch {
-    return rpcProblem(400, -32_700, "The body is not JSON."); // what the client sent is all there is to say
-  }
-}
-
 /** Switches, and skills that hold a run to their tools. */
 const changesTools = /^(operator\.action\.|skill\.(de)?activated$)/;
 
@@ -160,6 +157,10 @@ function soon(then: () => void): () => void {
       then();
     });
   };
+}
+
+function noServer(name: string): string {
+  return `No server is named \`${name.slice(0, 100).toWellFormed()}\`: \`/mcp/<server>\` takes a name of the configuration, and \`/mcp\` offers the tools of all.`;
 }
 
 function known(visit: Visit | undefined): Visit {

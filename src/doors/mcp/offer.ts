@@ -23,6 +23,14 @@ export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
+/** Connected or not: configured, or told by a tool that was registered under it. */
+export function isServer(runtime: Runtime, name: string): boolean {
+  return (
+    runtime.health().servers.some((server) => server.name === name) ||
+    runtime.tools.actions().some(({ facts }) => facts.server === name)
+  );
+}
+
 /** Names lead by table: an action is found by making its name, never by taking one apart. */
 export function targetOf(runtime: Runtime, { server }: Visit, name: string): Target {
   const nowhere: Target = {

@@ -5,6 +5,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
+import { rpcError } from "./message.ts";
 import { callerKey, type Visit } from "./visit.ts";
 
 const idleMs = 3_600_000;
@@ -102,7 +103,7 @@ function keyOf({ caller: { principal }, server }: Visit): string {
 }
 
 export function rpcProblem(http: number, code: number, message: string): Response {
-  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status: http });
+  return Response.json(rpcError(code, message), { status: http });
 }
 
 function ignored(): void {}

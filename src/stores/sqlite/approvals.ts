@@ -1,10 +1,16 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { type Audience, audienceText } from "../audience.ts";
-import type { ApprovalFilter } from "../store.ts";
+import type { ApprovalFilter, WaitingFilter } from "../store.ts";
+import { endOfUrgency, nothingWaits, urgencyOf, type Waiting } from "../urgency.ts";
 
 /** Audiences kept parsed; they never change, and there are far fewer in any house. */
 const mostParsed = 20_000;
+
+/** Spelled out: with a parameter the index of what is pending would not be used. */
+const isPending = "state = 'pending'";
+
+type Condition = readonly [sql: string, ...values: readonly (SQLInputValue | undefined)[]];
 
 /** Requests for approval. A list is decided on narrow indexes and audiences; only what is shown is read as a whole. */
 export class ApprovalRows {
@@ -13,25 +19,28 @@ export class ApprovalRows {
   readonly #addAudience: StatementSync;
   readonly #audience: StatementSync;
   readonly #get: StatementSync;
+  readonly #place: StatementSync;
   readonly #parsed = new Map<number, Audience>();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
     this.#put = database.prepare(
-      `insert into approval (id, state, tenant, body, audience, run) values (?, ?, ?, ?, ?, ?)
-       on conflict (id) do update set state = excluded.state, body = excluded.body, audience = excluded.audience`,
+      `insert into approval (id, state, tenant, body, audience, run, urgency) values (?, ?, ?, ?, ?, ?, ?)
+       on conflict (id) do update set state = excluded.state, body = excluded.body, audience = excluded.audience,
+         urgency = excluded.urgency`,
     );
     this.#addAudience = database.prepare(
       "insert or ignore into approval_audience (tenant, tool, risk, agent, body) values (?, ?, ?, ?, ?)",
     );
     this.#audience = database.prepare("select number from approval_audience where body = ?");
     this.#get = database.prepare("select body from approval where id = ?");
+    this.#place = database.prepare("select urgency, number from approval where id = ?");
   }
 
   put(approval: ApprovalRecord): void {
     const { id, state, principal, runId } = approval;
     const audience = this.#numberOf(approval);
-    this.#put.get(id, state, principal.tenant, JSON.stringify(approval), audience, runId);
+    this.#put.get(id, state, principal.tenant, JSON.stringify(approval), audience, runId, urgencyOf(approval));
   }
 
   get(id: string): ApprovalRecord | undefined {
@@ -39,25 +48,48 @@ export class ApprovalRows {
     return row && parsed(row);
   }
 
-  /** Old to new. */
+  /** What is pending by urgency, and of what is alike in that the older; all else old to new. */
   list(where: ApprovalFilter): readonly ApprovalRecord[] {
-    const { state, runId, after, limit = Infinity } = where;
+    const { state, after, limit = Infinity } = where;
+    const place = after === undefined ? {} : this.#place.get(after);
+    if (place === undefined) return [];
+    const { urgency, number } = place;
+    const isUrgent = state === "pending";
+    const { sql, values } = spelled([
+      isUrgent ? [isPending] : ["state = ?", state],
+      isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : ["number > ?", number],
+      ...this.#conditions(where),
+    ]);
+    const index = isUrgent ? "approval_pending" : "approval_list";
+    const order = isUrgent ? "urgency, number" : "number";
+    const numbers = `select number from approval indexed by ${index} where ${sql} order by ${order} limit ?`;
+    return this.#database
+      .prepare(`select body from approval where number in (${numbers}) order by ${order}`)
+      .all(...values, Number.isFinite(limit) ? limit : -1)
+      .map(parsed);
+  }
+
+  waiting(where: WaitingFilter, now: number): Waiting {
+    const { sql, values } = spelled([
+      [isPending],
+      [`${endOfUrgency} > ?`, now],
+      ...this.#conditions({ ...where, state: "pending" }),
+    ]);
+    const counts = `select audience, count(*) as count from approval indexed by approval_pending where ${sql} group by audience`;
+    const byRisk = this.#database
+      .prepare(
+        `select risk, sum(count) as count from (${counts}) join approval_audience on number = audience group by risk`,
+      )
+      .all(...values);
+    return { ...nothingWaits, ...Object.fromEntries(byRisk.map(({ risk, count }) => [String(risk), Number(count)])) };
+  }
+
+  #conditions(where: ApprovalFilter): readonly Condition[] {
     const audiences = this.#audiencesOf(where);
-    const isPending = state === "pending"; // spelled out below: a parameter would not use the index of those alone
-    const conditions: readonly (readonly [sql: string, value: SQLInputValue | undefined])[] = [
-      ["number > (select number from approval where id = ?)", after],
-      ["state = ?", isPending ? undefined : state],
-      ["run = ?", runId],
+    return [
+      ["run = ?", where.runId],
       ["audience in (select value from json_each(?))", audiences && JSON.stringify(audiences)],
     ];
-    const asked = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
-    const all = [...(isPending ? ["state = 'pending'"] : []), ...asked.map(({ sql }) => sql)].join(" and ");
-    const index = isPending ? "approval_pending" : "approval_list";
-    const numbers = `select number from approval indexed by ${index} where ${all || "1"} order by number limit ?`;
-    return this.#database
-      .prepare(`select body from approval where number in (${numbers}) order by number`)
-      .all(...asked.map(({ value }) => value), Number.isFinite(limit) ? limit : -1)
-      .map(parsed);
   }
 
   /** Those that fit; undefined: any does. */
@@ -66,7 +98,7 @@ export class ApprovalRows {
     if (asked.length === 0 && isFor === undefined) return undefined;
     const inUse =
       state === "pending"
-        ? "number in (select audience from approval indexed by approval_pending where state = 'pending')"
+        ? `number in (select audience from approval indexed by approval_pending where ${isPending})`
         : "1";
     const where = [inUse, ...asked.map(([name]) => `${name} = ?`)].join(" and ");
     const columns = isFor === undefined ? "number" : "number, body";
@@ -97,4 +129,16 @@ export class ApprovalRows {
 
 function parsed(row: Readonly<Record<string, unknown>>): ApprovalRecord {
   return JSON.parse(String(row["body"]));
+}
+
+/** Those that are asked for: all of whose values are there. */
+function spelled(conditions: readonly Condition[]): {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+} {
+  const asked = conditions.filter(([, ...values]) => !values.includes(undefined));
+  return {
+    sql: asked.map(([sql]) => sql).join(" and ") || "1",
+    values: asked.flatMap(([, ...values]) => values).filter((value) => value !== undefined),
+  };
 }

@@ -1,7 +1,7 @@
 import type { DurableEvent } from "../../calls/event.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument, Won } from "../rules.ts";
-import type { Committed } from "../store.ts";
+import type { Committed, Formed } from "../store.ts";
 
 export interface PendingCall {
   record: CallRecord;
@@ -10,6 +10,7 @@ export interface PendingCall {
 }
 
 const noApprovals: ReadonlyMap<string, ApprovalRecord> = new Map();
+const noneSpelled: ReadonlyMap<DurableEvent, string | Formed> = new Map();
 const noDocuments: ReadonlyMap<string, NewDocument> = new Map();
 export const won: Committed = { won: true };
 
@@ -26,6 +27,7 @@ export class Batch {
   /** Made when there is one: most batches have neither approvals nor documents. */
   #approvals: Map<string, ApprovalRecord> | undefined;
   #documents: Map<string, NewDocument> | undefined;
+  #spelled: Map<DurableEvent, string | Formed> | undefined;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
 
@@ -37,13 +39,23 @@ export class Batch {
     return this.#documents ?? noDocuments;
   }
 
+  /** Of those events that were spelled before they came. */
+  get spelled(): ReadonlyMap<DurableEvent, string | Formed> {
+    return this.#spelled ?? noneSpelled;
+  }
+
   get isDurable(): boolean {
     return this.#synced !== undefined;
   }
 
-  add({ before, call, approval, document }: Won, event: DurableEvent | undefined): void {
+  /** @param spelled the event as it will be kept, when that is known already */
+  add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string | Formed): void {
     this.writes += 1;
     if (event !== undefined) this.events.push(event);
+    if (event !== undefined && spelled !== undefined) {
+      this.#spelled ??= new Map();
+      this.#spelled.set(event, spelled);
+    }
     if (call !== undefined) {
       const pending = before === undefined ? undefined : this.#byKey.get(call.key);
       if (pending === undefined) this.#put({ record: call, isNew: before === undefined });

@@ -60,14 +60,14 @@ it("keeps the entries of one transaction in few rows, and reads from any of them
 it("keeps a form anew when the transaction that brought it was taken back", async () => {
   await using store = openAt("undone.db", {
     spell: (event) => {
-      if ("type" in event && event.type === "broken") throw new Error("cannot be spelled");
+      if (event.moment === "attempted") throw new Error("cannot be spelled");
       return inParts(event);
     },
   });
   await store.commit(note("a"), "committed");
   const [lost] = await Promise.allSettled([
     store.commit(note("b"), "committed"),
-    store.commit(note("broken"), "committed"),
+    store.commit({ write: "note", event: { ...eventOf("broken"), moment: "attempted" } as never }, "committed"),
   ]);
   expect(lost.status).toBe("rejected");
   for (const type of ["c", "d"]) await store.commit(note(type), "committed");

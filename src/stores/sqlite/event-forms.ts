@@ -60,6 +60,11 @@ export class EventForms {
     this.#numbers = new WeakMap();
   }
 
+  /** They are read from the file again. */
+  forget(): void {
+    this.#read.clear();
+  }
+
   committed(): void {
     this.#added = false;
   }

@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { makeOwnFolder } from "../../system/own-folder.ts";
 import { checkOwner, migrate } from "./schema.ts";
 
 export interface OpenDatabase {
@@ -74,7 +75,7 @@ function openFile(path: string, log: (problem: string) => void): OpenDatabase {
 
 /** What is kept is for the owner alone. An existing file is not touched: closing any descriptor of it would drop SQLite's locks. */
 function createPrivately(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(path));
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {

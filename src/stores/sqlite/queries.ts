@@ -1,13 +1,16 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import type { CallRecord } from "../../calls/records.ts";
 import { digestsIn, needsArtifacts, runsWith } from "../references.ts";
-import type { CallFilter, Entry } from "../store.ts";
+import type { CallFilter, Entry, EntryFilter } from "../store.ts";
 import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
 import type { EventForms } from "./event-forms.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
 const rowsOfEntriesATurn = 64;
+/** A row holds from one entry to hundreds: who wants few begins with few rows. */
+const fewRowsOfEntries = 4;
+const documentsATurn = 1024;
 const digestsATurn = 64;
 
 /** What start-up needs to know. */
@@ -105,27 +108,32 @@ export class Queries {
     return new Set(edited.flatMap(digestsIn));
   }
 
-  async *entries({
-    after,
-    limit = Infinity,
-  }: {
-    readonly after: number;
-    readonly limit?: number;
-  }): AsyncGenerator<Entry, void> {
+  async *entries({ after, limit = Infinity, fresh = false }: EntryFilter): AsyncGenerator<Entry, void> {
+    if (fresh) this.#forget();
     const statement = this.#database.prepare("select seq, body from event where seq >= ? order by seq limit ?");
     let left = limit;
+    let rowsAtOnce = fewRowsOfEntries;
     for (let from = this.#rowWith(after + 1); left > 0; ) {
-      const rows = statement.all(from, rowsOfEntriesATurn);
-      for (const entry of rows.flatMap((row) => this.#entriesOf(row))) {
-        if (entry.seq <= after) continue;
-        if (left === 0) return;
-        left -= 1;
-        yield entry;
-      }
-      if (rows.length < rowsOfEntriesATurn) return;
+      const most = Math.min(left, rowsAtOnce);
+      const rows = statement.all(from, most);
+      for (const row of rows)
+        for (const entry of this.#entriesOf(row)) {
+          if (entry.seq <= after) continue;
+          if (left === 0) return;
+          left -= 1;
+          yield entry;
+        }
+      if (rows.length < most) return;
       from = Number(rows.at(-1)?.["seq"]) + 1;
+      rowsAtOnce = Math.min(2 * rowsAtOnce, rowsOfEntriesATurn);
       await turn();
     }
+  }
+
+  /** Pages and forms are read from the file again: an open database keeps what it has read. */
+  #forget(): void {
+    this.#database.exec("pragma shrink_memory");
+    this.#eventForms.forget();
   }
 
   /** A row's entries follow each other. */
@@ -144,14 +152,20 @@ export class Queries {
     return last === undefined ? -1 : (this.#entriesOf(last).at(-1)?.seq ?? -1);
   }
 
-  documents(kind: string, prefix: string): readonly string[] {
-    const statement = this.#database.prepare("select id from document where kind = ? and id >= ? order by id");
+  async documents(kind: string, prefix: string): Promise<readonly string[]> {
     const ids: string[] = [];
-    for (const { id } of statement.iterate(kind, prefix)) {
-      if (!String(id).startsWith(prefix)) break; // as bytes, ids of one prefix stand together
-      ids.push(String(id));
+    let from = prefix;
+    for (let next = ">="; ; next = ">") {
+      const statement = this.#database.prepare(
+        `select id from document where kind = ? and id ${next} ? order by id limit ${documentsATurn}`,
+      );
+      const some = statement.all(kind, from).map(({ id }) => String(id));
+      const mine = some.filter((id) => id.startsWith(prefix)); // as bytes, ids of one prefix stand together
+      ids.push(...mine);
+      from = some.at(-1) ?? "";
+      if (mine.length < documentsATurn) return ids.sort();
+      await turn();
     }
-    return ids.sort();
   }
 
   #calls(sql: string, ...values: SQLInputValue[]): CallRecord[] {

@@ -155,11 +155,12 @@ describe("SqliteStore over restarts", () => {
       ...{ remembers: false, remindAt: 5, escalateAt: 6, escalateTo: { roles: ["approver"] } },
     };
     const votes = [{ as: "approved", by: "bob", via: "user:bob", at: 1 }] as const;
+    const expiresAt = clock.now() + 3_600_000;
     const asked: readonly Partial<ApprovalRecord>[] = [
-      {},
-      { tool: "pay" },
+      { expiresAt },
+      { tool: "pay", expiresAt: expiresAt + 60_007 },
       { state: "denied" },
-      { routed, votes, escalatedAt: 7 },
+      { routed, votes, escalatedAt: 7, expiresAt: expiresAt + 60_008, risk: "critical" },
     ];
     const approvals = asked.map((more) => approvalOf(recordOf(callOf(next, clock)), more));
     await next[Symbol.asyncDispose]();
@@ -173,7 +174,8 @@ describe("SqliteStore over restarts", () => {
     await using again = openAt("third.db", { clock });
     const [first, second, , fourth] = approvals;
     expect(await again.approvals({})).toEqual(approvals);
-    expect(await again.approvals({ state: "pending", tenant: "default" })).toEqual([first, second, fourth]);
+    expect(await again.approvals({ state: "pending", tenant: "default" })).toEqual([first, fourth, second]);
+    expect(await again.waiting({})).toEqual({ safe: 0, medium: 0, high: 2, critical: 1 });
     expect(await again.approvals({ tool: "pay", runId: "run_1" })).toEqual([second]);
     expect(await again.approvals({ runId: "run_2" })).toEqual([]);
     const seen: Audience[] = [];

@@ -1,5 +1,6 @@
 import { closeSync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
+import type { DurableEvent } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
@@ -13,10 +14,13 @@ import {
   type Documents,
   type Durability,
   type Entry,
+  type EntryFilter,
   type Formed,
   type Spell,
   type Store,
+  type WaitingFilter,
 } from "../store.ts";
+import type { Waiting } from "../urgency.ts";
 import type { Batch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
 import { EventForms } from "./event-forms.ts";
@@ -100,19 +104,21 @@ export class SqliteStore implements Store {
   commit(write: Write, durability: Durability): Committed | Promise<Committed> {
     const writer = this.#writer;
     if (writer.refusal !== undefined) return Promise.reject(writer.refusal);
+    let ruling: ReturnType<typeof rule>;
     try {
-      const ruling = rule(write, this.#rows);
-      if (!ruling.won) return writer.after(durability, ruling);
-      writer.open.add(ruling, write.event);
-      this.#rows.won(ruling);
-      return writer.join(durability);
+      ruling = rule(write, this.#rows);
     } catch (error) {
-      return Promise.reject(
-        new RuntimeFault("store_unreadable", `The store could not read: ${messageOf(error)}.`, {
-          cause: error,
-        }),
-      );
+      return Promise.reject(fault("store_unreadable", "The store could not read", error));
     }
+    if (!ruling.won) return writer.after(durability, ruling);
+    const { event } = write;
+    try {
+      writer.open.add(ruling, event, event && (isOrdinary(event) ? undefined : this.#spell(event)));
+      this.#rows.won(ruling);
+    } catch (error) {
+      return Promise.reject(fault("store_unwritable", "An event could not be written", error));
+    }
+    return writer.join(durability);
   }
 
   call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
@@ -133,6 +139,11 @@ export class SqliteStore implements Store {
     return this.#tables.approvals.list(where);
   }
 
+  async waiting(where: WaitingFilter): Promise<Waiting> {
+    this.#writer.drain();
+    return this.#tables.approvals.waiting(where, this.#clock.now());
+  }
+
   async stranded(): Promise<readonly CallRecord[]> {
     const others = [...this.#rows.open.values()].filter(({ fence }) => fence !== this.incarnation);
     return others.filter(({ key, fence }) => this.#rows.call(key)?.fence === fence);
@@ -143,7 +154,7 @@ export class SqliteStore implements Store {
     return await this.#queries.needed(digests, this.#clock.now());
   }
 
-  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {
+  events(where: EntryFilter): AsyncIterable<Entry> {
     return this.#queries.entries(where);
   }
 
@@ -175,12 +186,12 @@ export class SqliteStore implements Store {
     const seq = this.#nextSeq;
     const spelled: (string | Formed)[] = [];
     const entries = batch.events.map((event, i) => {
-      const own = this.#spell(event);
+      const own = batch.spelled.get(event) ?? this.#spell(event);
       spelled.push(own);
       return { seq: seq + i, body: bodyOf(own), event };
     });
     const watermark = this.#watermark.next(batch, this.#rows.open);
-    this.#tables.write(batch, { seq, spelled }, watermark);
+    this.#tables.write({ batch, entries: { seq, spelled }, watermark });
     if (watermark !== undefined) this.#watermark.written(watermark);
     this.#nextSeq += entries.length;
     this.#written = entries;
@@ -190,4 +201,16 @@ export class SqliteStore implements Store {
     this.#rows.written(batch);
     this.#followers.tell(this.#written);
   }
+}
+
+/**
+ * Spelled with its neighbours, where that costs least: what it tells of caller, policy and result was checked before.
+ * Any other event holds somebody's word, so that it is spelled before it joins them, and fails alone.
+ */
+function isOrdinary(event: DurableEvent): boolean {
+  return event.moment === "attempted" || (event.moment === "ended" && event.by === undefined);
+}
+
+function fault(code: string, what: string, cause: unknown): RuntimeFault {
+  return new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { numberOf } from "../../calls/ids.ts";
 import type { Json } from "../../calls/json.ts";
 import type { CallRecord } from "../../calls/records.ts";
@@ -20,6 +21,15 @@ export interface NewEntries {
   readonly spelled: readonly (string | Formed)[];
 }
 
+/** One transaction's worth. */
+export interface Written {
+  readonly batch: Batch;
+  readonly entries: NewEntries;
+  readonly watermark: number | undefined;
+}
+
+/** So many batches share a transaction in memory. */
+const mostSharing = 32;
 /** So many share a row: reading one entry reads its row. */
 const entriesARow = 32;
 
@@ -41,10 +51,14 @@ export class Tables {
   readonly #waiting: Waiting;
   readonly #referring: Referring;
   readonly #document: StatementSync;
+  readonly #isKept: boolean;
+  /** Written since the last commit. */
+  #sharing: Written[] = [];
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
   constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
     this.#database = database;
+    this.#isKept = isKept;
     this.approvals = new ApprovalRows(database);
     this.#callForms = new CallForms(database);
     this.#eventForms = eventForms;
@@ -62,27 +76,50 @@ export class Tables {
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
 
-  /** One transaction: all of it, or it throws and nothing of it is there. */
-  write(batch: Batch, entries: NewEntries, watermark: number | undefined): void {
-    this.#begin.get();
+  /**
+   * All of it, or it throws and nothing of it is there. In memory, where a commit makes nothing safer, several share a
+   * transaction: a commit costs as much as a row.
+   *
+   * @throws RuntimeFault `store_broken` when what was written before cannot be written again
+   */
+  write(written: Written): void {
     try {
-      this.#writeCalls(batch);
-      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.approvals.put(approval);
-      if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
-      if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
-      this.#writeEntries(entries);
-      this.#commit.get();
-      this.#callForms.committed();
-      this.#eventForms.committed();
-      this.#keys.kept();
-      this.#waiting.kept();
+      if (!this.#database.isTransaction) this.#begin.get();
+      this.#writeCalls(written.batch);
+      for (const approval of written.batch.approvals.values()) this.approvals.put(approval);
+      for (const document of written.batch.documents.values()) this.#writeDocument(document);
+      if (written.watermark !== undefined) this.#putMeta.get("watermark", written.watermark);
+      this.#writeEntries(written.entries);
+      this.#sharing.push(written);
+      if (this.#isKept || this.#sharing.length >= mostSharing) this.#committed();
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("rollback");
-      this.#callForms.undo();
-      this.#eventForms.undo();
-      this.#keys.undo();
-      this.#waiting.undo();
+      this.#undo();
       throw error;
+    }
+  }
+
+  #committed(): void {
+    this.#commit.get();
+    this.#sharing = [];
+    this.#callForms.committed();
+    this.#eventForms.committed();
+    this.#keys.kept();
+    this.#waiting.kept();
+  }
+
+  /** Back to the last commit; then what was true before the one that failed is written again. */
+  #undo(): void {
+    if (this.#database.isTransaction) this.#database.exec("rollback");
+    this.#callForms.undo();
+    this.#eventForms.undo();
+    this.#keys.undo();
+    this.#waiting.undo();
+    const before = this.#sharing;
+    this.#sharing = [];
+    try {
+      for (const written of before) this.write(written);
+    } catch (cause) {
+      throw new RuntimeFault("store_broken", `What was kept in memory is lost: ${messageOf(cause)}.`, { cause });
     }
   }
 

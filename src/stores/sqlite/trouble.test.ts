@@ -6,6 +6,7 @@ import {
   callOf,
   claimOf,
   decideOf,
+  eventOf,
   holdOf,
   hourMs,
   note,
@@ -30,7 +31,23 @@ describe("SqliteStore under trouble", () => {
     expect(await store.commit(note("n"), "committed")).toEqual({ won: true });
   });
 
-  it("refuses the batch of an event that cannot be spelled, and works on (case 198)", async () => {
+  it("refuses a write whose event cannot be spelled, and its neighbours are written (case 198)", async () => {
+    const spell: Spell = (event) => {
+      if (event.moment === "noted" && event.type === "wordless") throw new Error("no words");
+      return spellPlainly(event);
+    };
+    await using store = openAt("alone.db", { clock: new FakeClock(), spell });
+    const [first, alone, last] = await Promise.allSettled([
+      store.commit(note("first"), "committed"),
+      store.commit(note("wordless"), "committed"),
+      store.commit(note("last"), "synced"),
+    ]);
+    expect([first, last]).toEqual([first, first].map(() => ({ status: "fulfilled", value: { won: true } })));
+    expect(alone).toMatchObject({ status: "rejected", reason: { code: "store_unwritable" } });
+    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
+  });
+
+  it("refuses the batch of a call's own event that cannot be spelled, and works on (case 198)", async () => {
     const problems: string[] = [];
     let speechless = false;
     const spell: Spell = (event) => {
@@ -56,7 +73,7 @@ describe("SqliteStore under trouble", () => {
     expect(store.call({ key: record.key })).toBeUndefined();
     expect(store.call({ match: "m" })).toBeUndefined();
     expect(store.approval("apr_1")).toBeUndefined();
-    store.commit(note("b"), "queued");
+    store.commit({ write: "note", event: { ...eventOf("b"), moment: "attempted" } as never }, "queued");
     await settled();
     expect(problems.join()).toContain("1 queued writes are lost");
     speechless = false;
@@ -80,6 +97,33 @@ describe("SqliteStore under trouble", () => {
     expect(store.call({ key: "fine" })).toBeUndefined();
     expect(await store.commit(settleOf(first, "ok"), "synced")).toEqual({ won: true });
     expect(await all(store.events({ after: -1 }))).toHaveLength(2);
+  });
+
+  it("keeps in memory what was true before a batch that is refused, though they share a transaction", async () => {
+    const clock = new FakeClock();
+    await using store = openAt(":memory:", { clock });
+    const claimed = Array.from({ length: 3 }, (_, i) => recordOf(callOf(store, clock), { key: `key_${i}` }));
+    for (const record of claimed) await store.commit(claimOf(record, { fresh: true }), "committed");
+    const [first = recordOf(callOf(store, clock))] = claimed;
+    const impossible = recordOf({ ...callOf(store, clock), number: first.call.number }, { key: "impossible" });
+    await expect(store.commit(claimOf(impossible, { fresh: true }), "synced")).rejects.toMatchObject({
+      code: "store_unwritable",
+    });
+    await store.commit(note("later"), "committed");
+    expect(store.call({ key: "impossible" })).toBeUndefined();
+    expect(await store.calls({})).toHaveLength(3);
+    for (const { key } of claimed) expect(store.call({ key })?.state).toBe("attempted");
+    expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("stops when memory does not take again what it had taken", async () => {
+    const opened = openDatabase(":memory:", () => {});
+    await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly });
+    await store.commit(note("a"), "committed");
+    opened.database.exec("pragma query_only = 1");
+    await expect(store.commit(note("b"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
+    expect(store.broken).toMatchObject({ code: "store_broken" });
+    await expect(store.commit(note("c"), "committed")).rejects.toMatchObject({ code: "store_broken" });
   });
 
   it("answers within a young turn, before the event loop goes on, and at its end when nobody waits", async () => {

@@ -140,6 +140,7 @@ export class Writer {
       this.#options.write(batch);
       return undefined;
     } catch (error) {
+      if (error instanceof RuntimeFault && error.code === "store_broken") this.#stop("What was written is lost", error);
       return new RuntimeFault("store_unwritable", `The store could not write: ${messageOf(error)}.`, { cause: error });
     }
   }

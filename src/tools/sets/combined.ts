@@ -6,6 +6,8 @@ import type { Toolset } from "./toolset.ts";
  * Several sets as one, in their order.
  *
  * Contract: `tools()` throws RuntimeFault `tool_duplicate` when two of them offer one name: one would shadow the other.
+ *
+ * @public
  */
 export function combined(...sets: readonly Toolset[]): Toolset {
   return {
@@ -21,6 +23,12 @@ export function combined(...sets: readonly Toolset[]): Toolset {
         byName.set(tool.name, tool);
       }
       return [...byName.values()];
+    },
+    follow: (listener) => {
+      const ends = sets.map((set) => set.follow?.(listener));
+      return () => {
+        for (const end of ends) end?.();
+      };
     },
   };
 }

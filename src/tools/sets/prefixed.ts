@@ -3,18 +3,26 @@ import type { Toolset } from "./toolset.ts";
 
 const bodies = ["execute", "preview", "classifyRisk", "reconcile", "handleCall", "handle_call"] as const;
 
-/** The same tools under `prefix__name` (case 251). */
+/**
+ * The same tools under `prefix__name` (case 251).
+ *
+ * @example
+ * const both = combined(prefixed(crm, "crm"), prefixed(shop, "shop"));
+ *
+ * @public
+ */
 export function prefixed(set: Toolset, prefix: string): Toolset {
   const renamed = new WeakMap<AnyTool, AnyTool>();
+  const rename = (tool: AnyTool): AnyTool => {
+    const known = renamed.get(tool);
+    if (known !== undefined) return known;
+    const fresh = underName(tool, `${prefix}__${tool.name}`);
+    renamed.set(tool, fresh);
+    return fresh;
+  };
   return {
-    tools: () =>
-      set.tools().map((tool) => {
-        const known = renamed.get(tool);
-        if (known !== undefined) return known;
-        const fresh = underName(tool, `${prefix}__${tool.name}`);
-        renamed.set(tool, fresh);
-        return fresh;
-      }),
+    tools: () => set.tools().map(rename),
+    follow: (listener) => set.follow?.((tool) => listener(rename(tool))) ?? nothing,
   };
 }
 
@@ -27,3 +35,5 @@ function underName(tool: AnyTool, name: string): AnyTool {
   }
   return Object.create(tool, own) as AnyTool; // it inherits what it does not replace
 }
+
+function nothing(): void {}

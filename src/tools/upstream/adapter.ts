@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
+import { LostAnswer } from "../../results/raw-result.ts";
 import type { AnyTool, LocalTool } from "../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tool.ts";
 import { contentOf } from "./blocks.ts";
@@ -7,7 +8,11 @@ import { termsOf } from "./terms.ts";
 import type { UpstreamAnswer, UpstreamCall, UpstreamTool } from "./upstream.ts";
 
 /** Calls a tool of the server by the server's own name for it. */
-export type CallUpstream = (tool: string, given: JsonObject, call: UpstreamCall) => Promise<UpstreamAnswer>;
+export type CallUpstream = (
+  tool: string,
+  given: JsonObject,
+  call: UpstreamCall,
+) => Promise<UpstreamAnswer | LostAnswer>;
 
 const ownNames = new WeakMap<object, string>();
 
@@ -40,6 +45,7 @@ export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, ca
         idempotencyKey,
         onProgress: (content, fraction) => context.progress(content, fraction),
       });
+      if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
       return {
         content: contentOf(content),

@@ -1,17 +1,19 @@
 import type { Clock } from "../../calls/clock.ts";
 import { messageOf } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
+import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerShelf, type ToolShelf, type ToolsDiff } from "./server-shelf.ts";
 import {
   notSent,
+  type Refused,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
   type UpstreamEvents,
-  type UpstreamTool,
+  type UpstreamList,
 } from "./upstream.ts";
 
 const firstDelayMs = 500;
@@ -42,6 +44,8 @@ export interface ServerStatus {
   readonly name: string;
   readonly status: "connected" | "connecting" | "disconnected";
   readonly tools: number;
+  /** Listed by the server and not offered. */
+  readonly refused: readonly Refused[];
   readonly problem?: string;
   readonly processId?: number;
 }
@@ -84,6 +88,7 @@ export class Connection {
       name: this.name,
       status: this.#status,
       tools: this.#shelf.size,
+      refused: this.#shelf.refused,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...(processId !== undefined && { processId }),
     };
@@ -104,7 +109,7 @@ export class Connection {
     this.#status = "disconnected";
   }
 
-  async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer> {
+  async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const upstream = this.#upstream;
     if (upstream === undefined || this.#status !== "connected") {
       throw notSent(
@@ -198,8 +203,8 @@ export class Connection {
   }
 
   /** A server knows the secrets it was lent, and may tell them in a description. */
-  #masked(tools: readonly UpstreamTool[]): readonly UpstreamTool[] {
-    return redactJson(tools, this.#parts);
+  #masked(list: UpstreamList): UpstreamList {
+    return redactJson(list, this.#parts);
   }
 
   /** One listing at a time; whatever changed during it is listed once more. */
@@ -217,8 +222,8 @@ export class Connection {
       this.#listAgain = upstream === undefined; // one that is being connected is asked again when it is
       if (upstream === undefined) return;
       try {
-        const tools = await upstream.listTools();
-        if (upstream === this.#upstream) await this.#synced(await this.#shelf.sync(this.#masked(tools)));
+        const list = await upstream.listTools();
+        if (upstream === this.#upstream) await this.#synced(await this.#shelf.sync(this.#masked(list)));
       } catch (error) {
         await this.#note(
           "mcp.tools_synced",

@@ -6,6 +6,8 @@ export interface KeptDefinition extends Definition {
   /** Wall clock, milliseconds. */
   readonly at: number;
   readonly by?: string;
+  /** And by which credential. */
+  readonly via?: string;
 }
 
 /** What is known of one tool of one server. */
@@ -44,7 +46,7 @@ export function pinFromJson(body: Json): Pin | undefined {
 function keptFrom(value: Json | undefined): KeptDefinition | undefined | null {
   if (value === undefined) return undefined;
   if (!isJsonObject(value)) return null;
-  const { body, digest, at, by } = value;
+  const { body, digest, at, by, via } = value;
   if (!isJsonObject(body) || typeof digest !== "string" || typeof at !== "number") return null;
-  return { body, digest, at, ...(typeof by === "string" && { by }) };
+  return { body, digest, at, ...(typeof by === "string" && { by }), ...(typeof via === "string" && { via }) };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../../test/fakes/log-store.ts";
 import { somePins } from "../../../test/fakes/pins.ts";
@@ -68,7 +69,9 @@ describe("a pin", () => {
     expect(said).toHaveLength(3);
     await pins.sight("files", "files__1", first, false);
     expect(pins.changes("files__1")).toMatchObject({ state: "new" });
-    expect(await pins.approve("files__1", { definition: first.digest, by: "ann" })).toMatchObject({ approved: true });
+    expect(await pins.approve("files__1", { definition: first.digest, ...actor("ann") })).toMatchObject({
+      approved: true,
+    });
   });
 
   it("holds no secret that the server was lent and tells in its description", async () => {
@@ -90,8 +93,8 @@ describe("a pin", () => {
     await one.sight("files", "files__read", second, false);
     await other.sight("files", "files__read", second, false);
     expect(other.changes("files__read")).toMatchObject({ state: "changed", pinned: { digest: first.digest } });
-    await one.approve("files__read", { definition: second.digest, by: "ann" });
-    expect(await other.approve("files__read", { definition: second.digest, by: "bob" })).toMatchObject({
+    await one.approve("files__read", { definition: second.digest, ...actor("ann") });
+    expect(await other.approve("files__read", { definition: second.digest, ...actor("bob") })).toMatchObject({
       changes: { state: "pinned", pinned: { by: "ann" } },
     });
   });

@@ -6,6 +6,7 @@
  * so nobody approves what was put in its place after he looked.
  * Next: definition.ts (what is pinned), server-shelf.ts (what that means for a tool), differences.ts (what changed).
  */
+import { type Actor, checkWho } from "../../calls/actor.ts";
 import type { Clock } from "../../calls/clock.ts";
 import type { NotedEvent } from "../../calls/event.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
@@ -34,11 +35,10 @@ export interface ToolChanges extends Pin {
   readonly differences: readonly Difference[];
 }
 
-export interface ToolApproval {
+/** By the authenticated operator. */
+export interface ToolApproval extends Actor {
   /** The digest of the definition that was looked at. */
   readonly definition: string;
-  /** The authenticated operator. */
-  readonly by: string;
   readonly reason?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface ToolPins {
 }
 
 type Follower = (tool: string) => Promise<void>;
-type Event = Pick<NotedEvent, "type" | "summary" | "outcome"> & { readonly by?: string; readonly data: JsonObject };
+type Event = Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via"> & { readonly data: JsonObject };
 type Change = { readonly pin: Pin; readonly event: Event };
 
 /** Other processes may win a few times in a row; more than this means that something else is wrong. */
@@ -136,9 +136,9 @@ export class Pins implements ToolPins {
     });
   }
 
-  async approve(tool: string, { definition, by, reason }: ToolApproval): Promise<ToolApproved> {
-    if (typeof by !== "string" || by === "")
-      throw new RuntimeFault("approval_invalid", "Approving a tool's definition needs the operator who does it.");
+  async approve(tool: string, approval: ToolApproval): Promise<ToolApproved> {
+    checkWho(approval, "approval_invalid");
+    const { definition, by, via } = approval;
     const at = this.#options.clock.now();
     let refused: ToolApproved | undefined;
     const pin = await this.#change(tool, (now) => {
@@ -146,7 +146,7 @@ export class Pins implements ToolPins {
       const { server = "", pinned, offered } = now ?? {};
       if (refused !== undefined || offered === undefined || definition !== offered.digest) return undefined;
       const { body, digest } = offered;
-      return approvedBy({ server, tool, pinned: { body, digest, at, by } }, by, reason, pinned?.digest);
+      return approvedBy({ server, tool, pinned: { body, digest, at, by, via } }, approval, pinned?.digest);
     });
     if (refused !== undefined) return refused;
     await this.#followers.get(pin?.server ?? "")?.(tool);
@@ -229,7 +229,7 @@ function restored(pin: Pin): Change {
   return { pin, event: { type: "mcp.tool_restored", summary, outcome: "info", data } };
 }
 
-function approvedBy(pin: Pin, by: string, reason: string | undefined, before: string | undefined): Change {
+function approvedBy(pin: Pin, { by, via, reason }: ToolApproval, before: string | undefined): Change {
   const { server, tool, pinned } = pin;
   const data = {
     server,
@@ -239,7 +239,7 @@ function approvedBy(pin: Pin, by: string, reason: string | undefined, before: st
     ...(reason !== undefined && { reason }),
   };
   const summary = `The definition of \`${tool}\` is approved.`;
-  return { pin, event: { type: "operator.action.tool_approved", summary, outcome: "success", by, data } };
+  return { pin, event: { type: "operator.action.tool_approved", summary, outcome: "success", by, via, data } };
 }
 
 function refusalOf(tool: string, pin: Pin | undefined, definition: string): ToolApproved | undefined {

@@ -35,6 +35,8 @@ export function callFault(tool: string, error: unknown, sent: boolean): Error {
     return new Error(`Tool execution failed: ${said}`, { cause: error }); // a JSON-RPC error: the server's own no
   if (code === "UNSUPPORTED_RESULT_TYPE")
     return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${said}`, { cause: error });
+  if (code === "INVALID_RESULT")
+    return lost(`Tool \`${tool}\`: its server answered with what the protocol does not have: ${said}`, error);
   const status = statusOf(error);
   if (status === 404 || status === 429)
     return notSent(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);

@@ -3,15 +3,20 @@ import type { Client, PriorDiscovery, Transport } from "@modelcontextprotocol/cl
 import type { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../calls/clock.ts";
 import type { Json, JsonObject } from "../../calls/json.ts";
+import { type LostAnswer, mostAnswerBytes } from "../../results/raw-result.ts";
+import { BoundedLines } from "./bounded-lines.ts";
 import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
 import { Exchange, watchedFetch, within } from "./stream-watch.ts";
+import { lostAnswer } from "./too-large.ts";
+import { ToolList } from "./tool-list.ts";
 import {
   notSent,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
   type UpstreamEvents,
+  type UpstreamList,
   type UpstreamTool,
 } from "./upstream.ts";
 
@@ -68,6 +73,17 @@ export class Verdict {
   }
 }
 
+/** An answer travels in a message. */
+const envelopeBytes = 64 * 1024;
+
+export interface SdkUpstreamParts {
+  readonly events: UpstreamEvents;
+  readonly verdict: Verdict;
+  readonly clock: Clock;
+  /** What one answer may have. */
+  readonly answerBytes?: number | undefined;
+}
+
 /** The port through the official SDK, which is loaded when the first server is connected. */
 export class SdkUpstream implements Upstream {
   readonly #address: ServerAddress;
@@ -81,10 +97,13 @@ export class SdkUpstream implements Upstream {
   #endSession: (() => Promise<void>) | undefined;
   #lastWords = "";
   readonly #connecting = new AbortController();
+  readonly #listed = new ToolList(() => this.#client?.getProtocolEra() === "legacy");
+  readonly #answerBytes: number;
   #over = false;
 
-  constructor(address: ServerAddress, events: UpstreamEvents, verdict: Verdict, clock: Clock) {
+  constructor(address: ServerAddress, { events, verdict, clock, answerBytes = mostAnswerBytes }: SdkUpstreamParts) {
     this.#address = address;
+    this.#answerBytes = answerBytes;
     this.#events = events;
     this.#verdict = verdict;
     this.#clock = clock;
@@ -119,7 +138,7 @@ export class SdkUpstream implements Upstream {
       },
     );
     this.#client = client;
-    const transport = await this.#transport();
+    const transport = this.#listed.watch(await this.#transport());
     const prior = this.#verdict.recall(this.#clock);
     try {
       await client.connect(transport, {
@@ -138,7 +157,8 @@ export class SdkUpstream implements Upstream {
     return { name, version, revision: client.getNegotiatedProtocolVersion() ?? "" };
   }
 
-  async listTools(): Promise<readonly UpstreamTool[]> {
+  async listTools(): Promise<UpstreamList> {
+    this.#listed.begin();
     const listing = this.#connected("tools/list").listTools(undefined, {
       cacheMode: "refresh",
       timeout: connectTimeoutMs,
@@ -147,10 +167,10 @@ export class SdkUpstream implements Upstream {
       this.#verdict.keep(undefined, this.#clock); // a server taken for a new one is first heard here
       throw error;
     });
-    return tools as readonly UpstreamTool[]; // the SDK checked each against the protocol's schema
+    return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
   }
 
-  async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer> {
+  async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const client = this.#connected(name);
     if (call.signal.aborted)
       throw notSent(`Tool \`${name}\`: the call was over before anything was sent.`, call.signal.reason);
@@ -184,6 +204,8 @@ export class SdkUpstream implements Upstream {
         ...(structuredContent !== undefined && { structured: structuredContent as Json }),
       }; // it was read from JSON
     } catch (error) {
+      const lost = lostAnswer(error, exchange.tooLarge, this.#answerBytes);
+      if (lost !== undefined) return lost;
       if (isGone(error)) this.#gone(reasonOf(error));
       throw callFault(name, error, this.#address.kind === "stdio" || exchange.sent);
     } finally {
@@ -220,7 +242,7 @@ export class SdkUpstream implements Upstream {
       const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
       const { url, headers } = this.#address;
       const transport = new StreamableHTTPClientTransport(url, {
-        fetch: watchedFetch,
+        fetch: watchedFetch(this.#answerBytes + envelopeBytes),
         requestInit: { headers },
       });
       this.#endSession = () => transport.terminateSession();
@@ -234,6 +256,10 @@ export class SdkUpstream implements Upstream {
       stderr: "pipe",
       ...(cwd !== undefined && { cwd }),
     });
+    const { deserializeMessage } = await import("@modelcontextprotocol/client");
+    // The SDK's own buffer has no verb to skip a line. A transport of another class would be probed in place, and old
+    // servers do not outlive that.
+    Object.assign(transport, { _readBuffer: new BoundedLines(this.#answerBytes + envelopeBytes, deserializeMessage) });
     transport.stderr?.on("data", (chunk: Buffer) => {
       this.#lastWords = (this.#lastWords + chunk.toString()).slice(-2_000);
     });

@@ -10,7 +10,7 @@ import { publicName } from "./names.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
-import type { UpstreamTool } from "./upstream.ts";
+import type { Refused, UpstreamList, UpstreamTool } from "./upstream.ts";
 
 /** The part of the registry that is used here. */
 export interface ToolShelf {
@@ -40,7 +40,7 @@ export interface ToolsDiff {
   /** They can be called again. */
   readonly freed: readonly string[];
   /** Tools that could not be registered, and why. */
-  readonly refused: readonly { readonly tool: string; readonly why: string }[];
+  readonly refused: readonly Refused[];
 }
 
 type Changes = { readonly [Name in keyof ToolsDiff]: ToolsDiff[Name][number][] };
@@ -73,7 +73,7 @@ export class ServerShelf {
   readonly #blocked = new Set<string>();
   /** What was refused before, and is told only once. */
   readonly #refused = new Map<string, string>();
-  #listed: readonly UpstreamTool[] | undefined;
+  #listed: UpstreamList | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(server: string, config: ServerConfig, parts: ShelfParts) {
@@ -86,10 +86,15 @@ export class ServerShelf {
     return this.#registered.size;
   }
 
+  /** What its server lists now and cannot be offered. */
+  get refused(): readonly Refused[] {
+    return [...this.#refused].map(([tool, why]) => ({ tool, why }));
+  }
+
   /** One list after the other. */
-  sync(tools: readonly UpstreamTool[]): Promise<ToolsDiff> {
-    this.#listed = tools;
-    const synced = this.#turn.then(() => this.#sync(tools));
+  sync(list: UpstreamList): Promise<ToolsDiff> {
+    this.#listed = list;
+    const synced = this.#turn.then(() => this.#sync(list));
     this.#turn = synced.catch(() => undefined); // its caller has the rejection; the next list does not depend on it
     return synced;
   }
@@ -99,11 +104,14 @@ export class ServerShelf {
     return this.#listed && this.sync(this.#listed);
   }
 
-  async #sync(tools: readonly UpstreamTool[]): Promise<ToolsDiff> {
+  async #sync({ tools, malformed }: UpstreamList): Promise<ToolsDiff> {
     const diff: Changes = { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
     const wanted = new Map(
       tools.filter((tool) => this.#isOn(tool.name)).map((tool) => [publicName(this.#server, tool.name), tool]),
     );
+    const none = new Map(malformed.map(({ tool, why }) => [publicName(this.#server, tool), why]));
+    for (const name of this.#refused.keys()) if (!wanted.has(name) && !none.has(name)) this.#refused.delete(name);
+    for (const [name, why] of none) if (!wanted.has(name)) this.#refuse(name, why, diff);
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);
     const listed = [...wanted].flatMap(([name, tool]) => this.#read(name, tool, diff) ?? []);
     for (const { name, definition } of listed) this.#holdChanged(name, definition);

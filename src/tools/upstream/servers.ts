@@ -20,6 +20,8 @@ export interface ServersParts {
   readonly resolveSecret: ResolveSecret;
   /** Masks what is known as secret in what a server says of its end. */
   readonly redact?: (text: string) => string;
+  /** What one answer of a server may have. */
+  readonly answerBytes?: number | undefined;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
@@ -68,7 +70,8 @@ export async function connectServers(
       redact,
       open: async (events) => {
         if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
-        return new SdkUpstream(await addressOf(name, config, resolveSecret), events, verdict, clock);
+        const address = await addressOf(name, config, resolveSecret);
+        return new SdkUpstream(address, { events, verdict, clock, answerBytes: parts.answerBytes });
       },
     });
   });

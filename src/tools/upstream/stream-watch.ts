@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../calls/clock.ts";
+import { isJsonObject } from "../../calls/json.ts";
+import { boundedBody } from "./bounded-body.ts";
 
 /** How long a stream that can be resumed (its events have ids) may be gone before the call counts as lost. */
 const resumeWithinMs = 10_000;
@@ -12,6 +14,8 @@ const settleMs = 100;
 export class Exchange {
   /** Whether a request has been handed to the network. */
   sent = false;
+  /** Its answer came, and was not read. */
+  tooLarge = false;
   readonly #clock: Clock;
   readonly #onSuspect: () => void;
   readonly #onBroken: () => void;
@@ -86,13 +90,32 @@ export function within<T>(exchange: Exchange, body: () => Promise<T>): Promise<T
   return current.run(exchange, body);
 }
 
-/** `fetch`, watched. Requests outside an exchange pass through untouched. */
-export async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const exchange = current.getStore();
-  if (exchange !== undefined) exchange.sent = true;
-  const response = await fetch(url, init);
-  const { body, headers, status, statusText } = response;
-  if (exchange === undefined || body === null || !headers.get("content-type")?.startsWith("text/event-stream"))
-    return response;
-  return new Response(exchange.follow(body), { headers, status, statusText });
+/** `fetch`, watched, with no message above `limitBytes`. Requests outside an exchange are bounded alone. */
+export function watchedFetch(limitBytes: number): typeof fetch {
+  return async (url, init) => {
+    const exchange = current.getStore();
+    if (exchange !== undefined) exchange.sent = true;
+    const response = await fetch(url, init);
+    const { body, headers, status, statusText } = response;
+    if (body === null || (status >= 300 && status < 400)) return response; // where a redirect leads, the SDK asks the response itself
+    const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const bounded = boundedBody(body, {
+      limitBytes,
+      isStream,
+      request: () => requestIn(init?.body),
+      onTooLarge: () => {
+        if (exchange !== undefined && response.ok) exchange.tooLarge = true;
+      },
+    });
+    const followed = exchange === undefined || !isStream ? bounded : exchange.follow(bounded);
+    return new Response(followed, { headers, status, statusText });
+  };
+}
+
+/** The body is the SDK's own JSON; a request without one only listens. */
+function requestIn(body: unknown): number | string | undefined {
+  if (typeof body !== "string") return undefined;
+  const message: unknown = JSON.parse(body);
+  const id = isJsonObject(message) ? message["id"] : undefined;
+  return typeof id === "number" || typeof id === "string" ? id : undefined;
 }

@@ -8,6 +8,7 @@
  * ours), terms.ts (risk, effects, scopes), names.ts, blocks.ts, servers.ts (all of them).
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
+import type { LostAnswer } from "../../results/raw-result.ts";
 
 export interface UpstreamTool {
   readonly name: string;
@@ -22,6 +23,18 @@ export interface UpstreamTool {
     readonly openWorldHint?: boolean;
   };
 }
+
+/** What a server lists: what is a tool, and what is none. */
+export interface UpstreamList {
+  readonly tools: readonly UpstreamTool[];
+  readonly malformed: readonly Refused[];
+}
+
+/** A tool that is not offered, by its name or by its place where it has none. */
+export type Refused = {
+  readonly tool: string;
+  readonly why: string;
+}; // no interface: it is written down as JSON
 
 /** What the server answered; `content` is as it came, unread. */
 export interface UpstreamAnswer {
@@ -50,9 +63,9 @@ export interface Upstream {
     readonly version: string;
     readonly revision: string;
   }>;
-  listTools(): Promise<readonly UpstreamTool[]>;
+  listTools(): Promise<UpstreamList>;
   /** @throws Error with `retryable: true` when nothing was sent, `unknown: true` when it may have happened, neither when the server said no. */
-  callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer>;
+  callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer>;
   /** Rejects when the server does not answer; then `onClose` follows. */
   ping(): Promise<void>;
   /** Ends the child process or the session, and waits for it. Never rejects. */
@@ -66,7 +79,7 @@ export function notSent(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { retryable: true });
 }
 
-/** It left this process and no answer came: it may have happened (case 158). */
+/** It left this process and no answer came that says how it ended: it may have happened (case 158). */
 export function lost(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { unknown: true });
 }

@@ -1,16 +1,18 @@
 import { join } from "node:path";
 import type { AuditLog } from "../../audit/log.ts";
+import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { Archive } from "./archive.ts";
 import type { Redact } from "./bounded.ts";
 import { folderName } from "./folders.ts";
 import { eventIn, recordIn } from "./kept.ts";
+import type { OpenRunsOptions } from "./open-runs.ts";
 import { checkDeliverables, writeAbout } from "./papers.ts";
 import { lastLines, linesAfter } from "./reader.ts";
 import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunAbout, RunEvent, RunName, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
+import type { RunEvent, RunName, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
 import { tarOf } from "./tar.ts";
 import { sizesIn, verifyRun } from "./verify.ts";
 
@@ -20,6 +22,8 @@ export interface RunsOptions {
   readonly archive: Archive;
   readonly audit: Pick<AuditLog, "query" | "size">;
   readonly redact: Redact;
+  /** Writes into the audit log. */
+  readonly note: OpenRunsOptions["note"];
   /** Whose run it is, for whoever begins one by name. */
   readonly owners: {
     claims(of: { readonly principal: Principal; readonly runId: string }): boolean | Promise<boolean>;
@@ -38,36 +42,38 @@ export class RunsFace implements Runs {
     this.#listing = new RunListing(options.archive);
   }
 
-  async begin(name: RunName, about: RunAbout & { readonly principal?: Principal } = {}): Promise<RunSummary> {
-    const { principal } = about;
+  async begin(name: RunName, { by, principal, ...about }: Parameters<Runs["begin"]>[1] = {}): Promise<RunSummary> {
     if (principal !== undefined && !(await this.#options.owners.claims({ principal, runId: name.runId }))) {
       throw new RuntimeFault(
         "run_foreign",
         `Run \`${name.runId}\` belongs to another principal; name one of your own.`,
       );
     }
-    return this.#change(name, about.principal, async (run) => {
-      run.start();
+    const summary = await this.#change(name, principal, async (run) => {
+      run.start(by);
       await writeAbout(run, about, this.#options.redact);
     });
+    await this.#note(name, "begun", by);
+    return summary;
   }
 
-  describe(name: RunName, about: RunAbout): Promise<RunSummary> {
-    return this.#change(name, undefined, (run) => writeAbout(run, about, this.#options.redact));
+  async describe(name: RunName, { by, ...about }: Parameters<Runs["describe"]>[1]): Promise<RunSummary> {
+    const summary = await this.#change(name, undefined, (run) => writeAbout(run, about, this.#options.redact));
+    await this.#note(name, "described", by);
+    return summary;
   }
 
-  finish(
-    name: RunName,
-    { state = "completed", reason }: { readonly state?: "completed" | "failed"; readonly reason?: string } = {},
-  ): Promise<RunSummary> {
+  finish(name: RunName, { state = "completed", reason, by }: Parameters<Runs["finish"]>[1] = {}): Promise<RunSummary> {
     return this.#change(name, undefined, async (run) => {
       await checkDeliverables(run);
       const said = reason === undefined ? undefined : this.#options.redact(reason).slice(0, 300).toWellFormed();
+      const data = { ...(said !== undefined && { reason: said }), ...(by !== undefined && { via: by.via }) };
       run.say(`run.${state}`, `The run has ${state}`, {
         severity: state === "failed" ? "error" : "info",
-        ...(said !== undefined && { data: { reason: said } }),
+        ...(by !== undefined && { actor: by.by }),
+        ...(Object.keys(data).length > 0 && { data }),
       });
-      await this.#archive.runs.seal(run);
+      await this.#archive.runs.seal(run, by);
     });
   }
 
@@ -139,6 +145,13 @@ export class RunsFace implements Runs {
 
   flush(): Promise<void> {
     return this.#archive.flush();
+  }
+
+  /** What a person does by hand is in the audit log with them; what an agent does is in the folder. */
+  async #note({ tenant = "default", runId }: RunName, as: "begun" | "described", by: Actor | undefined): Promise<void> {
+    if (by === undefined) return;
+    const about = { by: by.by, via: by.via, tenant, outcome: "success", data: { run_id: runId } } as const;
+    await this.#options.note(`operator.action.run_${as}`, `Run ${runId} ${as} by hand`, about);
   }
 
   #change(

@@ -60,6 +60,15 @@ it("refuses what is no text at all", () => {
   }
 });
 
+it("finds a run's folder that is there, and makes none for who only looks", () => {
+  const base = emptyFolder();
+  const folders = openRunFolders(base);
+  expect(folders.find("default", "run_1")).toBeUndefined();
+  expect(readdirSync(base)).toEqual([]);
+  expect(folders.open("default", "run_1")).toBe(folders.find("default", "run_1"));
+  expect(codeOf(() => folders.find("default", "../x"))).toBe("run_invalid");
+});
+
 it.each(["", "workspace", "logs"])("refuses a link in the place of the run's folder or of %j in it", (part) => {
   const base = emptyFolder();
   const outside = emptyFolder();
@@ -67,7 +76,11 @@ it.each(["", "workspace", "logs"])("refuses a link in the place of the run's fol
   if (part !== "") mkdirSync(join(base, "run_1"));
   symlinkSync(outside, join(base, "run_1", part));
 
-  expect(codeOf(() => folders.open("default", "run_1"))).toBe("run_invalid");
+  for (const verb of ["find", "open"] as const)
+    expect(
+      codeOf(() => folders[verb]("default", "run_1")),
+      verb,
+    ).toBe("run_invalid");
   expect(readdirSync(outside)).toEqual([]);
 });
 

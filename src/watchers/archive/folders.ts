@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { sha256 } from "../../calls/json.ts";
 import type { RunFolders } from "../../calls/run-folders.ts";
+import { makeOwnFolder } from "../../system/own-folder.ts";
 
 /** What every run's folder has. Tools may write to the first two only (SPEC 15.4). */
 export const runParts = ["workspace", "deliverables", "archive", "logs"] as const;
@@ -31,6 +32,12 @@ export function openRunFolders(base: string): RunFolders {
       for (const part of runParts) makeFolder(join(folder, part), runId);
       return folder;
     },
+    find: (tenant, runId) => {
+      const folder = join(root, folderName(tenant, runId));
+      if (!isFolder(folder, runId)) return undefined;
+      for (const part of runParts) isFolder(join(folder, part), runId);
+      return folder;
+    },
   };
 }
 
@@ -57,7 +64,7 @@ function told(tenant: string): string {
 /** Links on the way to `base` are the operator's own; below it there are none. */
 function madeRoot(base: string): string {
   try {
-    mkdirSync(base, { recursive: true, mode: ownerOnly });
+    makeOwnFolder(base);
     const root = realpathSync(resolve(base));
     if (!lstatSync(root).isDirectory()) throw new Error("it is no folder");
     return root;
@@ -78,10 +85,15 @@ function makeFolder(path: string, runId: string): void {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
-  if (!lstatSync(path).isDirectory()) {
-    throw new RuntimeFault(
-      "run_invalid",
-      `The run \`${runId}\` cannot be kept: \`${path}\` is not a folder. Move it away.`,
-    );
-  }
+  isFolder(path, runId);
+}
+
+/** @throws RuntimeFault `run_invalid` when something else stands there, a link for one */
+function isFolder(path: string, runId: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory()) return found !== undefined;
+  throw new RuntimeFault(
+    "run_invalid",
+    `The run \`${runId}\` cannot be kept: \`${path}\` is not a folder. Move it away.`,
+  );
 }

@@ -1,3 +1,4 @@
+import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { Clock } from "../../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
@@ -16,7 +17,7 @@ export interface OpenRunsOptions {
   readonly note: (
     type: string,
     summary: string,
-    more: { readonly tenant: string; readonly data: JsonObject },
+    more: Partial<Actor> & { readonly tenant: string; readonly outcome?: "success"; readonly data: JsonObject },
   ) => Promise<void>;
   readonly redact: Redact;
   readonly summarize: Summarize;
@@ -132,8 +133,8 @@ export class OpenRuns {
     this.#runs.delete(keyOf(run.tenant, run.runId));
   }
 
-  /** Manifest and digests, as an event of the audit log: whoever changes the folder later must change that log too. */
-  async seal(run: RunLog): Promise<void> {
+  /** By whoever finished it, or by itself. Manifest and digests, as an event of the audit log: whoever changes the folder later must change that log too. */
+  async seal(run: RunLog, by?: Actor): Promise<void> {
     const { artifacts, clock, note, log } = this.#options;
     if (!(await run.flush(true)) || run.isWaiting) return; // the log was told; the next seal covers it
     try {
@@ -141,7 +142,10 @@ export class OpenRuns {
       const { state, governance } = run.summary(true);
       const said = { run_id: run.runId, events: run.tally.sequence, state, governance: governance.result };
       const data: JsonObject = { ...said, files: await sealOf(run) };
-      await note(sealType, `Run ${run.runId} sealed at event ${run.tally.sequence}`, { tenant: run.tenant, data });
+      await note(sealType, `Run ${run.runId} sealed at event ${run.tally.sequence}`, {
+        ...(by !== undefined && { by: by.by, via: by.via }),
+        ...{ tenant: run.tenant, data },
+      });
       run.isUnsealed = false;
     } catch (error) {
       log(`The run \`${run.runId}\` could not be sealed: ${messageOf(error)}`);

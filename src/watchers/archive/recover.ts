@@ -59,7 +59,10 @@ async function addMissing(run: RunLog, events: readonly AuditEvent[], redact: Re
       run.addCall(take(seen.calls, line) ? undefined : record, take(seen.errors, line) ? undefined : error);
     }
     if (take(seen.events, sameness(type, callId, refs.approval))) continue;
-    run.add(spelledFrom(event, redact), callId);
+    const isStart = type === words.attempted.audit;
+    const parent = isStart ? (refs.parent ?? callId) : callId;
+    const eventId = run.add(spelledFrom(event, redact), parent, seen.starts.get(parent));
+    if (isStart) seen.starts.set(callId, eventId);
     added += 1;
   }
   return added;
@@ -70,15 +73,19 @@ interface Seen {
   readonly events: Map<string, number>;
   readonly calls: Map<string, number>;
   readonly errors: Map<string, number>;
+  /** The event that each call started with. */
+  readonly starts: Map<string, string>;
 }
 
 /** What the files have already; a run that is open is written out before. */
 async function seenIn(folder: string): Promise<Seen> {
-  const seen: Seen = { events: new Map(), calls: new Map(), errors: new Map() };
+  const seen: Seen = { events: new Map(), calls: new Map(), errors: new Map(), starts: new Map() };
   await linesOf(join(folder, "events.jsonl"), (line) => {
     const event = eventIn(line);
-    if (event !== undefined && typeof event.data["audit"] === "string")
-      count(seen.events, sameness(event.data["audit"], event.correlation_id, event.data["approval_id"]));
+    if (event === undefined || typeof event.data["audit"] !== "string") return;
+    const { data, correlation_id: callId, event_id: eventId } = event;
+    count(seen.events, sameness(event.data["audit"], callId, data["approval_id"]));
+    if (data["audit"] === words.attempted.audit && callId !== undefined) seen.starts.set(callId, eventId);
   });
   await linesOf(join(folder, "logs", "tools.jsonl"), (line) => {
     const record = recordIn(line);

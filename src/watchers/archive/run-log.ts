@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { Clock } from "../../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
@@ -132,12 +133,16 @@ export class RunLog {
     this.add({ at, type, summary, severity, actor, data, session_id: null, task_id: this.#taskId ?? null }, undefined);
   }
 
-  /** @param parent the call whose start this belongs to */
-  add(spelled: Spelled, parent: string | undefined): void {
+  /**
+   * @param parent the call whose start this belongs to
+   * @param start the event it started with, where that is no call that is open
+   * @returns the event's id
+   */
+  add(spelled: Spelled, parent: string | undefined, start?: string): string {
     const { at, callId, ...said } = spelled;
     if (this.tally.sequence === 1 && !said.type.startsWith("run.")) this.start();
     const sequence = this.tally.sequence + 1;
-    const parentEvent = parent === undefined ? undefined : this.tally.startOf(parent);
+    const parentEvent = (parent === undefined ? undefined : this.tally.startOf(parent)) ?? start;
     const event: RunEvent = {
       event_id: `evt_${this.runId}_${sequence}`,
       sequence,
@@ -157,6 +162,7 @@ export class RunLog {
     this.tally.add(event);
     this.#unsaved = true;
     this.isUnsealed = true;
+    return event.event_id;
   }
 
   addCall(record: ToolRecord | undefined, error: ErrorRecord | undefined): void {
@@ -165,8 +171,10 @@ export class RunLog {
   }
 
   /** At the first thing that happens, or when somebody says that it begins. */
-  start(): void {
-    if (this.tally.sequence === 1) this.say("run.started", "The run has begun");
+  /** @param by who began it by hand; nobody: its first call did */
+  start(by?: Actor): void {
+    if (this.tally.sequence !== 1) return;
+    this.say("run.started", "The run has begun", by === undefined ? {} : { actor: by.by, data: { via: by.via } });
   }
 
   expect(paths: readonly string[]): void {

@@ -6,6 +6,7 @@
  * Next: archive.ts (from moments to batches), run-log.ts (one run), line-file.ts (one file), recover.ts (what was missed),
  * verify.ts (the folder held against the audit log), folders.ts (where it lies).
  */
+import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { JsonObject } from "../../calls/json.ts";
 
@@ -143,17 +144,25 @@ export interface RunProblem {
 /** @public */
 export interface Runs {
   /**
-   * Says what a run is for, before its first call or later. Begins it when nothing has.
+   * Says what a run is for, before its first call or later. Begins it when nothing has: for an agent (`principal`), or
+   * by hand (`by`).
    *
    * @throws RuntimeFault `run_foreign` when `principal` is given and the run is another one's, `run_invalid` for a deliverable outside it
    */
-  begin(run: RunName, about?: RunAbout & { readonly principal?: Principal }): Promise<RunSummary>;
-  /** Adds to what is known of it; the transcript grows, the rest is replaced. */
-  describe(run: RunName, about: RunAbout): Promise<RunSummary>;
+  begin(
+    run: RunName,
+    about?: RunAbout & { readonly principal?: Principal; readonly by?: Actor | undefined },
+  ): Promise<RunSummary>;
+  /** Adds to what is known of it; the transcript grows, the rest is replaced. `by`: who does so by hand. */
+  describe(run: RunName, about: RunAbout & { readonly by?: Actor | undefined }): Promise<RunSummary>;
   /** Looks for the deliverables, seals the folder in the audit log, and says what the run may be called. */
   finish(
     run: RunName,
-    ended?: { readonly state?: "completed" | "failed"; readonly reason?: string },
+    ended?: {
+      readonly state?: "completed" | "failed";
+      readonly reason?: string;
+      readonly by?: Actor | undefined;
+    },
   ): Promise<RunSummary>;
   /** The latest first. */
   list(where?: {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPolicy, defineTool, type LocalTool, type Policy } from "../../../src/index.ts";
+import { actor } from "../../fakes/actors.ts";
 import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
 import { approved, mail } from "./approved.ts";
 
@@ -65,9 +66,13 @@ describe("a tool that changes between approval and use", () => {
 
 describe("a policy tightened between approval and use", () => {
   const tighten: readonly (readonly [string, string, (h: House, deny: () => void) => unknown])[] = [
-    ["the tool is switched off", "tool_unavailable", (h) => h.runtime.controls.setTool("mail", false, "operator")],
-    ["everything is paused", "paused", (h) => h.runtime.controls.pause("operator")],
-    ["autonomy is lowered to A0", "preview", (h) => h.runtime.controls.setAutonomy("A0", "operator")],
+    [
+      "the tool is switched off",
+      "tool_unavailable",
+      (h) => h.runtime.controls.setTool("mail", false, actor("operator")),
+    ],
+    ["everything is paused", "paused", (h) => h.runtime.controls.pause(actor("operator"))],
+    ["autonomy is lowered to A0", "preview", (h) => h.runtime.controls.setAutonomy("A0", actor("operator"))],
     ["a rule denies it", "permission_denied", (_h, deny) => deny()],
   ];
 
@@ -103,7 +108,7 @@ describe("a policy tightened between approval and use", () => {
   it("critical becomes blocked by a level / no approval lifts it", async () => {
     await using h = await house();
     const id = await approved(h, { tool: "drop", arguments: { to: "x" } });
-    await h.runtime.controls.setAutonomy("A2", "operator");
+    await h.runtime.controls.setAutonomy("A2", actor("operator"));
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("blocked");
     expect(h.ran).toEqual([]);
   });

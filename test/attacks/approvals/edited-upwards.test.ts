@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/calls/json.ts";
 import type { Decided, Decider, RuntimeOptions } from "../../../src/index.ts";
-import { ann, bob } from "../../fakes/deciders.ts";
+import { ann, bob, seen } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";
 
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
@@ -60,16 +60,15 @@ describe("an edit that makes a call critical", () => {
     });
     await using _ = h;
     const id = await asked(h);
-    expect(await edit(h, id, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
     expect((await h.runtime.resume(id))?.status).toBe("pending");
     expect(paid).toEqual([]);
-    const expectedDigest = (await h.runtime.approvals.get(id))?.binding;
-    expect(await edit(h, id, ann, { expectedDigest })).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
     expect(
       await h.runtime.approvals.decide(id, {
         decision: "approved",
         by: bob,
-        expectedDigest: (await h.runtime.approvals.get(id))?.binding ?? "",
+        ...(await seen(h, id)),
       }),
     ).toMatchObject({ approval: { state: "approved" } });
   });

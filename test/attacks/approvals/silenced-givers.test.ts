@@ -137,6 +137,34 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect((await reasons(h)).join()).toContain("signed in");
   });
 
+  it("and not once the API token it was given through was revoked", async () => {
+    await using h = await open();
+    const { accounts } = h.runtime;
+    const own = { name: "ci", kind: "person" } as const;
+    const { token } = await accounts.makeToken(own, await accounts.get("ann", holder), holder);
+    const kept = await accounts.makeToken({ ...own, name: "other" }, await accounts.get("ann", holder), holder);
+    const given = await grant(h, { ...ann, via: `token:${token.id}`, signedIn: false });
+    expect(await next(h)).toBe("ok");
+    await accounts.revokeToken(kept.token.id, holder);
+    expect(await next(h)).toBe("ok");
+    await accounts.revokeToken(token.id, holder);
+    expect(await next(h)).toBe("pending");
+    const why = `\`token:${token.id}\`, by which it was given, was revoked`;
+    expect(await h.runtime.approvals.grants.silence(given)).toBe(why);
+    expect((await reasons(h)).join()).toContain(why);
+    expect(h.ran).toHaveLength(2);
+  });
+
+  it("but an API token that only expired takes back nothing", async () => {
+    await using h = await open();
+    const { accounts } = h.runtime;
+    const brief = { name: "ci", kind: "person", ttlMs: 1_000 } as const;
+    const { token } = await accounts.makeToken(brief, await accounts.get("ann", holder), holder);
+    await grant(h, { ...ann, via: `token:${token.id}`, signedIn: false });
+    await h.clock.advance(2_000);
+    expect(await next(h)).toBe("ok");
+  });
+
   it("and lists say so", async () => {
     await using h = await open();
     await grant(h);
@@ -162,5 +190,65 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, holder);
     expect(await next(h)).toBe("ok");
+  });
+});
+
+describe("a revoked API token takes back", () => {
+  async function byToken(h: House): Promise<{ readonly by: Decider; readonly revoke: () => Promise<unknown> }> {
+    const { accounts } = h.runtime;
+    const own = { name: "ci", kind: "person" } as const;
+    const { token } = await accounts.makeToken(own, await accounts.get("ann", holder), holder);
+    const by = { ...ann, via: `token:${token.id}`, signedIn: false };
+    return { by, revoke: () => accounts.revokeToken(token.id, holder) };
+  }
+
+  it("the word that it lent", async () => {
+    await using h = await open([{ name: "anns", to: { users: ["ann"] } }]);
+    const { by, revoke } = await byToken(h);
+    await h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + hourMs }, by);
+    const id = await ask(h, mail("lent"));
+    expect((await h.runtime.approvals.page({}, bob)).approvals).toHaveLength(1);
+    await revoke();
+    expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
+    expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
+  });
+
+  it("its vote on what is still open, and its owner may vote anew", async () => {
+    await using h = await open([{ quorum: 2 }]);
+    const { by, revoke } = await byToken(h);
+    const id = await ask(h, mail("voted"));
+    expect(await yes(h, id, by)).toMatchObject({ approval: { votes: [{ via: by.via }] } });
+    await revoke();
+    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "pending", votes: [{ by: "bob" }] } });
+    expect(await yes(h, id, ann)).toMatchObject({ approval: { state: "approved" } });
+  });
+
+  it.each(["memory", "sqlite"])(
+    "its vote, so that its owner finds what is open among theirs again (%s)",
+    async (store) => {
+      await using h = await open([{ quorum: 2 }], store === "memory" ? { store } : {});
+      const { by, revoke } = await byToken(h);
+      const own: Decider = { ...ann, user: by.user };
+      const ids = [await ask(h, mail("one")), await ask(h, mail("two")), await ask(h, mail("three"))];
+      const theirs = async (): Promise<object> => {
+        const { approvals, waiting } = await h.runtime.approvals.page({}, own);
+        return { ids: approvals.map(({ id }) => id), waiting: waiting?.high };
+      };
+      for (const id of ids.slice(0, 2)) await yes(h, id, by);
+      expect(await theirs()).toEqual({ ids: ids.slice(2), waiting: 1 });
+      expect(await yes(h, ids[1] ?? "", { ...own, via: "session:2" })).toMatchObject({ code: "approval_voted" });
+      await revoke();
+      expect(await theirs()).toEqual({ ids, waiting: 3 });
+      await yes(h, ids[0] ?? "", own);
+      expect(await theirs()).toEqual({ ids: ids.slice(1), waiting: 2 });
+    },
+  );
+
+  it("and who was disabled has no vote on it any more either", async () => {
+    await using h = await open([{ quorum: 2 }]);
+    const id = await ask(h, mail("disabled"));
+    await yes(h, id, ann);
+    await h.runtime.accounts.change("ann", { disabled: true }, holder);
+    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "pending", votes: [{ by: "bob" }] } });
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { seen } from "../../fakes/deciders.ts";
 import { asker } from "../../fakes/house.ts";
 import { numbers } from "../../fakes/jumping-clock.ts";
 import { allAtOnce, racing } from "../../fakes/racing.ts";
@@ -21,7 +22,7 @@ it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one
   });
   const { runtime, clock, ran, words } = room;
   const random = numbers(20_261_121);
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (let first = 0; first < races; first += atOnce) {
     const bills = Array.from({ length: atOnce }, (_, i) => `bill ${first + i}`);
     const ids = await Promise.all(
@@ -39,14 +40,8 @@ it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one
           arguments: { bill: `${bills[i]} edited` },
           by: by("eve"),
         });
-      const agree = async () => {
-        const now = await runtime.approvals.get(id);
-        return runtime.approvals.decide(id, {
-          decision: "approved",
-          by: by("fay"),
-          expectedDigest: now?.binding ?? "",
-        });
-      };
+      const agree = async () =>
+        runtime.approvals.decide(id, { decision: "approved", by: by("fay"), ...(await seen({ runtime }, id)) });
       const all: (() => unknown)[] = [...yes, () => runtime.resume(id)];
       if (random(2) === 0) all.push(edit, agree);
       if (random(4) === 0) all.push(() => runtime.approvals.decide(id, { decision: "denied", by: by("gus") }));
@@ -70,9 +65,9 @@ it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one
       expect(new Set(yeses).size, `${id}: ${yeses.join()}`).toBe(yeses.length);
       if (/^(?:approved|modified)/.test(life)) expect(yeses.length, `${id}: ${yeses.join()}`).toBeGreaterThanOrEqual(2);
       if (state === "used") expect(ran.get(String(record?.arguments["bill"]))).toBe(1);
-      seen.set(state, (seen.get(state) ?? 0) + 1);
+      counts.set(state, (counts.get(state) ?? 0) + 1);
     }
   }
-  expect([...seen.keys()]).toEqual(expect.arrayContaining(["denied", "expired", "skipped", "used", "withdrawn"]));
+  expect([...counts.keys()]).toEqual(expect.arrayContaining(["denied", "expired", "skipped", "used", "withdrawn"]));
   expect(await runtime.audit.verify()).toMatchObject({ intact: true });
 }, 120_000);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   createRuntime,
@@ -90,9 +90,17 @@ function spied(tool: LocalTool, emitted: Emitted[]): LocalTool {
   return { ...tool, execute };
 }
 
-/** Descriptors of this process right now. */
+/** Descriptors of files and folders that this process has right now; those of threads and sockets are none. */
 export function descriptors(): number {
-  return readdirSync("/proc/self/fd").length;
+  return readdirSync("/proc/self/fd").filter((fd) => targetOf(fd).startsWith("/")).length;
+}
+
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return ""; // the one that listed them
+  }
 }
 
 export function put(path: string, content: string | Uint8Array = "content"): void {

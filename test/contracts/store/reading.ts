@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Authority } from "../../../src/calls/call.ts";
 import type { JsonObject } from "../../../src/calls/json.ts";
-import type { Write } from "../../../src/calls/records.ts";
+import type { ApprovalRecord, Write } from "../../../src/calls/records.ts";
 import type { Audience } from "../../../src/stores/audience.ts";
 import type { Entry, Store } from "../../../src/stores/store.ts";
 import {
@@ -18,6 +18,8 @@ import {
   settleOf,
 } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
+
+const minuteMs = 60_000;
 
 /** The log, its followers, documents and lists. */
 export function readingContract(kit: StoreKit): void {
@@ -220,6 +222,52 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ state: "approved", tenant: "default" })).toEqual([second]);
       expect(await listed({ tenant: "other" })).toEqual([]);
       expect(await listed({ limit: 1 })).toEqual([first]);
+    });
+
+    it("lists what is pending by urgency, from behind any request whatever became of it, and counts it by risk", async () => {
+      const from = Math.ceil(kit.clock.now() / minuteMs) * minuteMs;
+      const made: ApprovalRecord[] = [];
+      const ask = async (more: Partial<ApprovalRecord>): Promise<string> => {
+        const record = recordOf(callOf(kit.store, kit.clock), { state: "held", match: `match ${made.length}` });
+        const approval = approvalOf(record, more);
+        expect(await commit(holdOf(record, approval))).toEqual(wins);
+        made.push(approval);
+        return approval.id;
+      };
+      const later = await ask({ risk: "critical", expiresAt: from + 61 * minuteMs });
+      const high = await ask({ risk: "high", expiresAt: from + 60 * minuteMs });
+      const second = await ask({ risk: "high", expiresAt: from + 60 * minuteMs });
+      const safe = await ask({ risk: "safe", expiresAt: from + 60 * minuteMs + 1, tool: "pay" });
+      const critical = await ask({ risk: "critical", expiresAt: from + 61 * minuteMs - 1 });
+      const soon = await ask({ risk: "safe", expiresAt: from + 2 * minuteMs });
+      const list = async (where: Parameters<Store["approvals"]>[0]): Promise<readonly string[]> =>
+        (await kit.store.approvals({ state: "pending", ...where })).map(({ id }) => id);
+      expect(await list({})).toEqual([soon, critical, high, second, safe, later]);
+      expect(await list({ after: critical, limit: 2 })).toEqual([high, second]);
+      expect(await list({ risk: "critical" })).toEqual([critical, later]);
+      expect(await kit.store.waiting({})).toEqual({ safe: 2, medium: 0, high: 2, critical: 2 });
+
+      const [, decided, edited] = made;
+      if (decided === undefined || edited === undefined) throw new Error("nothing was asked");
+      await commit(decideOf(decided, "denied"));
+      expect(await list({ after: high })).toEqual([second, safe, later]); // a page goes on where it ended
+      const riskier = { ...edited, risk: "critical" as const, revision: 1 };
+      const write = { write: "decide", approval: riskier, expectedRevision: 0, event: eventOf("edited") } as const;
+      expect(await commit(write)).toEqual(wins);
+      expect(await list({})).toEqual([soon, second, critical, safe, later]);
+      expect(await kit.store.waiting({})).toEqual({ safe: 2, medium: 0, high: 0, critical: 3 });
+      expect(await kit.store.waiting({ tool: "pay", tenant: "default", agent: "agent", runId: edited.runId })).toEqual({
+        ...{ safe: 1, medium: 0 },
+        ...{ high: 0, critical: 0 },
+      });
+      expect(await kit.store.waiting({ isFor: ({ risk }) => risk === "critical" })).toMatchObject({
+        safe: 0,
+        critical: 3,
+      });
+      await kit.clock.advance(from + 2 * minuteMs - kit.clock.now());
+      expect(await list({ limit: 1 })).toEqual([soon]); // over, and not swept yet
+      expect(await kit.store.waiting({})).toMatchObject({ safe: 1, critical: 3 });
+      expect((await kit.store.approvals({})).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
     });
 
     it("has nothing stranded of its own", async () => {

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { actor } from "../../fakes/actors.ts";
 import { asker, boss } from "../../fakes/house.ts";
 import {
   abort,
@@ -144,7 +145,7 @@ export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" |
       options: { autonomy: "A2" },
       call: mail,
       context: asker,
-      before: approvedBefore(({ h }) => h.runtime.controls.setTool("mail", false, "operator")),
+      before: approvedBefore(({ h }) => h.runtime.controls.setTool("mail", false, actor("operator"))),
       ends: "tool_unavailable",
     },
     malformed: {

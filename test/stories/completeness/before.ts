@@ -1,3 +1,4 @@
+import { actor } from "../../fakes/actors.ts";
 import { settled } from "../../fakes/clock.ts";
 import { asker } from "../../fakes/house.ts";
 import {
@@ -41,7 +42,7 @@ export const before: Readonly<Record<"budget" | "lookup" | "arguments" | "verdic
     timeout: synchronous,
     cancel: atClaim,
     deny: {
-      before: ({ h }) => h.runtime.controls.setTool("echo", false, "operator"),
+      before: ({ h }) => h.runtime.controls.setTool("echo", false, actor("operator")),
       ends: "tool_unavailable",
     },
     malformed: { call: { tool: "constructor" }, ends: "tool_unknown" },
@@ -88,8 +89,7 @@ export const before: Readonly<Record<"budget" | "lookup" | "arguments" | "verdic
     },
     malformed: {
       options: { policy: policy(() => decision({ verdict: "MAYBE" })) },
-      context: { ...asker, patience: "deny" },
-      ends: "approval_unavailable",
+      ends: "internal",
     },
     storage: {
       options: { policy: { rules: [{ effect: "deny", tool: "echo" }] } },

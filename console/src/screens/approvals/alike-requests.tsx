@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, isAlike } from "../../api/approvals.ts";
-import { useMay } from "../../api/session.ts";
+import { type Approval, isAlike, maySay } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { late } from "../../kit/late.tsx";
@@ -14,10 +13,9 @@ const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchD
 /** Many requests of one run that differ in their arguments alone: seen together, decided together, recorded each by itself. */
 export function AlikeRequests({ approval }: { readonly approval: Approval }): ReactNode {
   const { approvals } = useInbox();
-  const may = useMay();
   const [open, setOpen] = useState(false);
-  const alike = approvals.filter((one) => isAlike(approval, one));
-  if (alike.length < 2 || !may("approvals:decide")) return null;
+  const alike = approvals.filter((one) => isAlike(approval, one) && maySay(one, "approve"));
+  if (alike.length < 2) return null;
   return (
     <Card>
       <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">

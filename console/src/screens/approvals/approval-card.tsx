@@ -6,6 +6,7 @@ import { Button } from "../../kit/button.tsx";
 import { NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
+import { useIsOver } from "../../kit/use-now.ts";
 import { AlikeRequests } from "./alike-requests.tsx";
 import { FinePrint, Votes, WhyAsked } from "./card-parts.tsx";
 import { ChangedNotice } from "./changed-notice.tsx";
@@ -74,6 +75,16 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
   );
 }
 
+function Unanswered({ until }: { readonly until: string }): ReactNode {
+  if (useIsOver(until)) return " Its time is over: nobody can approve it any more, and the tool does not run.";
+  return (
+    <>
+      {" Unanswered, it is denied in "}
+      <TimeLeft until={until} />; the tool does not run then.
+    </>
+  );
+}
+
 function Header({ approval, onBack }: { readonly approval: Approval; readonly onBack: () => void }): ReactNode {
   const { what, requested_by, status, created_at, expires_at } = approval;
   const { server, name } = namesOf(what.tool);
@@ -111,13 +122,7 @@ function Header({ approval, onBack }: { readonly approval: Approval; readonly on
           </>
         )}
         {". Asked "}
-        <Time at={created_at} />.
-        {status === "pending" && (
-          <>
-            {" Unanswered, it is denied in "}
-            <TimeLeft until={expires_at} />; the tool does not run then.
-          </>
-        )}
+        <Time at={created_at} />.{status === "pending" && <Unanswered until={expires_at} />}
       </p>
     </header>
   );

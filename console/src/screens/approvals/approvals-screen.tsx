@@ -1,24 +1,19 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { Approval, Waiting } from "../../api/approvals.ts";
 import { useMay } from "../../api/session.ts";
 import { classNames } from "../../kit/class-names.ts";
 import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
+import { useLiveState } from "../../live/feed.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { ApprovalRow } from "./approval-row.tsx";
-import { useInbox } from "./inbox.ts";
-import { type Mine, useMine } from "./mine.ts";
+import { totalOf, useInbox, useWaiting } from "./inbox.ts";
+import { type Narrowed, useNarrowed, type Wanted } from "./narrowed.ts";
 import { Standing } from "./standing.tsx";
 import { useKeys } from "./use-keys.ts";
 
 const risks = ["critical", "high", "medium", "safe"] as const;
-
-interface Wanted {
-  readonly risk: string | undefined;
-  /** Only what the person here may decide. */
-  readonly isMine: boolean;
-}
 
 /** A card has an address of its own: what was chosen stays chosen on the way to it and back. */
 let wantedLast: Wanted = { risk: undefined, isMine: false };
@@ -29,8 +24,11 @@ export function ApprovalsScreen(): ReactNode {
   const navigate = useNavigate();
   const all = useInbox();
   const [{ risk, isMine }, setWanted] = useState(wantedLast);
-  const mine = useMine(isMine);
-  const inbox = isMine ? mine : all;
+  // Where not all of it is here, what is of this risk may lie beyond what was read.
+  const isNarrowed = isMine || (risk !== undefined && all.hasMore);
+  const narrowed = useNarrowed(isNarrowed ? { risk, isMine } : undefined);
+  const inbox = isNarrowed ? narrowed : all;
+  const waiting = useWaiting();
   const want = (next: Wanted): void => {
     wantedLast = next;
     setWanted(next);
@@ -62,11 +60,7 @@ export function ApprovalsScreen(): ReactNode {
           id !== undefined && "max-lg:hidden",
         )}
       >
-        <FilterBar
-          approvals={inbox.status === "ready" ? inbox.approvals : undefined}
-          wanted={{ risk, isMine }}
-          onChange={want}
-        />
+        <FilterBar waiting={isMine ? narrowed.waiting : waiting} wanted={{ risk, isMine }} onChange={want} />
         <div className="min-h-0 flex-1">
           <List inbox={inbox} shown={shown} open={id} at={at} wanted={{ risk, isMine }} />
         </div>
@@ -114,15 +108,22 @@ function List({
   at,
   wanted: { risk, isMine },
 }: {
-  readonly inbox: Pick<Mine, "status" | "error" | "reload" | "more">;
+  readonly inbox: Pick<Narrowed, "status" | "error" | "reload" | "more">;
   readonly shown: readonly Approval[];
   readonly open: string | undefined;
   readonly at: number;
   readonly wanted: Wanted;
 }): ReactNode {
+  const isAway = useLiveState() === "reconnecting";
   if (status === "loading") return <Skeleton rows={8} />;
   if (status === "failed") return <ErrorState error={error} retry={reload} />;
   if (shown.length === 0) {
+    if (isAway)
+      return (
+        <EmptyState icon="warning" title="What waits now is not known">
+          Nothing did when Postern last answered. What has been asked since is shown as soon as it answers again.
+        </EmptyState>
+      );
     if (risk !== undefined) return <EmptyState title="Nothing of this risk waits" />;
     return isMine ? (
       <EmptyState title="Nothing waits for your word">Press “For me” again to see what waits for others.</EmptyState>
@@ -146,21 +147,16 @@ function List({
 }
 
 function FilterBar({
-  approvals,
+  waiting,
   wanted: { risk, isMine },
   onChange,
 }: {
   /** None: it is not known yet what waits. */
-  readonly approvals: readonly Approval[] | undefined;
+  readonly waiting: Waiting | undefined;
   readonly wanted: Wanted;
   readonly onChange: (wanted: Wanted) => void;
 }): ReactNode {
-  const counts = useMemo(() => {
-    const found = new Map<string, number>();
-    for (const { risk_level } of approvals ?? []) found.set(risk_level, (found.get(risk_level) ?? 0) + 1);
-    return found;
-  }, [approvals]);
-  const choices = [undefined, ...risks.filter((one) => counts.has(one) || one === risk)];
+  const choices = [undefined, ...risks.filter((one) => (waiting?.[one] ?? 0) > 0 || one === risk)];
   const may = useMay();
   return (
     <fieldset className="flex h-11 shrink-0 items-center gap-1 overflow-x-auto border-b border-line px-3">
@@ -168,10 +164,8 @@ function FilterBar({
       {choices.map((one) => (
         <Chip key={one ?? "all"} isOn={one === risk} onClick={() => onChange({ risk: one, isMine })}>
           {one ?? "All"}{" "}
-          {approvals !== undefined && (
-            <span className="tabular text-[0.8571rem]">
-              {one === undefined ? approvals.length : (counts.get(one) ?? 0)}
-            </span>
+          {waiting !== undefined && (
+            <span className="tabular text-[0.8571rem]">{one === undefined ? totalOf(waiting) : waiting[one]}</span>
           )}
         </Chip>
       ))}

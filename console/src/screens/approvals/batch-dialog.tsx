@@ -9,6 +9,7 @@ import type { Choice } from "../choice-dialog.tsx";
 import { useTelling } from "../use-sending.ts";
 import { DecisionDialog } from "./decision-fields.tsx";
 import { useInbox } from "./inbox.ts";
+import { TooEarly } from "./too-early.tsx";
 import { markOf } from "./use-acknowledged.ts";
 import { useArmed } from "./use-armed.ts";
 
@@ -26,7 +27,7 @@ export function BatchDialog({
   const now = shown.map((one) => approvals.find(({ approval_id }) => approval_id === one.approval_id) ?? one);
   const others = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
   // The button that opened this may lie under one of these.
-  const { isArmed } = useArmed(shown.map(markOf).join());
+  const armed = useArmed(shown.map(markOf).join());
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(({ approval_id }) => approval_id)));
   const tell = useTelling();
   const decide = (decision: "approved" | "denied") => () =>
@@ -51,7 +52,7 @@ export function BatchDialog({
     else next.delete(id);
     setChosen(next);
   };
-  const isReady = chosen.size > 0 && isArmed;
+  const isReady = chosen.size > 0 && armed.isArmed;
   const changed =
     others === 0 ? undefined : (
       <Notice tone="medium">
@@ -73,6 +74,7 @@ export function BatchDialog({
       changed={changed}
       onClose={onClose}
     >
+      <TooEarly armed={armed} />
       <ul className="grid gap-2">
         {shown.map(({ approval_id, what, preview }) => (
           <li key={approval_id}>

@@ -103,6 +103,9 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
                   <Time at={vote.at} />
                 </span>
                 {vote.reason !== undefined && <Text className="text-ink-2">{`“${vote.reason}”`}</Text>}
+                {vote.lapsed !== undefined && (
+                  <Text className="w-full text-medium">{`It counts no more: ${vote.lapsed}`}</Text>
+                )}
               </li>
             ))}
           </ul>
@@ -134,7 +137,7 @@ export function FinePrint({ approval }: { readonly approval: Approval }): ReactN
             ["Tool definition", <Hash key="definition" value={approval.definition} />],
             approval.preview_digest === undefined
               ? undefined
-              : ["Preview", <Hash key="preview" value={approval.preview_digest} />],
+              : ["Preview shown", <Hash key="preview" value={approval.preview_digest} />],
             ["Policy", <Hash key="policy" value={approval.policy_version} label="version" />],
             ["Run", <Hash key="run" value={approval.refs.run} label="id" />],
             ["Trace", <Hash key="trace" value={approval.trace_id} label="id" />],

@@ -1,14 +1,15 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, needsTyping } from "../../api/approvals.ts";
+import { type Approval, maySay, needsTyping } from "../../api/approvals.ts";
 import { late } from "../../kit/late.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
-import { useNow } from "../../kit/use-now.ts";
+import { useIsOver } from "../../kit/use-now.ts";
 import { ApproveDialog } from "./approve-dialog.tsx";
 import { DecideButtons, type Open } from "./decide-buttons.tsx";
 import { Closed, Withdraw } from "./decide-closed.tsx";
 import type { DecideDialogProps } from "./decision-fields.tsx";
 import { DenyDialog } from "./deny-dialog.tsx";
+import { tooEarly } from "./too-early.tsx";
 import { markOf } from "./use-acknowledged.ts";
 import { type Armed, useArmed } from "./use-armed.ts";
 import { type Deciding, type DecidingOptions, useDeciding } from "./use-deciding.ts";
@@ -96,8 +97,8 @@ function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
   const deciding = useDeciding({ ...options, isHeld });
   const [open, setOpen] = useState<Open>();
   const [problem, setProblem] = useState<string>();
-  const isExpired = Date.parse(approval.expires_at) <= useNow();
-  const isOpen = approval.status === "pending" && !isExpired && deciding.mayDecide;
+  const isExpired = useIsOver(approval.expires_at);
+  const isOpen = approval.status === "pending" && !isExpired && (approval.viewer?.may.length ?? 0) > 0;
   const armed = useArmed(`${approval.status} ${markOf(meant)}`);
   const isReady = armed.isArmed && !isHeld;
   const press = (what: Press): void => {
@@ -107,8 +108,15 @@ function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
     else if (what === "approve" && needsTyping(meant)) setOpen("approve");
     else void deciding.say({ verb: what }).then(setProblem);
   };
-  const keys = { a: () => press("approve"), e: () => press("edit"), d: () => press("deny") };
-  useKeys(isOpen && open === undefined ? keys : {});
+  useKeys(
+    isOpen && open === undefined
+      ? {
+          a: maySay(approval, "approve") ? () => press("approve") : undefined,
+          e: maySay(approval, "modify") ? () => press("edit") : undefined,
+          d: maySay(approval, "deny") ? () => press("deny") : undefined,
+        }
+      : {},
+  );
   return { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press };
 }
 
@@ -145,9 +153,7 @@ function Waiting({
         />
       )}
       <p id="decide-waits" role="status" className={isHeld ? "mb-2 text-medium" : "sr-only"}>
-        {isHeld
-          ? "It changed. Read what is new, then press “Understood” to decide."
-          : !isArmed && "This has just appeared: its buttons and keys work in a second."}
+        {isHeld ? "It changed. Read what is new, then press “Understood” to decide." : !isArmed && tooEarly}
       </p>
     </>
   );

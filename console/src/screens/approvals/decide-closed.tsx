@@ -36,8 +36,8 @@ export function Withdraw({
 
 /** It is over, or not for this person: how it stands, in one line. */
 export function Closed({
-  approval: { status, decision, expires_at },
-  deciding: { mayDecide, busy },
+  approval: { status, decision, expires_at, viewer },
+  deciding: { mayRevoke, busy },
   isExpired,
   isReady,
   onRevoke,
@@ -59,7 +59,7 @@ export function Closed({
               Nobody answered in time: it expired <Time at={expires_at} /> and the tool does not run.
             </>
           ) : (
-            !mayDecide && "You may look at requests, not decide them: that takes the role approver."
+            viewer?.message !== undefined && <Text>{viewer.message}</Text>
           )}
         </p>
         {children}
@@ -75,7 +75,7 @@ export function Closed({
           {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
         </span>
       )}
-      {status === "approved" && mayDecide && (
+      {status === "approved" && mayRevoke && (
         <Button
           look="danger"
           size="small"

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type Delegation, delegate, endDelegation, listDelegations } from "../../api/delegations.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { useSession } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Field } from "../../kit/field.tsx";
@@ -79,7 +80,7 @@ function DelegationForm(): ReactNode {
   const { isBusy, problem, send } = useSending();
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const until = new Date(Date.now() + hours * hourMs).toISOString();
+    const until = new Date(serverNow() + hours * hourMs).toISOString();
     const said = { to: to.trim(), until, reason: reason.trim() === "" ? undefined : reason.trim() };
     if (!(await send(() => delegate(said)))) return;
     toast(`${said.to} may decide in your place now.`);

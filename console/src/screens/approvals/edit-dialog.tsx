@@ -7,6 +7,7 @@ import { hunks } from "../../kit/hunks.ts";
 import { LargeText, mostInControl } from "../../kit/large-text.tsx";
 import { SchemaForm } from "../../kit/schema-form.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
+import { Unseen } from "../../kit/text.tsx";
 import { type DecideDialogProps, DecisionDialog, TypedName, Why, wordsIn } from "./decision-fields.tsx";
 
 /** Other arguments, by form or as JSON. They pass every gate again; the log keeps what was asked and what was approved. */
@@ -68,6 +69,7 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
             )}
           </Field>
         )}
+        {tab === "json" && !isLong && <Unseen text={json ?? ""} />}
         {tab === "changes" &&
           typeof parsed !== "string" &&
           (isChanged ? (

@@ -2,56 +2,43 @@
  * What waits for people, kept fresh by the feed: one request is read anew when something happens to it, everything when
  * too much happens at once or something was missed.
  *
- * Invariant: nothing is shown as pending that the server did not say is; a page keeps at most what was scrolled to.
+ * Invariant: nothing is shown as pending that the server did not say is; what is shown is the beginning of what waits,
+ * by urgency and without a gap, as far as it was scrolled to.
  */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import { type Approval, listPending, readApproval } from "../../api/approvals.ts";
+import { type Approval, type ApprovalPage, listPending, readApproval, type Waiting } from "../../api/approvals.ts";
 import { Problem } from "../../api/problem.ts";
 import { useFeed } from "../../live/feed.ts";
+import { byUrgency, urgencyOf } from "./urgency.ts";
 
 export interface InboxState {
   readonly approvals: readonly Approval[];
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
   readonly hasMore: boolean;
+  /** When the list was last read from its start. */
+  readonly waiting: Waiting | undefined;
 }
 
-const empty: InboxState = { approvals: [], status: "loading", error: undefined, hasMore: false };
+const empty: InboxState = {
+  approvals: [],
+  status: "loading",
+  error: undefined,
+  hasMore: false,
+  waiting: undefined,
+};
 /** More at once than this, and the list is read again as a whole. */
 const mostAtOnce = 20;
 /** Of a long list, so much is read again at once; the rest when it is scrolled to. */
 const mostReadAgain = 1_000;
 
-const urgency = new Map([
-  ["critical", 0],
-  ["high", 1],
-  ["medium", 2],
-  ["safe", 3],
-]);
-
-/** What ends first comes first; of those that end in the same minute, the riskiest. */
-export function byUrgency(a: Approval, b: Approval): number {
-  const sooner = minuteOf(a) - minuteOf(b);
-  const risk = (urgency.get(a.risk_level) ?? 0) - (urgency.get(b.risk_level) ?? 0);
-  return sooner || risk || a.expires_at.localeCompare(b.expires_at) || a.approval_id.localeCompare(b.approval_id);
-}
-
-/** Sorting asks for it thousands of times. */
-const minutes = new WeakMap<Approval, number>();
-
-function minuteOf(approval: Approval): number {
-  const known = minutes.get(approval);
-  if (known !== undefined) return known;
-  const minute = Math.floor(Date.parse(approval.expires_at) / 60_000);
-  minutes.set(approval, minute);
-  return minute;
-}
-
 class Inbox {
   #state = empty;
   #items = new Map<string, Approval>();
   #after: string | undefined;
+  /** The urgency that was read to; what is less urgent is not shown before its place is read. */
+  #readTo = Infinity;
   #isReading = false;
   #isReloading = false;
   #isStale = false;
@@ -99,11 +86,11 @@ class Inbox {
     this.#isReading = true;
     const epoch = this.#epoch;
     try {
-      const { approvals, next_after } = await listPending(this.#after);
+      const page = await listPending(this.#after);
       if (epoch !== this.#epoch) return;
-      for (const approval of approvals) this.#items.set(approval.approval_id, approval);
-      this.#after = next_after;
-      this.#tell({ hasMore: next_after !== undefined });
+      for (const approval of page.approvals) this.#items.set(approval.approval_id, approval);
+      this.#readAsFarAs(page);
+      this.#tell({ hasMore: page.next_after !== undefined });
     } catch {
       // What is shown stays; the end of the list asks again when it is scrolled to.
     } finally {
@@ -129,21 +116,23 @@ class Inbox {
     this.#epoch += 1;
     const owner = this.#owner;
     const fresh = new Map<string, Approval>();
+    const pages: ApprovalPage[] = [];
     let after: string | undefined;
     try {
       do {
         const page = await listPending(after);
+        pages.push(page);
         for (const approval of page.approvals) fresh.set(approval.approval_id, approval);
         after = page.next_after;
-      } while (after !== undefined && fresh.size < Math.min(this.#items.size, mostReadAgain));
+      } while (after !== undefined && fresh.size < Math.min(this.#state.approvals.length, mostReadAgain));
     } catch (error) {
       if (this.#items.size === 0) this.#tell({ status: "failed", error });
       return;
     }
     if (owner !== this.#owner) return; // another person's: read anew
     this.#items = fresh;
-    this.#after = after;
-    this.#tell({ status: "ready", error: undefined, hasMore: after !== undefined });
+    this.#readAsFarAs(pages.at(-1));
+    this.#tell({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });
   }
 
   async #readTouched(): Promise<void> {
@@ -163,8 +152,15 @@ class Inbox {
     this.#tell({});
   }
 
+  #readAsFarAs({ approvals, next_after }: ApprovalPage = { approvals: [] }): void {
+    const last = approvals.at(-1);
+    this.#after = next_after;
+    this.#readTo = next_after === undefined || last === undefined ? Infinity : urgencyOf(last);
+  }
+
   #tell(change: Partial<InboxState>): void {
-    this.#state = { ...this.#state, ...change, approvals: [...this.#items.values()].sort(byUrgency) };
+    const shown = [...this.#items.values()].filter((approval) => urgencyOf(approval) <= this.#readTo);
+    this.#state = { ...this.#state, ...change, approvals: shown.sort(byUrgency) };
     for (const listener of this.#listeners) listener();
   }
 }
@@ -212,8 +208,36 @@ export function useInbox(): InboxState & {
   );
 }
 
-/** `7`, or `200+` when there are more than were read. */
+/** How many wait, by risk: counted where all of them are here, else as the server counts them. Undefined: not known yet. */
+export function useWaiting(): Waiting | undefined {
+  const { approvals, hasMore, status, waiting } = useSyncExternalStore(inbox.subscribe, inbox.state);
+  const { data } = useQuery({
+    queryKey: ["live", "approvals", "waiting"],
+    queryFn: async ({ signal }) => (await listPending(undefined, { limit: 1, signal })).waiting ?? null,
+    enabled: hasMore,
+  });
+  return useMemo(() => {
+    if (status === "loading") return undefined;
+    return hasMore ? (data ?? waiting) : counted(approvals);
+  }, [approvals, hasMore, status, waiting, data]);
+}
+
+export function totalOf(waiting: Waiting): number {
+  return Object.values(waiting).reduce((sum, count) => sum + count, 0);
+}
+
+function counted(approvals: readonly Approval[]): Waiting {
+  const counts = { safe: 0, medium: 0, high: 0, critical: 0 };
+  for (const { risk_level: risk } of approvals) if (isRisk(risk)) counts[risk] += 1;
+  return counts;
+}
+
+function isRisk(risk: string): risk is keyof Waiting {
+  return risk === "safe" || risk === "medium" || risk === "high" || risk === "critical";
+}
+
+/** Undefined: not known yet. */
 export function usePendingCount(): string | undefined {
-  const { approvals, hasMore, status } = useSyncExternalStore(inbox.subscribe, inbox.state);
-  return status === "loading" ? undefined : `${approvals.length}${hasMore ? "+" : ""}`;
+  const waiting = useWaiting();
+  return waiting && String(totalOf(waiting));
 }

@@ -1,15 +1,17 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { Approval, Preview } from "../../api/approvals.ts";
+import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 
-/** What would happen, in the tool's own words. Bound by digest: what was shown is what is checked when it runs. */
+/** What would happen, in the tool's own words. What runs is what the arguments say; a tool whose preview binds is asked for it again then. */
 export function PreviewPart({ approval }: { readonly approval: Approval }): ReactNode {
-  const { preview, summary } = approval;
-  if (preview?.supported !== true && summary === undefined) return null;
+  const { preview, summary, asked_preview: before } = approval;
+  const isNothing = preview?.supported !== true && preview?.problem === undefined;
+  if (isNothing && summary === undefined && before === undefined) return null;
   return (
     <Card
       title="What will happen"
@@ -32,8 +34,26 @@ export function PreviewPart({ approval }: { readonly approval: Approval }): Reac
             No more of it can be shown: <Text>{preview.problem}</Text>
           </p>
         )}
+        {before !== undefined && <Before preview={before} isShownAnew={!isNothing} />}
       </div>
     </Card>
+  );
+}
+
+/** What was shown of the arguments that were asked for: they were edited since. */
+function Before({ preview, isShownAnew }: { readonly preview: Preview; readonly isShownAnew: boolean }): ReactNode {
+  return (
+    <details>
+      <summary className="cursor-pointer text-ink-2">
+        {isShownAnew ? "Before the edit" : "Nothing is shown of the edit. Before it"}
+      </summary>
+      <div className="mt-2 grid gap-3 border-l-2 border-line pl-3">
+        <p>
+          <Text lines>{preview.summary}</Text>
+        </p>
+        <PreviewBody preview={preview} />
+      </div>
+    </details>
   );
 }
 
@@ -53,7 +73,7 @@ function PreviewBody({ preview }: { readonly preview: Preview }): ReactNode {
 function Message({ message }: { readonly message: NonNullable<Preview["message"]> }): ReactNode {
   return (
     <div className="overflow-hidden rounded-md border border-line">
-      <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 border-b border-line bg-sunken px-3 py-2">
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5 border-b border-line bg-sunken px-3 py-2">
         {message.to !== undefined && (
           <>
             <dt className="text-ink-3">To</dt>
@@ -78,8 +98,12 @@ function Message({ message }: { readonly message: NonNullable<Preview["message"]
   );
 }
 
+/** A table up to this is drawn with its card. */
+const mostRows = 200;
+
 function Changes({ table }: { readonly table: NonNullable<Preview["table"]> }): ReactNode {
-  const rows = table.rows.slice(0, 200).map((cells, at) => ({ cells, at }));
+  const [isWhole, setIsWhole] = useState(table.rows.length <= mostRows);
+  const rows = table.rows.slice(0, isWhole ? undefined : mostRows).map((cells, at) => ({ cells, at }));
   return (
     <div className="overflow-hidden rounded-md border border-line">
       <Table
@@ -92,7 +116,12 @@ function Changes({ table }: { readonly table: NonNullable<Preview["table"]> }): 
         keyOf={({ at }) => String(at)}
       />
       {table.rows.length > rows.length && (
-        <p className="px-3 py-2 text-ink-3">{table.rows.length - rows.length} more rows</p>
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line px-3 py-2 text-medium">
+          {rows.length} of {table.rows.length} rows are shown.
+          <Button size="small" onClick={() => setIsWhole(true)}>
+            Show all {table.rows.length}
+          </Button>
+        </p>
       )}
     </div>
   );

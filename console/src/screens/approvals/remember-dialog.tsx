@@ -1,26 +1,30 @@
 import { type ReactNode, useState } from "react";
-import type { Approval, Arguments, Remember } from "../../api/approvals.ts";
+import type { Remember } from "../../api/approvals.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
 import { type DecideDialogProps, DecisionDialog, Why } from "./decision-fields.tsx";
+import { conditionsFor } from "./grant-scope.ts";
+import { Choice, Scope, useHeld } from "./remember-scope.tsx";
 
 type Span = "run" | "session" | "hour" | "day";
 
-const spans: readonly { readonly id: Span; readonly label: string }[] = [
-  { id: "run", label: "for this run" },
-  { id: "session", label: "for this session" },
-  { id: "hour", label: "for an hour" },
-  { id: "day", label: "until tomorrow, this time" },
-];
+const spans: Readonly<Record<Span, string>> = {
+  run: "for this run",
+  session: "for this session",
+  hour: "for an hour",
+  day: "until tomorrow, this time",
+};
 
 /** A yes that holds for more than one call says in one sentence for which: before it is given, not after. */
 export function RememberDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
-  const names = Object.keys(approval.what.arguments).filter((name) => isPlain(approval.what.arguments[name]));
-  const [fixed, setFixed] = useState<readonly string[]>(names);
+  const [held, heldFields] = useHeld(approval);
+  const [isAny, setIsAny] = useState(false);
   const [span, setSpan] = useState<Span>("run");
   const [reason, setReason] = useState("");
+  const { fixed, absent, isNothing } = held;
   const remember = (): Remember => ({
-    scope: fixed.length === 0 ? {} : { arguments: pattern(approval.what.arguments, fixed) },
+    scope:
+      fixed.length + absent.length === 0 ? {} : { arguments: conditionsFor(approval.what.arguments, fixed, absent) },
     for: span === "run" || span === "session" ? span : { until: untilOf(span) },
     reason: reason.trim(),
   });
@@ -28,91 +32,47 @@ export function RememberDialog({ approval, deciding, changed, onClose }: DecideD
     word: "Approve and remember",
     look: "primary",
     icon: "check",
-    isReady: reason.trim() !== "",
+    isReady: reason.trim() !== "" && (!isNothing || isAny),
     say: () => deciding.say({ verb: "approve", remember: remember() }),
   } as const;
   return (
     <DecisionDialog title="Approve, and remember it" choices={[approve]} changed={changed} onClose={onClose}>
-      <fieldset className="grid min-w-0 gap-1.5">
-        <legend className="mb-1 font-medium">How long?</legend>
-        {spans.map(({ id, label }) => (
-          <label key={id} className="flex items-center gap-2">
-            <input
-              type="radio"
-              name="span"
-              checked={span === id}
-              onChange={() => setSpan(id)}
-              className="accent-accent"
-            />{" "}
-            {label}
-          </label>
-        ))}
-      </fieldset>
-      {names.length > 0 && (
-        <fieldset className="grid min-w-0 gap-1.5">
-          <legend className="mb-1 font-medium">Only when these arguments are the same</legend>
-          {names.map((name) => (
-            <label key={name} className="flex items-center gap-2">
-              <input
-                type="checkbox"
-                className="accent-accent"
-                checked={fixed.includes(name)}
-                onChange={({ target }) =>
-                  setFixed(target.checked ? [...fixed, name] : fixed.filter((one) => one !== name))
-                }
-              />
-              <Text className="mono shrink-0">{name}</Text>
-              <Text className="min-w-0 text-ink-2" limit={60}>
-                {JSON.stringify(approval.what.arguments[name])}
-              </Text>
-            </label>
-          ))}
-        </fieldset>
+      <Spans span={span} onChange={setSpan} />
+      {heldFields}
+      {isNothing && (
+        <Choice isOn={isAny} onChange={setIsAny} className="font-medium text-high">
+          Yes, whatever its arguments say: none of them is held to what you see here.
+        </Choice>
       )}
       <Why label="Why do such calls need nobody?" value={reason} onChange={setReason} />
       <Notice tone="medium">
-        <Scope approval={approval} fixed={fixed} span={span} />
+        <Scope approval={approval} held={held} span={spans[span]} />
       </Notice>
     </DecisionDialog>
   );
 }
 
-function Scope({
-  approval,
-  fixed,
-  span,
-}: {
-  readonly approval: Approval;
-  readonly fixed: readonly string[];
-  readonly span: Span;
-}): ReactNode {
-  const { what, requested_by } = approval;
-  const { label } = spans.find(({ id }) => id === span) ?? { label: "" };
+function Spans({ span, onChange }: { readonly span: Span; readonly onChange: (span: Span) => void }): ReactNode {
+  const ids = Object.keys(spans) as readonly Span[]; // its own keys
   return (
-    <>
-      Nobody is asked again {label} when <Text className="font-medium">{requested_by.agent}</Text> calls{" "}
-      <Text className="font-medium">{what.tool}</Text>
-      {what.action !== "default" && <Text>{` ${what.action}`}</Text>}{" "}
-      {fixed.length === 0 ? "with any arguments" : <Text>{`with the same ${fixed.join(", ")}`}</Text>}, as the tool is
-      defined now. It can be taken back at any time.
-    </>
+    <fieldset className="grid min-w-0 gap-1.5">
+      <legend className="mb-1 font-medium">How long?</legend>
+      {ids.map((id) => (
+        <label key={id} className="flex items-center gap-2">
+          <input
+            type="radio"
+            name="span"
+            checked={span === id}
+            onChange={() => onChange(id)}
+            className="accent-accent"
+          />{" "}
+          {spans[id]}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 
-/** What an argument pattern can hold fixed: a plain value. */
-function isPlain(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-}
-
-function pattern(given: Arguments, names: readonly string[]): Arguments {
-  return Object.fromEntries(names.map((name) => [pathOf(name), { equals: given[name] }]));
-}
-
-/** As policies write paths into arguments. */
-function pathOf(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? `$.${name}` : `$[${JSON.stringify(name)}]`;
-}
-
 function untilOf(span: "hour" | "day"): string {
-  return new Date(Date.now() + (span === "hour" ? 3_600_000 : 86_400_000)).toISOString();
+  return new Date(serverNow() + (span === "hour" ? 3_600_000 : 86_400_000)).toISOString();
 }

@@ -18,7 +18,7 @@ export function useAcknowledged(now: Approval | undefined): Acknowledged {
   return { meant: isChanged ? seen : now, isChanged, acknowledge: setSeen };
 }
 
-/** What a yes is a yes to; not who has voted since, nor how long it still waits. The binding holds tool, arguments and definition. */
-export function markOf({ binding, preview_digest, summary, risk_level, routed }: Approval): string {
-  return JSON.stringify([binding, preview_digest, summary, risk_level, routed]);
+/** What a yes is a yes to; not who has voted since, nor how long it still waits. */
+export function markOf({ shown_digest, routed }: Approval): string {
+  return JSON.stringify([shown_digest, routed]);
 }

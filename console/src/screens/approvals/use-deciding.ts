@@ -5,7 +5,8 @@ import { useMay } from "../../api/session.ts";
 import { toast } from "../../kit/toast.tsx";
 
 export interface Deciding {
-  readonly mayDecide: boolean;
+  /** An approval that nobody has used yet. */
+  readonly mayRevoke: boolean;
   /** What they asked for themselves. */
   readonly mayWithdraw: boolean;
   /** What is being said right now. */
@@ -50,7 +51,7 @@ export function useDeciding({ meant, isHeld, onSaid, onFresh, onStale }: Decidin
       setBusy(undefined);
     }
   };
-  return { mayDecide: may("approvals:decide"), mayWithdraw: may("calls:make"), busy, say };
+  return { mayRevoke: may("approvals:decide"), mayWithdraw: may("calls:make"), busy, say };
 }
 
 function done({ what, status, quorum_left }: Approval, { verb }: Said): string {

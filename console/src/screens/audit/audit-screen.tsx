@@ -66,7 +66,7 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
         filter={filter}
         onChange={(next) => void navigate({ to: "/audit", search: filterFrom(next) as never })}
       />
-      <Integrity size={data?.pages[0]?.size} isNew={isNew} onLatest={latest} />
+      <Integrity size={data?.pages[0]?.size} checked={data?.pages[0]?.checked} isNew={isNew} onLatest={latest} />
       <div className="grid min-h-0 flex-1 grid-rows-1 lg:grid-cols-[minmax(0,1fr)_minmax(0,28rem)]">
         <div className="min-h-0 min-w-0 bg-surface">
           {rows === undefined ? (

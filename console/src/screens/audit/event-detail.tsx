@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
+import { actorText } from "../../kit/actor.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Facts, Part } from "../../kit/card.tsx";
@@ -137,12 +138,7 @@ function EventFacts({ event }: { readonly event: AuditEventWire }): ReactNode {
             ],
         event.decided_by === undefined
           ? undefined
-          : [
-              "By",
-              <Text key="by">
-                {event.decided_via === undefined ? event.decided_by : `${event.decided_by} (${event.decided_via})`}
-              </Text>,
-            ],
+          : ["By", <Text key="by">{actorText(event.decided_by, event.decided_via)}</Text>],
         event.reason === undefined ? undefined : ["Reason", <Text key="reason">{event.reason}</Text>],
         event.verdict === undefined ? undefined : ["Verdict", event.verdict],
         event.code === undefined

@@ -9,11 +9,7 @@ import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
-import type { VerificationWire } from "./wire.ts";
-
-interface Kept extends VerificationWire {
-  readonly at: number;
-}
+import type { CheckedWire, VerificationWire } from "./wire.ts";
 
 /** What was last found is shown until the page is closed; it says when. */
 const key = ["audit-verified"];
@@ -21,17 +17,20 @@ const key = ["audit-verified"];
 /** How long the log is, whether all of it holds, and the way to take it along. */
 export function Integrity({
   size,
+  checked,
   isNew,
   onLatest,
 }: {
   readonly size: number | undefined;
+  /** Found before this page asked: Postern reads the log again by itself. */
+  readonly checked: CheckedWire | undefined;
   readonly isNew: boolean;
   readonly onLatest: () => void;
 }): ReactNode {
   const may = useMay();
-  const { data: last, refetch } = useQuery<Kept>({
+  const { data: last, refetch } = useQuery<CheckedWire>({
     queryKey: key,
-    queryFn: async () => ({ ...(await get<VerificationWire>("/v1/audit/verify")), at: Date.now() }),
+    queryFn: async () => ({ ...(await get<VerificationWire>("/v1/audit/verify")), at: new Date().toISOString() }),
     enabled: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
@@ -42,6 +41,7 @@ export function Integrity({
       if (read.error !== null) throw read.error;
     },
   });
+  const shown = last !== undefined && (checked === undefined || checked.at < last.at) ? last : checked;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-4 py-2">
       {size !== undefined && <span className="tabular text-ink-2">{size.toLocaleString("en")} events</span>}
@@ -56,7 +56,7 @@ export function Integrity({
         ) : error !== null ? (
           <Text className="text-critical">{error.message}</Text>
         ) : (
-          last !== undefined && <Found found={last} />
+          shown !== undefined && <Found found={shown} />
         )}
         <Button size="small" busy={isPending} onClick={() => mutate()}>
           Check the whole log
@@ -79,7 +79,7 @@ function Export(): ReactNode {
   );
 }
 
-function Found({ found }: { readonly found: Kept }): ReactNode {
+function Found({ found }: { readonly found: CheckedWire }): ReactNode {
   if (!found.intact)
     return (
       <span className="font-medium text-critical">

@@ -26,6 +26,7 @@ export interface LatestWire {
   readonly events: readonly AuditEventWire[];
   readonly next_before?: number;
   readonly size: number;
+  readonly checked?: CheckedWire;
 }
 
 export interface ProofWire {
@@ -47,4 +48,9 @@ export interface VerificationWire {
   readonly unsigned?: number;
   readonly first_broken?: number;
   readonly why?: string;
+}
+
+/** What the log was last found to be, by whoever asked or in the background. */
+export interface CheckedWire extends VerificationWire {
+  readonly at: string;
 }

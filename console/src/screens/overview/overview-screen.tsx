@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
 import { type Bar, Bars, type Series } from "../../kit/charts.tsx";
@@ -10,7 +11,9 @@ import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration, TimeLeft } from "../../kit/time.tsx";
-import { useInbox } from "../approvals/inbox.ts";
+import { useIsOver } from "../../kit/use-now.ts";
+import { useLiveState } from "../../live/feed.ts";
+import { totalOf, useInbox, useWaiting } from "../approvals/inbox.ts";
 import { ControlsCard } from "./controls.tsx";
 import { WaitingTimes } from "./waiting-times.tsx";
 
@@ -44,6 +47,8 @@ const outcomes: readonly Series[] = [
   { name: "failed", tone: "critical" },
 ];
 
+const risks = ["critical", "high", "medium", "safe"] as const;
+
 /** How things go, in pictures: what waits, what runs, how long people take. */
 export function OverviewScreen(): ReactNode {
   const { data, error, refetch } = useQuery({
@@ -70,45 +75,59 @@ export function OverviewScreen(): ReactNode {
 }
 
 function Waiting(): ReactNode {
-  const { approvals, hasMore, status } = useInbox();
-  const [first] = approvals;
+  const {
+    approvals: [first],
+  } = useInbox();
+  const waiting = useWaiting();
+  const total = waiting && totalOf(waiting);
+  const isAway = useLiveState() === "reconnecting";
   return (
     <Card title="Waiting for people">
       <div className="grid gap-3 px-4 py-4">
         <p className="flex items-baseline gap-2">
-          <span className="tabular text-[2.2857rem] leading-none font-semibold tracking-tight">
-            {status === "loading" ? "…" : `${approvals.length}${hasMore ? "+" : ""}`}
-          </span>
-          <span className="text-ink-2">{approvals.length === 1 ? "request" : "requests"}</span>
+          <span className="tabular text-[2.2857rem] leading-none font-semibold tracking-tight">{total ?? "…"}</span>
+          <span className="text-ink-2">{total === 1 ? "request" : "requests"}</span>
         </p>
         <ul aria-label="By risk" className="flex flex-wrap gap-x-4 gap-y-1.5 empty:hidden">
-          {byRisk(approvals).map(([risk, count]) => (
-            <li key={risk} className="flex items-center gap-1.5">
-              <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{count}</span>
-            </li>
-          ))}
+          {waiting !== undefined &&
+            risks
+              .filter((risk) => waiting[risk] > 0)
+              .map((risk) => (
+                <li key={risk} className="flex items-center gap-1.5">
+                  <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{waiting[risk]}</span>
+                </li>
+              ))}
         </ul>
-        {first === undefined ? (
-          <p className="text-ink-2">Nobody waits for you.</p>
-        ) : (
-          <p>
-            <Link to="/approvals/$id" params={{ id: first.approval_id }} className="text-accent hover:underline">
-              <Text>{first.what.tool}</Text>
-            </Link>{" "}
-            ends first, in <TimeLeft until={first.expires_at} />.
-          </p>
-        )}
+        <p className="text-ink-2">
+          {first !== undefined ? (
+            <First approval={first} />
+          ) : isAway ? (
+            "What waits now is not known."
+          ) : (
+            "Nobody waits for you."
+          )}
+        </p>
       </div>
     </Card>
   );
 }
 
-/** The riskiest first. */
-function byRisk(approvals: readonly Approval[]): readonly (readonly [risk: string, count: number])[] {
-  return ["critical", "high", "medium", "safe"].flatMap((risk) => {
-    const count = approvals.filter(({ risk_level }) => risk_level === risk).length;
-    return count === 0 ? [] : [[risk, count] as const];
-  });
+function First({ approval: { approval_id: id, what, expires_at } }: { readonly approval: Approval }): ReactNode {
+  const isOver = useIsOver(expires_at);
+  return (
+    <>
+      <Link to="/approvals/$id" params={{ id }} className="text-accent hover:underline">
+        <Text>{what.tool}</Text>
+      </Link>{" "}
+      {isOver ? (
+        "is next: its time is over."
+      ) : (
+        <>
+          is next: it ends in <TimeLeft until={expires_at} />.
+        </>
+      )}
+    </>
+  );
 }
 
 function CallsAMinute({ minutes }: { readonly minutes: readonly Minute[] }): ReactNode {
@@ -128,7 +147,7 @@ function CallsAMinute({ minutes }: { readonly minutes: readonly Minute[] }): Rea
 /** Sixty minutes, those without a call too: an hour is as wide as an hour. */
 function lastHour(minutes: readonly Minute[]): readonly Bar[] {
   const found = new Map(minutes.map((minute) => [Math.floor(Date.parse(minute.at) / 60_000), minute]));
-  const now = Math.floor(Date.now() / 60_000);
+  const now = Math.floor(serverNow() / 60_000);
   return Array.from({ length: 60 }, (_, at) => {
     const { ok = 0, refused = 0, unknown = 0, failed = 0 } = found.get(now - 59 + at) ?? {};
     return { name: clock((now - 59 + at) * 60_000), values: [ok, refused, unknown, failed] };

@@ -56,6 +56,8 @@ export function CallFields(props: FieldsProps): ReactNode {
         <ToolField {...props} />
         <Line {...props} name="action" label="Action" />
         <Line {...props} name="agent" label="Agent" />
+        <Line {...props} name="user" label="User behind it" />
+        <Line {...props} name="scopes" label="Scopes (empty: all it needs)" />
         <AutonomyField
           value={props.typed.autonomy}
           onChange={(autonomy) => props.onChange({ ...props.typed, autonomy })}
@@ -103,7 +105,7 @@ function Line({
   label,
   typed,
   onChange,
-}: FieldsProps & { readonly name: "action" | "agent"; readonly label: string }): ReactNode {
+}: FieldsProps & { readonly name: "action" | "agent" | "user" | "scopes"; readonly label: string }): ReactNode {
   return (
     <Field label={label}>
       {(wired) => (

@@ -10,13 +10,16 @@ import { argumentsIn, bodyFrom, emptyCall, type TypedCall, typedFrom } from "./t
 import { Decision } from "./verdict.tsx";
 import type { CallWire, ExplanationWire } from "./wire.ts";
 
+/** A recorded call is asked about by its id, with the authority it had; one that was typed or changed, by what is typed. */
+type Asked = { readonly callId: string } | { readonly typed: TypedCall };
+
 /** What would be decided about a call, a past one or one that is typed. Nothing is run. */
 export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
   const [typed, setTyped] = useState(emptyCall);
-  const [asked, setAsked] = useState<TypedCall>();
+  const [asked, setAsked] = useState<Asked>();
   const choose = (call: CallWire): void => {
     setTyped(typedFrom(call));
-    setAsked(typedFrom(call));
+    setAsked({ callId: call.call_id });
   };
   const problem = usePastCall(pastCall, choose);
   return (
@@ -26,7 +29,7 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
           className="grid gap-3 p-4"
           onSubmit={(event) => {
             event.preventDefault();
-            setAsked(typed);
+            setAsked({ typed });
           }}
         >
           <PastCalls onChoose={choose} />
@@ -74,10 +77,13 @@ function usePastCall(id: string | undefined, onFound: (call: CallWire) => void):
   return error?.message;
 }
 
-function Explained({ asked }: { readonly asked: TypedCall }): ReactNode {
+function Explained({ asked }: { readonly asked: Asked }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["explain", asked],
-    queryFn: () => post<ExplanationWire>("/v1/policy/explain", bodyFrom(asked)),
+    queryFn: () =>
+      "callId" in asked
+        ? get<ExplanationWire>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
+        : post<ExplanationWire>("/v1/policy/explain", bodyFrom(asked.typed)),
     staleTime: 0,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;

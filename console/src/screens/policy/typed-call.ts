@@ -5,6 +5,10 @@ export interface TypedCall {
   readonly tool: string;
   readonly action: string;
   readonly agent: string;
+  /** Empty: nobody stands behind the agent. */
+  readonly user: string;
+  /** Separated by commas. Empty: all that the tool needs. */
+  readonly scopes: string;
   /** Empty: as it is set. */
   readonly autonomy: string;
   readonly run: string;
@@ -15,6 +19,8 @@ export const emptyCall: TypedCall = {
   tool: "",
   action: "default",
   agent: "local-agent",
+  user: "",
+  scopes: "",
   autonomy: "",
   run: "",
   arguments: "{}",
@@ -25,6 +31,8 @@ export function typedFrom(call: CallWire): TypedCall {
     tool: call.tool,
     action: call.action,
     agent: call.requested_by.agent,
+    user: call.requested_by.user ?? "",
+    scopes: "",
     autonomy: call.autonomy_level ?? "",
     run: call.run_id,
     arguments: JSON.stringify(call.arguments, null, 2),
@@ -32,12 +40,15 @@ export function typedFrom(call: CallWire): TypedCall {
 }
 
 /** As `POST /v1/policy/explain` takes it. */
-export function bodyFrom({ tool, action, agent, autonomy, run, arguments: given }: TypedCall): object {
+export function bodyFrom({ tool, action, agent, user, scopes, autonomy, run, arguments: given }: TypedCall): object {
+  const named = scopes.split(",").map((scope) => scope.trim());
   return {
     tool,
     arguments: argumentsIn(given) ?? {},
     agent: agent === "" ? "local-agent" : agent,
     ...(action !== "" && { action }),
+    ...(user !== "" && { user }),
+    ...(scopes.trim() !== "" && { scopes: named.filter((scope) => scope !== "") }),
     ...(autonomy !== "" && { autonomy }),
     ...(run !== "" && { run_id: run }),
   };

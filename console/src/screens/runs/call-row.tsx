@@ -168,12 +168,14 @@ function Details({
       <WhenAndWho row={row} />
       <Artifacts call={call} />
       <p className="flex flex-wrap gap-4">
-        <Link to="/audit" search={{ call_id: call.call_id }} className="text-accent underline">
+        <Link to="/audit" search={{ call_id: call.key ?? call.call_id }} className="text-accent underline">
           Its events in the audit log
         </Link>
-        <Link to="/policy" search={{ call: call.call_id }} className="text-accent underline">
-          Explain it by today's policy
-        </Link>
+        {call.state !== "refused" && ( // its arguments are not kept
+          <Link to="/policy" search={{ call: call.call_id }} className="text-accent underline">
+            Explain it by today's policy
+          </Link>
+        )}
       </p>
     </div>
   );

@@ -37,6 +37,8 @@ export function SignInAgain(): ReactNode {
 }
 
 interface Ways {
+  /** How commands are typed where Postern was started, with `…` for what only its people are told. */
+  readonly command?: string;
   readonly password: boolean;
   readonly openid?: { readonly name: string };
 }
@@ -75,7 +77,9 @@ function SignInForm(): ReactNode {
           Continue with <Text className="ml-1">{ways.openid.name}</Text>
         </a>
       )}
-      {ways !== undefined && <LinkHint isOnly={!ways.password && ways.openid === undefined} />}
+      {ways !== undefined && (
+        <LinkHint isOnly={!ways.password && ways.openid === undefined} command={ways.command ?? "postern"} />
+      )}
     </div>
   );
 }
@@ -152,19 +156,19 @@ function PasswordForm(): ReactNode {
 }
 
 /** Before there are accounts, whoever can read the data folder is the operator: a link from there is the way in. */
-function LinkHint({ isOnly }: { readonly isOnly: boolean }): ReactNode {
+function LinkHint({ isOnly, command }: { readonly isOnly: boolean; readonly command: string }): ReactNode {
   if (!isOnly) {
     return (
       <p className="grid justify-items-center gap-1 text-ink-2">
         Or by a link that works once:
-        <code className="mono rounded bg-sunken px-2 py-0.5">postern accounts link NAME</code>
+        <code className="mono rounded bg-sunken px-2 py-0.5">{`${command} accounts link NAME`}</code>
       </p>
     );
   }
   return (
     <div className="grid gap-2 rounded-lg border border-line bg-surface p-5 text-center shadow-raised">
       <p>On the machine where Postern runs, this prints a link that signs you in once:</p>
-      <code className="mono rounded-md bg-sunken px-3 py-2">npx postern accounts link</code>
+      <code className="mono rounded-md bg-sunken px-3 py-2">{`${command} accounts link`}</code>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get, post } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
+import { actorText } from "../../kit/actor.ts";
 import { Button } from "../../kit/button.tsx";
 import { Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
@@ -42,7 +43,7 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
                 "as it was first seen"
               ) : (
                 <>
-                  by <Text>{pinned.by}</Text>
+                  by <Text>{actorText(pinned.by, pinned.via)}</Text>
                 </>
               )}
             </span>,

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { useMay } from "../../api/session.ts";
+import { useMay, useTyped } from "../../api/session.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card, Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
@@ -16,6 +16,7 @@ import type { ActionStatistics, ToolWire } from "./wire.ts";
 
 export function ToolDetail({ tool, since }: { readonly tool: Tool; readonly since: string | undefined }): ReactNode {
   const may = useMay();
+  const typed = useTyped();
   const [chosen, setChosen] = useState(tool.actions[0]?.action ?? "default");
   const isUnsettled = tool.actions[0]?.blocked !== undefined;
   const [tab, setTab] = useState(
@@ -44,7 +45,7 @@ export function ToolDetail({ tool, since }: { readonly tool: Tool; readonly sinc
         {tool.actions.length > 1 && <ActionChoice actions={tool.actions} chosen={action.action} onChoose={setChosen} />}
         {action.unavailable !== undefined && (
           <Notice>
-            <Text>{`It cannot be called: ${action.unavailable}`}</Text>
+            <Text>{`It cannot be called: ${typed(action.unavailable)}`}</Text>
           </Notice>
         )}
       </header>

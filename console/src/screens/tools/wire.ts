@@ -77,6 +77,7 @@ interface Definition {
   readonly definition: string;
   readonly at: string;
   readonly by?: string;
+  readonly via?: string;
 }
 
 export interface ChangesWire {

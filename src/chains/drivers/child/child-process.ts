@@ -6,6 +6,9 @@ import type { JsonObject } from "../../../calls/json.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
+import type { Groups } from "./groups.ts";
+import { KernelBounds } from "./kernel-bounds.ts";
+import { sandboxNiceness, standBack } from "./priority.ts";
 import { keepWithUs, letGo } from "./warden.ts";
 
 export interface ChildSpec {
@@ -16,6 +19,8 @@ export interface ChildSpec {
   readonly hello?: JsonObject;
   /** Whether the process shall open nothing once it is ready. False for engines that load as they go. */
   readonly closed: boolean;
+  /** What it has entered before it became what it is. */
+  readonly groups?: Groups | undefined;
   /** Whether it is told to `rehearse` while nobody waits for it: code that has run once is compiled. */
   readonly rehearses?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
@@ -42,6 +47,7 @@ export class SandboxProcess implements SandboxEnd {
   readonly #child: ChildProcess;
   readonly #line: FrameLine;
   #stderr = "";
+  #bounds: KernelBounds | undefined;
   /** Settles when the process is gone and reaped. */
   readonly gone: Promise<void>;
 
@@ -56,7 +62,9 @@ export class SandboxProcess implements SandboxEnd {
       child.once("close", (code, signal) => {
         living.delete(this);
         letGo(this.pid);
-        this.#line.end({ heard: "ended", message: this.#farewell(code, signal) });
+        const isShort = this.#bounds?.wasShort === true;
+        this.#line.end({ heard: "ended", message: this.#farewell(code, signal), ...(isShort && { isShort }) });
+        this.#bounds?.[Symbol.dispose]();
         resolve();
       });
     });
@@ -75,6 +83,8 @@ export class SandboxProcess implements SandboxEnd {
     });
     if (!isRunning(child)) throw await whyNot(child, spec.command);
     const own = new SandboxProcess(child, spec.frames);
+    if (spec.groups !== undefined) own.#bounds = KernelBounds.within(spec.groups, own.pid);
+    if (spec.closed) standBack(own.pid, sandboxNiceness); // walls that a process has around it are sessions of their own
     const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
@@ -83,9 +93,23 @@ export class SandboxProcess implements SandboxEnd {
       throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run in it: nothing of one is in there
     }
     const open = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
-    if (open === undefined) return own;
+    if (open === undefined) {
+      if (spec.closed) await own.#enterBounds();
+      return own;
+    }
     own.kill();
     throw new Error(`A sandbox could not be closed in, and is not used. ${open}`);
+  }
+
+  async #enterBounds(): Promise<void> {
+    const bounds = await KernelBounds.around(this.pid);
+    if (living.has(this)) this.#bounds = bounds;
+    else bounds?.[Symbol.dispose](); // it has ended meanwhile
+  }
+
+  /** What the kernel lets it have, where we may tell the kernel so. */
+  bound(memoryBytes: number): void {
+    this.#bounds?.allow(memoryBytes);
   }
 
   send(message: JsonObject): void {

@@ -12,7 +12,8 @@ import { encodeFrame, type FrameLimits, FrameReader, ProtocolBroken } from "./fr
 export type Heard =
   | { readonly heard: "frame"; readonly frame: JsonObject }
   | { readonly heard: "broken"; readonly message: string }
-  | { readonly heard: "ended"; readonly message: string };
+  /** `isShort`: the kernel ended it for want of memory. */
+  | { readonly heard: "ended"; readonly message: string; readonly isShort?: boolean };
 
 /** The host's end of a script's sandbox, wherever that is. */
 export interface SandboxEnd {
@@ -22,6 +23,8 @@ export interface SandboxEnd {
   readonly hasMore: boolean;
   /** Settles when nothing of it is left here. */
   readonly gone: Promise<void>;
+  /** All it may have, a script included, where the kernel can be told so; the host looks all the same. */
+  bound?(memoryBytes: number): void;
   send(message: JsonObject): void;
   /** The next frame. Once it is over, always that. */
   receive(): Promise<Heard>;

@@ -8,7 +8,7 @@
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
-import { cpuMsOf } from "./watch.ts";
+import { ownCpuMsOf } from "./kernel-tells.ts";
 
 export interface PoolOptions {
   /** Ready and idle, and nobody's yet. */
@@ -241,7 +241,7 @@ export class ChildPool extends SandboxPool<SandboxProcess> {
   constructor(spec: ChildSpec, options: PoolOptions) {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
-      (cpuMsOf(child.pid) ?? 0) < mostCpuMs && (await child.rest());
+      (ownCpuMsOf(child.pid) ?? 0) < mostCpuMs && (await child.rest());
     super({ start: () => SandboxProcess.start(spec), rest, ...(spec.rehearses === true && { rehearse }) }, options);
   }
 }

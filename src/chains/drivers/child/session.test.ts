@@ -3,6 +3,8 @@ import { lyingChild } from "../../../../test/fakes/lying-child.ts";
 import { SystemClock } from "../../../calls/clock.ts";
 import type { SandboxLimits, Step } from "../../sandbox.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
+import type { SandboxEnd } from "./frame-line.ts";
+import { cpuMsOf } from "./kernel-tells.ts";
 import { ChildSession } from "./session.ts";
 
 const limits: SandboxLimits = { cpuMs: 20_000, memoryBytes: 64 << 20, outputBytes: 1_000, wallMs: 30_000 };
@@ -20,6 +22,23 @@ async function session(spec: ChildSpec, given: Partial<SandboxLimits> = {}): Pro
   started.push(child);
   return new ChildSession(child, { limits: { ...limits, ...given }, overheadBytes: 192 << 20, clock });
 }
+
+it("a child that the kernel ended for want of memory is told as that", async () => {
+  const bounds: number[] = [];
+  const end: SandboxEnd = {
+    ...{
+      hasMore: false,
+      gone: Promise.resolve(),
+      kill: () => {},
+      send: () => {},
+      bound: (bytes) => bounds.push(bytes),
+    },
+    receive: async () => ({ heard: "ended", message: "The sandbox was ended by SIGKILL.", isShort: true }),
+  };
+  const ended = new ChildSession(end, { limits, overheadBytes: 1 << 20, clock });
+  expect(await ended.next()).toMatchObject({ step: "failed", why: "memory" });
+  expect(bounds).toEqual([limits.memoryBytes + (1 << 20)]);
+});
 
 async function answerTo(onNext: string): Promise<Step> {
   return (await session(lyingChild(onNext))).next();
@@ -132,6 +151,18 @@ it.each([
   const begun = clock.monotonic();
   expect(await own.next()).toMatchObject({ step: "failed", why });
   expect(clock.monotonic() - begun).toBeLessThan(10_000);
+});
+
+it("processor time of a longer turn is the kernel's, what was before the script is not its own", async () => {
+  const spins = "const until = performance.now() + 150; while (performance.now() < until); ";
+  const child = await SandboxProcess.start(lyingChild(`${spins} say({ step: "calls", calls: [${call}] })`));
+  started.push(child);
+  const before = cpuMsOf(child.pid) ?? 0;
+  const own = new ChildSession(child, { limits, overheadBytes: 192 << 20, clock });
+  await own.next();
+  const used = (cpuMsOf(child.pid) ?? 0) - before;
+  expect(own.usedCpuMs).toBeGreaterThan(Math.min(used, 150) - 60); // the first look is after 20 ms; the kernel counts by tens
+  expect(own.usedCpuMs).toBeLessThanOrEqual(used + 20);
 });
 
 it("a settled place is settled once", async () => {

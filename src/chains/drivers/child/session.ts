@@ -10,13 +10,15 @@ import type { Printed, SandboxLimits, SandboxSession, Settled, Step } from "../.
 import type { Heard, SandboxEnd } from "./frame-line.ts";
 import { ProtocolBroken } from "./frames.ts";
 import { readStep } from "./step-frames.ts";
-import { CpuMeter, graceMs, type Overrun, watchTurn } from "./watch.ts";
+import { CpuMeter, type Overrun, watchTurn } from "./watch.ts";
 
 /** What a process needs besides the script's own memory. */
 export interface SessionTerms {
   readonly limits: SandboxLimits;
   readonly overheadBytes: number;
   readonly clock: Clock;
+  /** Under a kernel of its own, which counts waiting for a processor as time used: it is not slowed down. */
+  readonly keepsPace?: boolean;
   /** Of a restored script: the places it has used up. */
   readonly places?: number;
   /** Of a restored script: it waits in a batch already, so that its first word is no step. */
@@ -46,10 +48,11 @@ export class ChildSession implements SandboxSession {
     this.#child = child;
     this.#terms = terms;
     this.#begun = terms.clock.monotonic();
-    this.#meter = new CpuMeter(child.pid, terms.clock);
+    this.#meter = new CpuMeter(child.pid, terms.clock, terms.keepsPace);
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
+    child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
   }
 
   get pid(): number | undefined {
@@ -144,7 +147,10 @@ export class ChildSession implements SandboxSession {
 
   #checked(heard: Heard): Step {
     if (heard.heard === "broken") return failed("protocol", heard.message);
-    if (heard.heard === "ended") return this.#overrun === undefined ? failed("crash", heard.message) : this.#overran();
+    if (heard.heard === "ended") {
+      if (heard.isShort === true) this.#overrun ??= "memory";
+      return this.#overrun === undefined ? failed("crash", heard.message) : this.#overran();
+    }
     try {
       const step = this.#bounded(readStep(heard.frame));
       if (this.#child.hasMore) throw new ProtocolBroken("The sandbox spoke without being asked.");
@@ -188,7 +194,7 @@ export class ChildSession implements SandboxSession {
       case "wall":
         return failed("wall", `The script's time of ${wallMs} ms is over; it was stopped.`);
       default:
-        return failed("cpu", `The script computed longer than its ${cpuMs} ms and was stopped within ${graceMs} ms.`);
+        return failed("cpu", `The script used more than its ${cpuMs} ms of processor time and was stopped.`);
     }
   }
 

@@ -5,9 +5,9 @@
  * never comes there. Processor time and memory are read from `/proc`; where there is none, time on the wall stands for both.
  * Of what runs elsewhere the clock alone is watched: the place it runs in has its own limits for the rest.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { setPriority } from "node:os";
 import type { Clock } from "../../../calls/clock.ts";
+import { cpuMsOf, residentBytesOf, treeOf } from "./kernel-tells.ts";
+import { busyNiceness, standBack } from "./priority.ts";
 
 export interface WatchLimits {
   /** Processor milliseconds of the whole script. */
@@ -23,6 +23,8 @@ export type Overrun = "cpu" | "memory" | "wall";
 /** How long after its limit an engine may take to end by itself, and to tell what it printed. */
 export const graceMs = 700;
 const lookEveryMs = 100;
+/** Most turns are over by then, and nothing is read for them. */
+const firstLookMs = 20;
 /** Of processor time in one turn: where processors are short, a turn is long without it. */
 const busyMs = 100;
 
@@ -30,19 +32,23 @@ const busyMs = 100;
  * Processor time of a child since a script began in it.
  *
  * Reading it from the kernel costs as much as a whole call does, so a short turn is counted by the wall: never too little.
+ * What the process had used before is reckoned when it is first read: whole turns up to then count by the wall, and of the
+ * one that goes on nothing does yet.
  */
 export class CpuMeter {
   readonly #pid: number | undefined;
   readonly #clock: Clock;
-  readonly #before: number | undefined;
+  readonly #keepsPace: boolean;
+  #before: number | undefined;
   #usedMs = 0;
   #turnBegan: number | undefined;
   #isSlowed = false;
 
-  constructor(pid: number | undefined, clock: Clock) {
+  /** @param keepsPace it stays as quick as others: a kernel of its own counts what it waits for a processor as time used */
+  constructor(pid: number | undefined, clock: Clock, keepsPace = false) {
     this.#pid = pid;
     this.#clock = clock;
-    this.#before = pid === undefined ? undefined : cpuMsOf(pid);
+    this.#keepsPace = keepsPace;
   }
 
   /** Up to the last turn's end. */
@@ -56,26 +62,25 @@ export class CpuMeter {
 
   end(): void {
     const passed = this.#passed();
-    this.#usedMs = this.#pid !== undefined && passed < shortTurnMs ? this.#usedMs + passed : this.now();
+    const isByWall = this.#pid !== undefined && (passed < shortTurnMs || this.#before === undefined);
+    this.#usedMs = isByWall ? this.#usedMs + passed : this.now();
     this.#turnBegan = undefined;
   }
 
   /** In the middle of a turn. */
   now(): number {
     if (this.#pid === undefined) return 0;
-    const total = this.#before === undefined ? undefined : cpuMsOf(this.#pid);
-    return total === undefined ? this.#usedMs + this.#passed() : total - (this.#before ?? 0);
+    const total = cpuMsOf(this.#pid);
+    if (total === undefined) return this.#usedMs + this.#passed();
+    this.#before ??= total - this.#usedMs;
+    return total - this.#before;
   }
 
   /** Whoever computes that long is no hurry of anybody's: where processors are short, the host goes first. */
   slowDown(): void {
-    if (this.#pid === undefined) return;
+    if (this.#pid === undefined || this.#keepsPace) return;
     this.#isSlowed = true;
-    try {
-      setPriority(this.#pid, lowPriority);
-    } catch {
-      // It has just ended, or may not be slowed down here: its limits hold all the same.
-    }
+    for (const each of treeOf(this.#pid)) standBack(each, busyNiceness); // walls are sessions of their own
   }
 
   /** It stays so for good: only root could hurry it again. */
@@ -114,62 +119,9 @@ export function watchTurn(
     const resident = pid === undefined ? undefined : residentBytesOf(pid);
     return resident !== undefined && resident > limits.memoryBytes ? "memory" : undefined;
   };
-  forget = clock.in(lookEveryMs, look);
+  forget = clock.in(firstLookMs, look);
   return () => {
     forget();
     meter.end();
   };
-}
-
-const lowPriority = 10;
-const millisecondsPerTick = 10; // USER_HZ is 100 on every Linux that Node runs on
-const bytesPerPage = 4_096;
-
-/**
- * User and system time of all its threads, and of every process beneath it, those that have ended included: an engine may
- * stand behind the walls that were started for it. Undefined when there is no `/proc`, or the process is gone.
- */
-export function cpuMsOf(pid: number): number | undefined {
-  return overTree(pid, (each) => {
-    const text = read(`/proc/${each}/stat`);
-    if (text === undefined) return undefined;
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * millisecondsPerTick;
-  });
-}
-
-export function residentBytesOf(pid: number): number | undefined {
-  return overTree(pid, (each) => {
-    const text = read(`/proc/${each}/statm`);
-    return text === undefined ? undefined : Number(text.split(" ")[1]) * bytesPerPage;
-  });
-}
-
-/** The sum over a process and what it has started. */
-function overTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  const own = measure(pid);
-  if (own === undefined) return undefined;
-  return childrenOf(pid).reduce((sum, child) => sum + (overTree(child, measure) ?? 0), own);
-}
-
-/** Of each of its threads: whichever started them. None where the kernel does not tell. */
-function childrenOf(pid: number): readonly number[] {
-  const folder = `/proc/${pid}/task`;
-  return namesIn(folder).flatMap((thread) => (read(`${folder}/${thread}/children`)?.match(/\d+/g) ?? []).map(Number));
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // as below
-  }
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return undefined; // another system, or it has just ended
-  }
 }

@@ -1,11 +1,13 @@
 /** Machines of ours: made in a jail, connected to, and killed whatever happens. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
+import { isAlive } from "../../../system/alive.ts";
+import { makeOwnFolder } from "../../../system/own-folder.ts";
 import { type Carrier, type Listener, RemoteEnd } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
@@ -123,7 +125,7 @@ class Machine {
       resolve();
     };
     try {
-      mkdirSync(this.#root, { recursive: true });
+      makeOwnFolder(this.#root);
       linkSync(settings.kernel, join(this.#root, "kernel"));
       linkSync(settings.rootfs, join(this.#root, "rootfs"));
     } catch (error) {
@@ -220,14 +222,5 @@ function killLeft(settings: MachineSettings, id: string): void {
     if (words.some((word) => word === id || word === `--id=${id}`)) process.kill(pid, "SIGKILL");
   } catch {
     // it has ended
-  }
-}
-
-function isAlive(processId: number): boolean {
-  try {
-    process.kill(processId, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

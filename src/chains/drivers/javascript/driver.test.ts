@@ -73,6 +73,23 @@ await sleep(5); n`;
   expect((await run("await sleep(1e9)", { limits: { wallMs: 200 } })).end).toMatchObject({ why: "wall" });
 });
 
+it("what timers hold when a script has its answer comes still, by its clock, and keeps nobody waiting", async () => {
+  const source = `const from = Date.now();
+setTimeout(async () => { await tools.echo({ n: 1 }); setTimeout(() => console.log(Date.now() - from >= 90_000), 30_000) }, 60_000);
+setInterval(() => console.log("again"), 25_000);
+"answer"`;
+  const begun = performance.now();
+  const ran = await run(source, { limits: { wallMs: 120_000 } });
+  expect([returned(ran), ran.calls.length, ran.out]).toEqual(["answer", 1, `${"again\n".repeat(3)}true\n`]);
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});
+
+it("a timer that is due after the script's time, or never ends, takes nothing from its answer", async () => {
+  const endless = "(function again() { setTimeout(again, 1_000) })(); setTimeout(() => console.log('late'), 1e9); 5";
+  const ran = await run(endless);
+  expect([returned(ran), ran.out]).toEqual([5, ""]);
+});
+
 it("a call that nobody awaits is made all the same", async () => {
   const ran = await run("tools.echo({ n: 1 }); 5");
   expect(ran.calls).toHaveLength(1);
@@ -140,12 +157,35 @@ it.each<[string, "javascript" | "typescript", string, number]>([
   ["const a = ;", "javascript", "at column 11 in `const a = ;`", 1],
   ["return 1;\nlet = = 3", "javascript", "in `let = = 3`", 2],
   ['const a = 1;\nimport fs from "node:fs";\nfs', "javascript", "A script imports nothing", 2],
-  ["export default 5", "typescript", "A script exports nothing", 1],
+  ["export const a = 5", "typescript", "A script exports nothing but one `export default`", 1],
+  ["export default 5\nexport default 6", "javascript", "A script exports nothing but one `export default`", 1],
+  ["const a = 1;\nexport default {;", "javascript", "in `export default {;`", 2],
 ])("says where %j does not parse, how the line reads, and calls nothing", async (source, language, words, line) => {
   const { end, calls } = await run(source, { language });
   expect(end).toMatchObject({ step: "failed", why: "script", message: expect.stringContaining(words), line });
   expect(end).toMatchObject({ message: expect.stringMatching(/^SyntaxError: /) });
   expect(calls).toEqual([]);
+});
+
+it.each<[string, unknown]>([
+  ["async function main() { return (await tools.echo({ n: 1 })).structured.n; }\nexport default await main()", 1],
+  ["export default async function main() { return await two(); }\nexport async function two() { return 2; }", 2],
+  ["interface Found { readonly n: number }\nexport default async (): Promise<Found> => ({ n: 3 });", { n: 3 }],
+  ["export default async function () {\n  return 4;\n}\nexport type Told = string;", 4],
+  ["const text = `\nexport default 1`;\ntext.length", 17],
+  ["export default function () {}\n", undefined],
+])("the default export of a script that is written as a module is its answer: %j", async (source, value) => {
+  for (const language of ["javascript", "typescript"] as const) {
+    const ran = await run(source, { language });
+    expect(returned(ran)).toEqual(value);
+  }
+});
+
+it("a script that is written as a module says the lines and columns that were written", async () => {
+  const source = "export const a = 1;\nexport default async function main() {\n  await tools.nope({});\n}";
+  expect((await run(source)).end).toMatchObject({ why: "script", line: 3 });
+  const computed = "const a = 1;\nexport default a.b.c;";
+  expect((await run(computed)).end).toMatchObject({ why: "script", line: 2 });
 });
 
 it("suggests the tool that was meant, of forty at most", async () => {

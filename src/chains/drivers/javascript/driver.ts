@@ -131,7 +131,8 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
 
 /** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */
 function settingOf({ tools }: Program, { outputBytes }: SandboxLimits): string {
-  return JSON.stringify({ names: tools.map(({ name, server, short }) => [name, server ?? null, short]), outputBytes });
+  const names = tools.map(({ name, server, short, isAction = false }) => [name, server ?? null, short, isAction]);
+  return JSON.stringify({ names, outputBytes });
 }
 
 function tooLong({ source }: Program): { readonly invalid: string } | undefined {

@@ -2,14 +2,27 @@
 export const worldSource: string = String.raw`  // ---- printing ----
   let printed = [];
   let room = outputBytes;
+  /** The script's end, told with the mail: it may catch what is thrown here, and nothing it does then counts. */
+  let isSpent = false;
   function print(stream, given) {
-    if (room < 0) return;
     let text = "";
-    for (let i = 0; i < given.length; i++) text += (i === 0 ? "" : " ") + shown(given[i]);
-    text += "\n";
-    if (text.length > room) text = text.slice(0, room) + "\n[printed output is cut at " + outputBytes + " bytes]\n";
-    room = text.length > room ? -1 : room - text.length;
-    printed[printed.length] = { stream, text };
+    if (!isSpent) for (let i = 0; i < given.length; i++) text += (i === 0 ? "" : " ") + shown(given[i]);
+    room -= bytesIn(text) + 1;
+    isSpent ||= room < 0;
+    if (isSpent) throw new Failure("The script printed more than " + outputBytes + " bytes.");
+    printed[printed.length] = { stream, text: text + "\n" };
+  }
+  /** In UTF-8; half a pair counts as what is written for it. */
+  function bytesIn(text) {
+    let bytes = text.length;
+    if (match(/[^\0-\x7f]/, text) === null) return bytes;
+    for (let i = 0; i < text.length; i++) {
+      const code = codeAt(text, i);
+      const isPair = code >= 0xd800 && code < 0xdc00 && codeAt(text, i + 1) >= 0xdc00 && codeAt(text, i + 1) < 0xe000;
+      bytes += code < 0x80 ? 0 : code < 0x800 ? 1 : 2;
+      if (isPair) i++;
+    }
+    return bytes;
   }
   function shown(value) {
     if (typeof value === "string") return value;
@@ -109,12 +122,15 @@ export const worldSource: string = String.raw`  // ---- printing ----
       try { timer.run(...timer.given); } catch (problem) { error("A timer failed:", problem); }
     }
   }
-  /** Milliseconds to the next timer, or -1. */
+  /** Milliseconds to the next timer, or -1. What is repeated alone holds no script that has its answer. */
   function untilTimer() {
     if (timers.size === 0) return -1;
-    let next = -1;
+    let next = -1, isHeld = state !== "done";
     const at = now();
-    for (const { due } of timers.values()) if (next < 0 || due - at < next) next = due <= at ? 1 : due - at;
-    return next;
+    for (const { due, again } of timers.values()) {
+      if (next < 0 || due - at < next) next = due <= at ? 1 : due - at;
+      if (again === undefined) isHeld = true;
+    }
+    return isHeld ? next : -1;
   }
 `;

@@ -25,7 +25,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   const [weakGet, weakSet, weakHas] = [WeakMap.prototype.get, WeakMap.prototype.set, WeakMap.prototype.has].map(uncurried);
   const then = uncurried(Promise.prototype.then);
   const Text = String;
-  const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf);
+  const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf), codeAt = uncurried(Text.prototype.charCodeAt);
   const now = Date.now;
   const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array;
   const isArray = Array.isArray, keysOf = Object.keys;
@@ -169,7 +169,7 @@ ${worldSource}  // ---- tools ----
     if (!mapHas(group, spelled(name))) mapSet(group, spelled(name), value);
   }
   const roots = new Pairs(), listed = new Pairs(), groups = new Pairs(), plain = new Pairs(), twice = new Several();
-  for (const [name, server, short] of names) {
+  for (const [name, server, short, isAction] of names) {
     const tool = toolNamed(name);
     if (server === null) mapSet(roots, name, tool);
     else {
@@ -177,6 +177,7 @@ ${worldSource}  // ---- tools ----
       add(mapGet(groups, server), short, tool);
     }
     mapSet(listed, server === null ? name : server + "." + short, tool);
+    if (isAction) continue;
     if (mapHas(plain, short)) twice.add(short);
     mapSet(plain, short, tool);
   }
@@ -242,11 +243,8 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
   }
   function drain() {
     if (state === "done" && unheardCount > 0 && asked.length === 0 && waiting.size === 0) failUnheard();
-    let text = '{"state":"' + state + '","timer":' + untilTimer();
-    if (printed.length > 0) {
-      text += ',"printed":' + stringify(printed);
-      printed = [];
-    }
+    if (isSpent) return '{"state":"spent"' + saidSoFar() + "}";
+    let text = '{"state":"' + state + '","timer":' + untilTimer() + saidSoFar();
     if (asked.length > 0) {
       text += ',"calls":[' + asked.join(",") + "]";
       asked.length = 0;
@@ -258,6 +256,12 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
       if (end !== undefined) text += ',"value":' + end;
     }
     return text + "}";
+  }
+  function saidSoFar() {
+    if (printed.length === 0) return "";
+    const text = ',"printed":' + stringify(printed);
+    printed = [];
+    return text;
   }
   function failure(problem) {
     if (!(problem instanceof Failure)) return { message: "Thrown: " + shown(problem) };

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts
 import { type Overtime, Stopped } from "./deadlines.ts";
 import type { Machine } from "./machine.ts";
 import { scriptName } from "./prelude.ts";
-import { asFunction, type Source, syntaxProblem, withoutTypes } from "./source.ts";
+import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
 
 /** Deeper than anything a gate lets pass; shallow enough for every walk. */
 const maxDepth = 200;
@@ -28,6 +28,10 @@ export class QuickJsScript {
   readonly #outputBytes: number;
   #begin: (() => void) | undefined;
   #lines: readonly number[] | undefined;
+  /** In this turn. */
+  #printed: readonly Json[] = [];
+  /** How far its clock has moved on since it had its answer. */
+  #afterMs = 0;
 
   constructor({ machine, outputBytes, lines }: ScriptTerms, source?: ScriptText) {
     this.#machine = machine;
@@ -52,27 +56,28 @@ export class QuickJsScript {
   }
 
   next(order: JsonObject): JsonObject {
+    this.#printed = [];
     this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
     try {
       const results = order["results"];
       if (Array.isArray(results) && results.length > 0) this.#machine.settle(JSON.stringify(results));
       this.#begin?.();
       this.#begin = undefined;
-      return this.#turn();
+      return { ...this.#turn(), printed: this.#printed };
     } catch (error) {
-      return this.#failure(error);
+      return { ...this.#failure(error), printed: this.#printed };
     }
   }
 
   /** Runs until the script needs the host, has ended, or waits for nothing. */
   #turn(): JsonObject {
-    let printed: readonly Json[] = [];
     let calls: readonly Json[] = [];
     let isTicked = false;
     for (;;) {
       this.#machine.runJobs();
       const mail = parsed(this.#machine.drain());
-      printed = printed.concat(listIn(mail, "printed"));
+      this.#printed = this.#printed.concat(listIn(mail, "printed"));
+      if (mail["state"] === "spent") return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
       if (timerMs >= 0 && !isTicked) {
@@ -80,16 +85,24 @@ export class QuickJsScript {
         isTicked = true;
         continue;
       }
-      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)), printed };
-      if (mail["state"] === "failed") return { ...this.#scriptFailure(mail), printed };
-      if (listIn(mail, "open").length > 0) return { step: "calls", calls, printed };
-      if (mail["state"] === "done") return { ...this.#done(mail), printed };
-      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock, printed };
+      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)) };
+      if (mail["state"] === "failed") return this.#scriptFailure(mail);
+      if (listIn(mail, "open").length > 0) return { step: "calls", calls };
+      const isDone = mail["state"] === "done";
+      if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
+      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock };
       const sleepMs = Math.min(timerMs, this.#machine.leftMs + 1);
-      sleep(sleepMs);
+      if (!isDone) sleep(sleepMs); // a timeout that lost its race keeps nobody waiting for the answer
       this.#machine.clock.slept(sleepMs);
       isTicked = false;
     }
+  }
+
+  /** Of a script that has its answer: what is pending comes still, as far as the script's time goes. */
+  #mayTick(timerMs: number): boolean {
+    if (timerMs < 0) return false;
+    this.#afterMs += timerMs;
+    return this.#afterMs < this.#machine.leftMs;
   }
 
   #done(mail: JsonObject): JsonObject {
@@ -120,7 +133,14 @@ export class QuickJsScript {
   /** The engine itself gave up: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
     const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
-    if (overtime !== undefined) return { ...stoppedStep(overtime), printed: lastWords(this.#machine) };
+    const last = lastMail(this.#machine);
+    this.#printed = this.#printed.concat(listIn(last, "printed"));
+    if (last["state"] === "spent") return this.#spent();
+    return overtime === undefined ? this.#broken(error) : stoppedStep(overtime);
+  }
+
+  /** What it was when its time is not over. */
+  #broken(error: unknown): JsonObject {
     if (error instanceof Unparsable) {
       const { message, line } = error;
       return { step: "failed", why: "script", message, ...(line !== undefined && { line }) };
@@ -141,6 +161,10 @@ export class QuickJsScript {
     throw error;
   }
 
+  #spent(): JsonObject {
+    return { step: "failed", why: "output", message: `The script printed more than ${this.#outputBytes} bytes.` };
+  }
+
   #placed(call: Json): Json {
     return isJsonObject(call) ? { ...call, ...this.#lineIn(call) } : call;
   }
@@ -155,12 +179,14 @@ export class QuickJsScript {
     this.#run(text, typed);
   }
 
-  /** As a script first; as a function's body when it returns; without types when it has some. */
+  /** As a script first; as a function's body when it returns; without types when it has some; as a module when it exports. */
   #run(source: string, typed: boolean): void {
+    const module = fromModule(source);
     const attempts: readonly (() => Source)[] = [
       ...(typed ? [] : [() => ({ code: source }), () => ({ code: asFunction(source) })]),
       () => withoutTypes(source),
       () => withoutTypes(asFunction(source)),
+      ...(module === undefined ? [] : [() => withoutTypes(module)]),
     ];
     let last: unknown;
     for (const attempt of attempts) {
@@ -181,7 +207,9 @@ export class QuickJsScript {
 
 function stoppedStep(why: Overtime): JsonObject {
   const message =
-    why === "cpu" ? "The script computed too long and was stopped." : "The script's time is over; it was stopped.";
+    why === "cpu"
+      ? "The script used more processor time than it may and was stopped."
+      : "The script's time is over; it was stopped.";
   return { step: "failed", why, message };
 }
 
@@ -229,11 +257,11 @@ function isSyntax(error: unknown): boolean {
   return (error instanceof JSException && error.name === "SyntaxError") || (error instanceof Error && "code" in error);
 }
 
-function lastWords(machine: Machine): readonly Json[] {
+function lastMail(machine: Machine): JsonObject {
   try {
-    return listIn(parsed(machine.drain()), "printed");
+    return parsed(machine.drain());
   } catch {
-    return []; // an engine that was stopped in the middle of its own bookkeeping has nothing to say
+    return {}; // an engine that was stopped in the middle of its own bookkeeping has nothing to say
   }
 }
 

@@ -107,7 +107,7 @@ it("tools that changed meanwhile are the ones that are found", async () => {
 
 it.each<[string, string, Partial<SandboxLimits>]>([
   ["threw", "throw new Error('no')", {}],
-  ["computed too long", "for (;;) {}", { cpuMs: 100 }],
+  ["more processor time", "for (;;) {}", { cpuMs: 100 }],
   ["needed too much memory", "const a = []; for (;;) a.push('x'.repeat(1000) + a.length)", { memoryBytes: 8 << 20 }],
   ["returned too much", "'x'.repeat(5000)", { outputBytes: 100 }],
   ["waited for nothing", "await new Promise(() => {})", {}],

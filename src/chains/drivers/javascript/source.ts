@@ -22,6 +22,30 @@ export function asFunction(code: string): string {
   return `(async () => {${code}\n})()`;
 }
 
+const answer = "$default";
+
+/**
+ * A script that is written as a module: its default export is its answer, called where it is a function, as a script is that
+ * is one function. Columns and lines stay what they are. Undefined: it exports none, or several.
+ */
+export function fromModule(source: string): string | undefined {
+  const found = [...source.matchAll(/^export[ \t]+default[ \t]+/gm)];
+  const [only] = found;
+  if (only === undefined || found.length > 1) return undefined;
+  const [words] = only;
+  const after = source.slice(only.index + words.length);
+  const [, declared] =
+    /^(?:async[ \t]+)?(?:function\b[ \t]*\*?|class\b)[ \t]*(?!extends\b)([A-Za-z_$][\w$]*)/.exec(after) ?? [];
+  const instead = declared === undefined ? `const ${answer}=` : "";
+  const code = `${plainly(source.slice(0, only.index))}${instead.padEnd(words.length)}${plainly(after)}`;
+  return `${code}\n;${declared ?? answer}`;
+}
+
+/** What else it exports is nobody's. */
+function plainly(code: string): string {
+  return code.replace(/^export(?=[ \t]+(?:async|function|class|const|let|var|type|interface|enum)\b)/gm, "      ");
+}
+
 const opening = asFunction("").indexOf("\n");
 const longestTold = 120;
 
@@ -44,7 +68,7 @@ function moduleHint(line: string): string {
   if (/^\s*import\b/.test(line))
     return " A script imports nothing: take out the import; tools, files, artifacts, help and console are there already.";
   if (/^\s*export\b/.test(line))
-    return " A script exports nothing: take out `export`; what it returns, or its last expression, is its answer.";
+    return " A script exports nothing but one `export default`, its answer: take out `export`; or return, or end with, what it answers.";
   return "";
 }
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { isAlive } from "../../../system/alive.ts";
 import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
 
 export interface PodSettings {
@@ -156,6 +157,7 @@ export function isOrphan(pod: Json, { installation, incarnation }: PodSettings):
   if (phase === "Failed" || phase === "Succeeded") return true;
   if (said[labels.host] !== here) return false; // another host's, and its own deadline ends it
   const maker = Number(said[labels.process]);
+  if (!Number.isSafeInteger(maker) || maker < 1) return false; // no number of ours: left to its deadline
   return maker === process.pid || !isAlive(maker);
 }
 
@@ -167,16 +169,6 @@ export function objectIn(value: JsonObject, name: string): JsonObject {
 export function listIn(value: JsonObject, name: string): readonly Json[] {
   const inner: Json | undefined = value[name];
   return Array.isArray(inner) ? inner : [];
-}
-
-function isAlive(processId: number): boolean {
-  if (!Number.isSafeInteger(processId) || processId < 1) return true; // no number of ours: left to its deadline
-  try {
-    process.kill(processId, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 function numbering(): string {

@@ -1,7 +1,7 @@
 /** The limits of a script are limits of one process: so it has one. */
 import { afterAll, expect, it } from "vitest";
 import { runPython } from "../../../../test/fakes/python-scripts.ts";
-import { cpuMsOf, residentBytesOf } from "../child/watch.ts";
+import { cpuMsOf, residentBytesOf } from "../child/kernel-tells.ts";
 import { CpythonDriver } from "./cpython.ts";
 
 const driver = new CpythonDriver({ warm: 1 });

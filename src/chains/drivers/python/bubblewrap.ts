@@ -6,9 +6,10 @@
  * alone, because the kernel ignores `RLIMIT_NPROC` for root.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { Groups } from "../child/groups.ts";
 import { pythonEnvironment, pythonFlags } from "./prelude/prelude.ts";
 import { wallsProbe } from "./prelude/walls.ts";
 
@@ -19,11 +20,14 @@ const nobody = "65534";
 /** What `zoneinfo` reads; where a machine has none, Python knows UTC alone. */
 export const timeZones = "/usr/share/zoneinfo";
 
-export interface Isolation {
+interface Started {
   readonly command: string;
   readonly args: readonly string[];
-  /** Takes away what a process left behind. */
-  tidy(pid: number): void;
+}
+
+export interface Isolation extends Started {
+  /** Where we are root: what it enters. */
+  readonly groups: Groups | undefined;
 }
 
 /** @returns how CPython is started here, or why it is not */
@@ -33,29 +37,31 @@ export async function isolate(program: string): Promise<Isolation | { readonly m
   if (bwrap === undefined) return { missing: "`bwrap` is not installed (apt-get install bubblewrap)" };
   const python = first("/usr/bin/python3", "/usr/local/bin/python3");
   if (python === undefined) return { missing: "`/usr/bin/python3` is not installed (apt-get install python3)" };
-  const group = isRoot() ? processGroup() : undefined;
-  if (isRoot() && group === undefined)
-    return {
-      missing: "it would run as root without a pids cgroup; run Postern as another user, or let it make a cgroup",
-    };
+  const groups = isRoot() ? Groups.open(`postern-python-${process.pid}`, mostProcesses) : undefined;
+  if (isRoot() && groups === undefined) return { missing: noGroups };
   const walls = [...wallsAround(python), realpathSync(python), ...pythonFlags, "-c"];
-  const wrapped = wrap(bwrap, [...walls, program], group);
-  const problem = await tried(wrap(bwrap, [...walls, probe], group));
-  if (problem !== undefined) return { missing: problem };
-  return { ...wrapped, tidy: (pid) => tidy(group, pid) };
+  const problem = await tried(wrap(bwrap, [...walls, probe], groups), groups);
+  if (groups !== undefined) process.once("exit", () => groups[Symbol.dispose]());
+  return problem === undefined ? { ...wrap(bwrap, [...walls, program], groups), groups } : { missing: problem };
 }
+
+const noGroups =
+  "it would run as root without control groups for its processes and memory; run Postern as another user, or let it make control groups";
 
 /** The walls hold, and Python stands inside: it sees no network, no processes, starts none, and is nobody. */
 const probe = `${wallsProbe}
 sys.exit(0 if os.getuid() == 65534 and not os.path.exists("/proc/self") and not os.environ.get("HOME") else 3)`;
 
-async function tried({ command, args }: Pick<Isolation, "command" | "args">): Promise<string | undefined> {
+async function tried({ command, args }: Started, groups: Groups | undefined): Promise<string | undefined> {
+  const running = run(command, [...args], { env: {}, timeout: 10_000 });
   try {
-    await run(command, [...args], { env: {}, timeout: 10_000 });
+    await running;
     return undefined;
   } catch (error) {
     const said = error instanceof Error ? error.message.split("\n").slice(1, 3).join(" ").trim() : "";
     return `bubblewrap cannot isolate here${said === "" ? "" : ` (${said.slice(0, 200)})`}`;
+  } finally {
+    groups?.remove(running.child.pid ?? 0);
   }
 }
 
@@ -74,73 +80,10 @@ function wallsAround(python: string): readonly string[] {
   ];
 }
 
-/** Into its group first, then what it is: there is no moment in which it could fork outside. */
-function wrap(
-  bwrap: string,
-  walls: readonly string[],
-  group: ProcessGroup | undefined,
-): Pick<Isolation, "command" | "args"> {
-  if (group === undefined) {
-    const script = `ulimit -u ${mostProcesses} 2>/dev/null; exec "$@"`;
-    return { command: "/bin/sh", args: ["-c", script, "sh", bwrap, ...walls] };
-  }
-  const script = `set -e; d="$1/$$"; shift; mkdir "$d"; echo ${mostProcesses} > "$d/pids.max"; echo $$ > "$d/cgroup.procs"; exec "$@"`;
-  return { command: "/bin/sh", args: ["-c", script, "sh", group.path, bwrap, ...walls] };
-}
-
-interface ProcessGroup {
-  readonly path: string;
-}
-
-/** A folder of the pids controller that is ours, first version or second. */
-function processGroup(): ProcessGroup | undefined {
-  for (const root of ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"]) {
-    const path = join(root, `postern-${process.pid}`);
-    sweep(root);
-    try {
-      mkdirSync(path, { recursive: true });
-      if (root === "/sys/fs/cgroup") writeFileSync(join(path, "cgroup.subtree_control"), "+pids");
-      if (existsSync(join(path, "pids.max")) || root === "/sys/fs/cgroup") {
-        process.once("exit", () => tidyFolder(path));
-        return { path };
-      }
-      tidyFolder(path);
-    } catch {
-      tidyFolder(path); // not ours to make here: the next place, or none
-    }
-  }
-  return undefined;
-}
-
-function tidy(group: ProcessGroup | undefined, pid: number): void {
-  if (group !== undefined) tidyFolder(join(group.path, `${pid}`));
-}
-
-/** What processes of ours that were killed could not take away. */
-function sweep(root: string): void {
-  for (const name of existsSync(root) ? readdirSync(root) : []) {
-    const [, owner] = /^postern-(\d+)$/.exec(name) ?? [];
-    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
-    for (const child of namesIn(join(root, name))) if (/^\d+$/.test(child)) tidyFolder(join(root, name, child));
-    tidyFolder(join(root, name));
-  }
-}
-
-/** None where another process of ours was faster and has swept it. */
-function namesIn(path: string): readonly string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}
-
-function tidyFolder(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // still dying, or never made: an empty folder of the kernel's, no more
-  }
+function wrap(bwrap: string, walls: readonly string[], groups: Groups | undefined): Started {
+  if (groups !== undefined) return groups.around(bwrap, walls);
+  const script = `ulimit -u ${mostProcesses} 2>/dev/null; exec "$@"`;
+  return { command: "/bin/sh", args: ["-c", script, "sh", bwrap, ...walls] };
 }
 
 function isRoot(): boolean {

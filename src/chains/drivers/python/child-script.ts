@@ -14,13 +14,14 @@ export interface PythonEnd<End extends SandboxEnd> {
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
+  /** See `SessionTerms`. */
+  readonly keepsPace?: boolean;
   /** What is around the process and counted with it. */
   readonly placeBytes?: number;
   /** What else the child is told at its start. */
   readonly terms?: JsonObject;
   /** What an end of the process stands for that the host did not bring about itself. */
   readonly reading?: (message: string, child: End) => Extract<Step, { step: "failed" }>["why"] | undefined;
-  readonly gone?: (child: End) => void;
 }
 
 /** A sandbox that takes no script within this is as good as gone: one at the other end of a dead connection says nothing. */
@@ -32,8 +33,7 @@ export async function startScript<End extends SandboxEnd>(
   end: PythonEnd<End>,
 ): Promise<SandboxSession> {
   const child = await end.pool.take();
-  const { gone, reading } = end;
-  if (gone !== undefined) void child.gone.then(() => gone(child));
+  const { reading } = end;
   child.send({
     do: "start",
     source: program.source,
@@ -50,7 +50,10 @@ export async function startScript<End extends SandboxEnd>(
   inTime();
   const started = heard.heard === "frame" && heard.frame["started"] === true;
   const overheadBytes = end.overheadBytes + (end.placeBytes ?? 0);
-  const session = new ChildSession(child, { limits, overheadBytes, clock: end.clock });
+  const session = new ChildSession(child, {
+    ...{ limits, overheadBytes, clock: end.clock },
+    ...(end.keepsPace !== undefined && { keepsPace: end.keepsPace }),
+  });
   if (started) return reading === undefined ? session : new ReadSession(session, (message) => reading(message, child));
   await session[Symbol.asyncDispose]();
   throw new Error(
@@ -58,12 +61,14 @@ export async function startScript<End extends SandboxEnd>(
   );
 }
 
-export function sketchOf({ name, server, short, description, inputSchema }: Program["tools"][number]): Json {
+export function sketchOf({ name, server, short, isAction, ...rest }: Program["tools"][number]): Json {
+  const { description, inputSchema } = rest;
   const { properties } = inputSchema;
   const shown = isJsonObject(properties)
     ? { properties: Object.fromEntries(Object.keys(properties).map((key) => [key, {}])) }
     : {};
-  return { name, short, description, inputSchema: shown, ...(server !== undefined && { server }) };
+  const grouped = { ...(server !== undefined && { server }), ...(isAction && { isAction }) };
+  return { name, short, description, inputSchema: shown, ...grouped };
 }
 
 type Reading = (message: string) => Extract<Step, { step: "failed" }>["why"] | undefined;
@@ -107,6 +112,6 @@ class ReadSession implements SandboxSession {
 }
 
 const meanings: ReadonlyMap<string, string> = new Map([
-  ["cpu", "The script computed longer than it may and was stopped."],
+  ["cpu", "The script used more processor time than it may and was stopped."],
   ["memory", "The script needed more memory than it has and was stopped."],
 ]);

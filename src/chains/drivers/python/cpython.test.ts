@@ -22,7 +22,7 @@ describe("full Python on cpython", () => {
       );
       expect(last).toMatchObject({
         value: [
-          expect.stringContaining("Available: broken, echo, fs, fs_read, read, refuse"),
+          expect.stringContaining("Available: broken, echo, fs.read, refuse"),
           expect.stringContaining("refused"),
         ],
       });

@@ -1,7 +1,6 @@
 /** Python of this machine, closed in by bubblewrap. Everything the language has; replayed, never frozen. */
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
-import type { SandboxProcess } from "../child/child-process.ts";
 import { ChildPool } from "../child/pool.ts";
 import { fileBytes, type Isolation, isolate } from "./bubblewrap.ts";
 import { pythonFrames, startScript } from "./child-script.ts";
@@ -16,6 +15,8 @@ export interface CpythonOptions {
 
 /** Address space of the interpreter and its libraries, before a script has anything. */
 const overheadBytes = 96 * 1024 * 1024;
+/** Its two folders in memory. */
+const placeBytes = 2 * fileBytes;
 
 /** Tried once a process: what a machine can do does not change while we run. */
 let isolation: Promise<Isolation | { readonly missing: string }> | undefined;
@@ -39,16 +40,15 @@ export class CpythonDriver implements SandboxDriver, AsyncDisposable {
   async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
     const found = await this.#isolated();
     if ("missing" in found) throw new Error(`CPython cannot run here: ${found.missing}.`);
-    const { command, args, tidy } = found;
+    const { command, args, groups } = found;
     const { clock = new SystemClock(), warm = 1, most = 32 } = this.#options;
     this.#pool ??= new ChildPool(
-      { command, args, frames: pythonFrames, closed: false },
+      { command, args, groups, frames: pythonFrames, closed: false },
       { warm, most, startsAtOnce: 2 },
     );
     return await startScript(program, limits, {
-      ...{ pool: this.#pool, clock, overheadBytes, terms: { fileBytes } },
+      ...{ pool: this.#pool, clock, overheadBytes, placeBytes, terms: { fileBytes } },
       reading: endOf,
-      gone: ({ pid }: SandboxProcess) => tidy(pid),
     });
   }
 

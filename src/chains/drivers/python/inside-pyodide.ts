@@ -1,14 +1,17 @@
-/** Runs in Deno, with no permission but to read Pyodide: loads it, then serves one script over standard input and output. */
+/** Runs in Deno, with no permission but to read Pyodide and the time zones of this machine: loads it, then serves one script over standard input and output. */
 
 /** What of Deno is used here; its types are not ours to depend on. */
 declare const Deno: {
   readonly stdin: { readSync(bytes: Uint8Array): number | null };
   readonly stdout: { writeSync(bytes: Uint8Array): number };
   exit(code: number): never;
+  readDirSync(path: string): Iterable<{ readonly name: string; readonly isDirectory: boolean }>;
+  readFileSync(path: string): Uint8Array;
 };
 
 interface Python {
   runPython(code: string, options?: { readonly filename: string }): unknown;
+  readonly FS: { mkdirTree(path: string): void; writeFile(path: string, bytes: Uint8Array): void };
   readonly globals: { get(name: string): (start: string, ask: (frame: string) => string) => string };
 }
 
@@ -47,6 +50,19 @@ function send(message: Message): void {
   for (let written = 0; written < frame.length; ) written += stdout.writeSync(frame.subarray(written));
 }
 
+/** Copies of what is the same twice over, or counts leap seconds. */
+const leftOut: ReadonlySet<string> = new Set(["posix", "right"]);
+
+/** The package has no time zones: those of this machine, where there are some, stand where Python looks for them. */
+function bringZones(files: Python["FS"], from: string, to = "/usr/share/zoneinfo"): void {
+  files.mkdirTree(to);
+  for (const { name, isDirectory } of Deno.readDirSync(from)) {
+    const [source, place] = [`${from}/${name}`, `${to}/${name}`];
+    if (isDirectory && !leftOut.has(name)) bringZones(files, source, place);
+    else if (!isDirectory && /^[A-Z]/.test(name)) files.writeFile(place, Deno.readFileSync(source));
+  }
+}
+
 async function serve(): Promise<void> {
   const hello = receive();
   const { token } = hello;
@@ -62,6 +78,7 @@ async function serve(): Promise<void> {
       env: { HOME: "/tmp", PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
     },
   });
+  if (typeof hello["zones"] === "string") bringZones(python.FS, hello["zones"]);
   python.runPython(String(hello["program"]), { filename: "<postern>" });
   send({ ready: true, token });
   const start = receive();

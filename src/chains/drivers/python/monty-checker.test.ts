@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createRuntime } from "../../../index.ts";
 import { defineTool } from "../../../tools/define.ts";
 import type { Program, ToolSketch } from "../../sandbox.ts";
-import { cpuMsOf } from "../child/watch.ts";
+import { cpuMsOf } from "../child/kernel-tells.ts";
 import { CpythonDriver } from "./cpython.ts";
 import { MontyDriver } from "./monty.ts";
 import { checkerRole, rehearsedText } from "./monty-rehearsal.ts";
@@ -57,6 +57,15 @@ describe.skipIf(missing !== undefined)("the checker", () => {
   afterEach(async () => {
     await driver[Symbol.asyncDispose]();
     driver = new MontyDriver();
+  });
+
+  it("is ended when nobody waits for its verdict any more, and asked again it has one", async () => {
+    const left = new AbortController();
+    const asked = driver.check(program(doubling), left.signal);
+    await expect.poll(() => checkers().length, { timeout: 20_000 }).toBeGreaterThan(0);
+    left.abort();
+    expect(await asked).toEqual({ unsupported: "nobody waits for its checker" });
+    expect(await driver.check(program("tools.fs.read(path='a').text"))).toBeUndefined();
   });
 
   it("refuses an ill-typed script with its line, and nothing is called", async () => {

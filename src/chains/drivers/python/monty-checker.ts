@@ -16,7 +16,7 @@ import { CpuMeter, watchTurn } from "../child/watch.ts";
 import { judge } from "./monty-check.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
 import { scanForMonty } from "./monty-scan.ts";
-import { calledAlone, pythonStubs } from "./stubs.ts";
+import { actingAlone, calledAlone, pythonStubs } from "./stubs.ts";
 
 export type Verdict = { readonly unsupported: string } | { readonly invalid: string } | undefined;
 
@@ -43,8 +43,11 @@ export class MontyChecker implements AsyncDisposable {
     this.#pool.warm();
   }
 
-  /** @throws Error when no process can be started */
-  async verdict(program: Program): Promise<Verdict> {
+  /**
+   * @param signal nobody waits for the verdict any more
+   * @throws Error when no process can be started
+   */
+  async verdict(program: Program, signal?: AbortSignal): Promise<Verdict> {
     const { source, tools } = program;
     // What is looked for in a stranger's text here is looked for in our own process: bounded.
     if (Buffer.byteLength(source) > longestScriptBytes)
@@ -53,7 +56,7 @@ export class MontyChecker implements AsyncDisposable {
       .update(JSON.stringify([source, tools]))
       .digest("base64");
     if (this.#verdicts.has(key)) return this.#verdicts.get(key);
-    const found = await this.#judged(program);
+    const found = await this.#judged(program, signal);
     if ("failed" in found) return { unsupported: found.failed };
     if (this.#verdicts.size >= mostRemembered) this.#verdicts.clear();
     this.#verdicts.set(key, found.verdict);
@@ -64,13 +67,16 @@ export class MontyChecker implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 
-  async #judged({ source, tools, owner }: Program): Promise<{ readonly verdict: Verdict } | Failed> {
-    const rewritten = rewriteForMonty(source, calledAlone(tools));
+  async #judged(
+    { source, tools, owner }: Program,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly verdict: Verdict } | Failed> {
+    const rewritten = rewriteForMonty(source, calledAlone(tools), actingAlone(tools));
     const stubs = pythonStubs(tools, source);
     const order = { source: "source" in rewritten ? rewritten.source : "", original: source, stubs };
-    const first = await this.#read(order, owner);
+    const first = await this.#read(order, owner, signal);
     // One that was ended from outside says nothing of the script: another is asked.
-    const read = "failed" in first && first.isGone ? await this.#read(order, owner) : first;
+    const read = "failed" in first && first.isGone ? await this.#read(order, owner, signal) : first;
     if ("failed" in read) return read;
     const { problems, unparsed } = read.found;
     const judged = judge({ problems: String(problems), source, stubs, available: tools.map(placeOf) });
@@ -78,12 +84,19 @@ export class MontyChecker implements AsyncDisposable {
     const lack =
       "unsupported" in rewritten
         ? rewritten.unsupported
-        : (scanForMonty(source) ?? (typeof unparsed === "string" ? unparsed : undefined));
+        : (scanForMonty(source, actingAlone(tools)) ?? (typeof unparsed === "string" ? unparsed : undefined));
     return { verdict: lack === undefined ? judged : { unsupported: lack } };
   }
 
-  async #read(order: JsonObject, owner: string | undefined): Promise<{ readonly found: JsonObject } | Failed> {
+  async #read(
+    order: JsonObject,
+    owner: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly found: JsonObject } | Failed> {
     const child = await this.#pool.take(owner);
+    const leave = (): void => child.kill();
+    signal?.addEventListener("abort", leave);
+    if (signal?.aborted === true) leave();
     const meter = new CpuMeter(child.pid, this.#clock);
     let isOver = false;
     const unwatch = watchTurn({ pid: child.pid, meter }, limits, this.#clock, () => {
@@ -93,10 +106,12 @@ export class MontyChecker implements AsyncDisposable {
     child.send({ do: "start", ...order });
     const heard = await child.receive();
     unwatch();
+    signal?.removeEventListener("abort", leave);
     const found = heard.heard === "frame" && heard.frame["checked"] === true ? heard.frame : undefined;
     if (found?.["problems"] === "" && !meter.isSlowed) void this.#pool.release(child, owner);
     else child.kill();
     if (found !== undefined) return { found };
+    if (signal?.aborted === true) return { failed: "nobody waits for its checker", isGone: false };
     return isOver
       ? { failed: "its checker took too long over the script", isGone: false }
       : { failed: "its checker did not survive the script", isGone: true };

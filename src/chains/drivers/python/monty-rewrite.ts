@@ -29,9 +29,10 @@ export function calledAs(name: string): Called {
 export function rewriteForMonty(
   source: string,
   bareNames: ReadonlySet<string>,
+  acting: ReadonlySet<string> = new Set(),
 ): { readonly source: string } | { readonly unsupported: string } {
   const tokens = tokensOf(source).filter(({ kind, text }, at, all) => kind !== "newline" || text !== all[at - 1]?.text);
-  const calls = toolCalls(tokens, ownNames(tokens, bareNames));
+  const calls = toolCalls(tokens, ownNames(tokens, bareNames), new Set(["tools", ...ownNames(tokens, acting, ".")]));
   const gathered = gatheredCalls(tokens, calls);
   if (typeof gathered === "string") return { unsupported: gathered };
   const edits: { readonly at: number; readonly length: number; readonly text: string }[] = [];
@@ -47,11 +48,11 @@ export function rewriteForMonty(
   return { source: applied(source, edits) };
 }
 
-/** Bare names of tools that the script has not given another meaning. */
-function ownNames(tokens: readonly Token[], bareNames: ReadonlySet<string>): ReadonlySet<string> {
+/** Bare names of tools that the script has not given another meaning; `next` is what follows one. */
+export function ownNames(tokens: readonly Token[], bareNames: ReadonlySet<string>, next = "("): ReadonlySet<string> {
   const taken = new Set<string>();
   tokens.forEach(({ kind, text }, at) => {
-    if (kind === "name" && bareNames.has(text) && tokens[at - 1]?.text !== "." && tokens[at + 1]?.text !== "(")
+    if (kind === "name" && bareNames.has(text) && tokens[at - 1]?.text !== "." && tokens[at + 1]?.text !== next)
       taken.add(text);
     if (text === "def") taken.add(tokens[at + 1]?.text ?? "");
   });
@@ -59,11 +60,15 @@ function ownNames(tokens: readonly Token[], bareNames: ReadonlySet<string>): Rea
 }
 
 /** Place of a call's last name, and of its first. */
-function toolCalls(tokens: readonly Token[], bareNames: ReadonlySet<string>): ReadonlyMap<number, number> {
+function toolCalls(
+  tokens: readonly Token[],
+  bareNames: ReadonlySet<string>,
+  roots: ReadonlySet<string>,
+): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
   tokens.forEach(({ kind, text }, at) => {
     if (kind !== "name" || tokens[at - 1]?.text === "." || tokens[at - 1]?.text === "def") return;
-    if (text !== "tools") {
+    if (!roots.has(text)) {
       if (bareNames.has(text) && tokens[at + 1]?.text === "(") found.set(at, at);
       return;
     }

@@ -5,6 +5,7 @@
  * *silently* otherwise (it ignores decorators, `hasattr` guesses) would be a wrong answer. So only what is known to be the same
  * is let through, and a script's `except` never catches what only Monty raised.
  */
+import { ownNames } from "./monty-rewrite.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
 const modules: ReadonlySet<string> = new Set(["json", "re", "math", "datetime", "asyncio", "typing"]);
@@ -52,19 +53,21 @@ const comparisons: readonly { readonly pattern: RegExp; readonly what: string }[
   { pattern: /\}\s*[<>]|[<>]=?\s*\{/, what: "a comparison of sets" },
 ];
 
-export function scanForMonty(source: string): string | undefined {
+/** @param acting tools that are said with one of their actions, without `tools.` */
+export function scanForMonty(source: string, acting: ReadonlySet<string> = new Set()): string | undefined {
   const compared = comparisons.find(({ pattern }) => pattern.test(source));
   if (compared !== undefined) return compared.what;
   if (sets.test(source) && order.test(source)) return "a comparison beside sets";
   const tokens = tokensOf(source);
+  const tools = ownNames(tokens, acting, ".");
   for (let at = 0; at < tokens.length; at++) {
-    const found = oddity(tokens, at);
+    const found = oddity(tokens, at, tools);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function oddity(tokens: readonly Token[], at: number): string | undefined {
+function oddity(tokens: readonly Token[], at: number, tools: ReadonlySet<string>): string | undefined {
   const token = tokens[at];
   const before = tokens[at - 1];
   const after = tokens[at + 1];
@@ -74,7 +77,9 @@ function oddity(tokens: readonly Token[], at: number): string | undefined {
   if (token.kind === "operator") return operatorOddity(token, before, after);
   if (token.kind !== "name") return undefined;
   if (before?.text === ".")
-    return attributes.has(token.text) || isToolName(tokens, at) ? undefined : `\`.${token.text}\` (line ${token.line})`;
+    return attributes.has(token.text) || isToolName(tokens, at, tools)
+      ? undefined
+      : `\`.${token.text}\` (line ${token.line})`;
   if (token.text === "import" || token.text === "from") return importOddity(tokens, at);
   if (token.text === "except") return exceptOddity(tokens, at);
   if (token.text.startsWith("__")) return `\`${token.text}\` (line ${token.line})`;
@@ -90,8 +95,9 @@ function isAskedInWords(first: Token | undefined): boolean {
 }
 
 /** `tools.server.tool(`: whatever the tool is called. */
-function isToolName(tokens: readonly Token[], at: number): boolean {
+function isToolName(tokens: readonly Token[], at: number, tools: ReadonlySet<string>): boolean {
   const chain = tokens.slice(Math.max(0, at - 4), at).map(({ text }) => text);
+  if (tools.has(chain.at(-2) ?? "") && chain.at(-3) !== ".") return true;
   return chain.at(-2) === "tools" || (chain.at(-4) === "tools" && chain.at(-3) === ".");
 }
 

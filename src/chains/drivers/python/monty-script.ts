@@ -1,7 +1,7 @@
 /** One script in Monty: started or thawed, and stepped from call to call. */
 import { type Monty, MontyComplete, MontyNameLookup, MontySnapshot, Monty as Parser } from "@pydantic/monty";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
-import { type Offer, offerOf, rootOf } from "./monty-offer.ts";
+import { groupOf, type Offer, offerOf, rootOf } from "./monty-offer.ts";
 import { calledAs, gatherName } from "./monty-rewrite.ts";
 import { asDataclass, CannotLeave, dataclass, fromMonty, handleOf, resultType } from "./monty-values.ts";
 
@@ -102,12 +102,18 @@ export class MontyScript {
       const now = this.#progress;
       if (now instanceof MontyComplete) return this.#done(now);
       if (now instanceof MontyNameLookup) {
-        this.#progress = now.variableName === "tools" ? now.resume({ value: rootOf(this.#offer) }) : now.resume();
+        this.#progress = this.#named(now);
       } else if (now instanceof MontySnapshot) {
         const asked = this.#called(now);
         if (asked !== undefined) return { step: "calls", calls: asked };
       } else throw new TypeError("Monty stands nowhere.");
     }
+  }
+
+  #named(now: MontyNameLookup): Progress {
+    const { variableName: name } = now;
+    if (name === "tools") return now.resume({ value: rootOf(this.#offer) });
+    return this.#offer.acting.has(name) ? now.resume({ value: groupOf(this.#offer, name) }) : now.resume();
   }
 
   #done(now: MontyComplete): JsonObject {
@@ -200,7 +206,7 @@ export class MontyScript {
 
   #failed(error: unknown): JsonObject {
     if (this.#isSpent)
-      return { step: "failed", why: "output", message: `the script printed more than ${this.#outputBytes} bytes` };
+      return { step: "failed", why: "output", message: `The script printed more than ${this.#outputBytes} bytes.` };
     const { type, message, line } = read(error);
     const isRaised = this.#raised.has(message);
     const name =

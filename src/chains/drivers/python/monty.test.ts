@@ -175,6 +175,6 @@ describe("what is rewritten", () => {
 
 it("makes stubs of schemas, whatever tools and arguments are called", () => {
   const stubs = pythonStubs([read, odd], "tools.fs.read(path=3)\ngit_hub_class()");
-  expect(stubs).toContain("class Tools_fs:\n    def read(self, path: _str, lines: _int = _unset) -> _Result");
-  expect(stubs).toContain("def git_hub_class(self, **more: _Any)");
+  expect(stubs).toContain("class Tools_fs:\n    def read(_own, /, path: _str, lines: _int = _unset) -> _Result");
+  expect(stubs).toContain("def git_hub_class(_own, /, **_more: _Any)");
 });

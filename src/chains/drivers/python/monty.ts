@@ -16,7 +16,7 @@ import { packageFolder } from "./deno.ts";
 import { longestScriptBytes, MontyChecker, type Verdict } from "./monty-checker.ts";
 import { checkerRole } from "./monty-rehearsal.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
-import { calledAlone } from "./stubs.ts";
+import { actingAlone, calledAlone } from "./stubs.ts";
 
 export interface MontyOptions {
   readonly clock?: Clock;
@@ -57,8 +57,8 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
       : "`@pydantic/monty` has no interpreter for this machine here; install it again, with optional packages";
   }
 
-  async check(program: Program): Promise<Verdict> {
-    const [verdict] = await Promise.all([this.#reader().verdict(program), this.#stamped()]);
+  async check(program: Program, signal?: AbortSignal): Promise<Verdict> {
+    const [verdict] = await Promise.all([this.#reader().verdict(program, signal), this.#stamped()]);
     return verdict;
   }
 
@@ -73,7 +73,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
         "sandbox_failed",
         `Monty takes scripts of ${longestScriptBytes} bytes; ask \`check\` first.`,
       );
-    const rewritten = rewriteForMonty(program.source, calledAlone(program.tools));
+    const rewritten = rewriteForMonty(program.source, calledAlone(program.tools), actingAlone(program.tools));
     const source = "source" in rewritten ? rewritten.source : program.source;
     const child = await this.#opened().take();
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");

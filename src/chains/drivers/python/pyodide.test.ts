@@ -60,20 +60,23 @@ async def main():
     expect(batches).toEqual([1, 2]);
   }, 120_000);
 
-  it("is the same when it is run again, helps in words, imports tools, and does the work of threads in place", async () => {
+  it("is the same when it is run again, helps in words, imports tools, knows time zones, and does the work of threads in place", async () => {
     const source = `
 import random, time, uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from zoneinfo import ZoneInfo
 from tools import echo
 class A: pass
 help("words")
 with ThreadPoolExecutor() as pool:
     texts = list(pool.map(lambda n: echo(path=str(n)).text, range(2)))
-[texts, str(datetime.now()), time.time(), random.random(), str(uuid.uuid4()), str(A()), ",".join({"a", "b", "c", "d"}), hash("a")]`;
+[texts, str(datetime.now()), time.time(), random.random(), str(uuid.uuid4()), str(A()), ",".join({"a", "b", "c", "d"}), hash("a"),
+    datetime(2026, 7, 1, tzinfo=ZoneInfo("Europe/Berlin")).isoformat()]`;
     const [first, second] = [await run(source), await run(source)];
     expect(first).toMatchObject({ last: { step: "done", value: expect.any(Array) }, batches: [1, 1, 1] });
     expect(second).toEqual(first);
+    expect(JSON.stringify(first.last)).toContain("2026-07-01T00:00:00+02:00");
   }, 240_000);
 
   it("leads nowhere by JavaScript, files, environment, network or programs", async () => {

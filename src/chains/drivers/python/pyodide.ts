@@ -1,10 +1,11 @@
 /** Full CPython as WebAssembly, in a Deno process without permissions. Slow to start, so one is kept warm; replayed, never frozen. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
 import { ChildPool } from "../child/pool.ts";
+import { timeZones } from "./bubblewrap.ts";
 import { pythonFrames, startScript } from "./child-script.ts";
 import { denoArguments, denoEnvironment, findDeno, packageFolder } from "./deno.ts";
 import { pyodideProgram } from "./prelude/prelude.ts";
@@ -62,9 +63,12 @@ export class PyodideDriver implements SandboxDriver, AsyncDisposable {
     if (this.#pool !== undefined) return this.#pool;
     if (this.#folder === undefined || this.#deno === undefined) throw new Error("Pyodide or Deno is not installed.");
     const { warm = 1, most = 8 } = this.#options;
+    const zones = existsSync(timeZones) ? [realpathSync(timeZones)] : [];
+    const hello = { pyodide: this.#folder, program: pyodideProgram, zones: zones[0] ?? null };
+    const args = denoArguments(inside, [this.#folder, ...zones], heapMegabytes);
     const spec = {
-      ...{ command: this.#deno, args: denoArguments(inside, [this.#folder], heapMegabytes), frames: pythonFrames },
-      ...{ hello: { pyodide: this.#folder, program: pyodideProgram }, closed: true, startMs },
+      ...{ command: this.#deno, args, frames: pythonFrames },
+      ...{ hello, closed: true, startMs },
       environment: denoEnvironment,
     };
     this.#pool = new ChildPool(spec, { warm, most, startsAtOnce: 1 });

@@ -64,7 +64,9 @@ export function pythonStubs(tools: readonly ToolSketch[], source: string): strin
     ...groups.map(([server]) => `    ${server}: Tools_${server}`),
     ...plain.map(([name, tool]) => method(name, tool)),
   ];
-  const bare = plain.filter(([name]) => standsAlone(name)).map(([name]) => `${name} = tools.${name}`);
+  const acting = [...actingAlone(tools)].filter((name) => named.has(name));
+  const single = plain.map(([name]) => name).filter(standsAlone);
+  const bare = [...new Set([...single, ...acting])].map((name) => `${name} = tools.${name}`);
   const byName = "    def __getitem__(self, name: _name) -> _Any: return None";
   return `${head}${classes.join("")}${classOf("Tools", [...all, byName])}tools = Tools()\n${bare.join("\n")}\n`;
 }
@@ -78,6 +80,7 @@ function wordsOf(source: string): ReadonlySet<string> {
 export function plainNames(tools: readonly ToolSketch[]): ReadonlyMap<string, ToolSketch> {
   const short = new Map<string, ToolSketch | undefined>();
   for (const tool of tools) {
+    if (tool.isAction) continue;
     const name = pythonName(tool.short);
     short.set(name, short.has(name) ? undefined : tool);
   }
@@ -92,6 +95,12 @@ export function calledAlone(tools: readonly ToolSketch[]): ReadonlySet<string> {
   return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
 }
 
+/** Names of tools with several actions, which a script says with the action alone: `orders.delete(…)`. */
+export function actingAlone(tools: readonly ToolSketch[]): ReadonlySet<string> {
+  const acting = tools.filter(({ isAction }) => isAction).map(({ server = "" }) => pythonName(server));
+  return new Set(acting.filter(standsAlone));
+}
+
 /** A tool's arguments in the order they may be given without names. */
 export function argumentOrder({ inputSchema: { properties } }: ToolSketch): readonly string[] {
   return isJsonObject(properties) ? Object.keys(properties) : [];
@@ -102,7 +111,7 @@ function classOf(name: string, members: readonly string[]): string {
 }
 
 function method(name: string, tool: ToolSketch): string {
-  return `    def ${name}(${["self", ...parameters(tool)].join(", ")}) -> _Result: return _Result()`;
+  return `    def ${name}(${["_own", "/", ...parameters(tool)].join(", ")}) -> _Result: return _Result()`;
 }
 
 function parameters(tool: ToolSketch): readonly string[] {
@@ -110,7 +119,7 @@ function parameters(tool: ToolSketch): readonly string[] {
   const needed: ReadonlySet<Json> = new Set(Array.isArray(required) ? required : []);
   const members: JsonObject = isJsonObject(properties) ? properties : {};
   const named = argumentOrder(tool).filter(
-    (name) => /^[A-Za-z_]\w*$/.test(name) && !keywords.has(name) && name !== "self",
+    (name) => /^[A-Za-z_]\w*$/.test(name) && !keywords.has(name) && !ours.has(name),
   );
   const leading = named.findIndex(
     (name, at) => !needed.has(name) && named.slice(at).some((later) => needed.has(later)),
@@ -122,9 +131,12 @@ function parameters(tool: ToolSketch): readonly string[] {
   return [
     ...first.map(shown),
     ...(rest.length === 0 ? [] : ["*", ...rest.map(shown)]),
-    ...(open ? ["**more: _Any"] : []),
+    ...(open ? ["**_more: _Any"] : []),
   ];
 }
+
+/** Of the stubs' own making: a tool's argument of that name is among the rest. */
+const ours: ReadonlySet<string> = new Set(["_own", "_more"]);
 
 const names: ReadonlyMap<string, string> = new Map([
   ["string", "_str"],

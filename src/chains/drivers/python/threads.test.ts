@@ -107,6 +107,43 @@ except ImportError as error:
 );
 
 it.skipIf(missing !== undefined)(
+  "timeouts of futures are by the script's own clock, of which a call takes nothing",
+  async () => {
+    const source = `import time
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+said = []
+def slow(seconds):
+    time.sleep(seconds)
+    return echo(path=str(seconds)).text
+def nap(seconds):
+    time.sleep(seconds)
+    return seconds
+def attempt(work):
+    try:
+        said.append(work())
+    except TimeoutError as error:
+        said.append("late " + str(error))
+pool = ThreadPoolExecutor()
+attempt(lambda: pool.submit(slow, 0).result(timeout=0.1))
+late = pool.submit(slow, 0.2)
+attempt(lambda: late.result(timeout=0.1))
+attempt(lambda: late.result(timeout=0.1))
+attempt(lambda: pool.submit(slow, 0.2).exception(timeout=0.1))
+attempt(lambda: [each.result() for each in as_completed([pool.submit(nap, n) for n in (0, 0.2)], timeout=0.1)])
+attempt(lambda: list(pool.map(slow, [0.2], timeout=0.1)))
+both = [pool.submit(nap, n) for n in (0, 0.2)]
+done, left = wait(both, timeout=0.1)
+[*said, both[0] in done, both[1] in left, len(wait(both)[0])]`;
+    const [first, second] = [await runPython(driver, source), await runPython(driver, source)];
+    expect(first.last).toMatchObject({
+      value: ["text of 0", "late ", "text of 0.2", "late ", "late 1 (of 2) futures unfinished", "late ", true, true, 2],
+    });
+    expect(second).toEqual(first);
+  },
+  60_000,
+);
+
+it.skipIf(missing !== undefined)(
   "zones of the world are those of the machine, or are said not to be there",
   async () => {
     const source = `from datetime import datetime

@@ -7,12 +7,12 @@ import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
 import { SandboxProcess } from "../child/child-process.ts";
+import { Groups } from "../child/groups.ts";
 import { SandboxPool } from "../child/pool.ts";
 import { pythonFrames, startScript } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
 import { wallsProbe } from "../python/prelude/walls.ts";
 import { type Bundle, makeBundle } from "./bundle.ts";
-import { Groups } from "./groups.ts";
 
 const run = promisify(execFile);
 
@@ -73,7 +73,14 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
       return child;
     };
     return await startScript(program, limits, {
-      ...{ pool: { take: bounded }, clock, overheadBytes, placeBytes: kernelBytes, terms: { fileBytes } },
+      ...{
+        pool: { take: bounded },
+        clock,
+        overheadBytes,
+        placeBytes: kernelBytes,
+        terms: { fileBytes },
+        keepsPace: true,
+      },
       reading: (message, { pid }) => (groups.wasShort(pid) ? "memory" : endOf(message)),
     });
   }
@@ -111,15 +118,10 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     return this.#house;
   }
 
-  /** Into its groups first, then gVisor. Both are named after the process, whose number `exec` keeps. */
+  /** In its groups, then gVisor. Both are named after the process, whose number `exec` keeps. */
   #command(bundle: Bundle, groups: Groups): { readonly command: string; readonly args: readonly string[] } {
-    const script = [
-      'set -e; bound="$1"; runsc="$2"; state="$3"; bundle="$4"; shift 4',
-      'for d in "$@"; do mkdir "$d/$$"; [ ! -e "$d/$$/pids.max" ] || echo "$bound" > "$d/$$/pids.max"; echo $$ > "$d/$$/cgroup.procs"; done',
-      `exec ${setpriv} --pdeathsig KILL "$runsc" --root "$state" ${flags.join(" ")} run --bundle "$bundle" "postern-$$"`,
-    ].join("; ");
-    const given = [groups.processBound, this.#runsc ?? "", bundle.state, bundle.folder, ...groups.entries];
-    return { command: "/bin/sh", args: ["-c", script, "sh", ...given] };
+    const script = `exec ${setpriv} --pdeathsig KILL "$1" --root "$2" ${flags.join(" ")} run --bundle "$3" "postern-$$"`;
+    return groups.around("/bin/sh", ["-c", script, "sh", this.#runsc ?? "", bundle.state, bundle.folder]);
   }
 
   async #tried(): Promise<string | undefined> {

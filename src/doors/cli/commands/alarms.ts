@@ -1,4 +1,5 @@
 import type { AlarmWire } from "../../wire-alarms.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -42,14 +43,14 @@ export async function changeAlarm(
   });
 }
 
-function alarmTable({ paint, terminal, now }: Work, alarms: readonly AlarmWire[]): string {
+function alarmTable({ paint, terminal, now, command }: Work, alarms: readonly AlarmWire[]): string {
   const rows = alarms.map(({ alarm_id, state, severity, count, last_seen, summary }) => [
     alarm_id,
     state,
     { text: severity, paint: (text: string) => paint(severity === "critical" ? "red" : "yellow", text) },
     String(count),
     relative(Date.parse(last_seen), now()),
-    summary,
+    asTypedHere(summary, command),
   ]);
   return table(["ALARM", "STATE", "SEVERITY", "TIMES", "LAST", "WHAT"], rows, terminal.columns, (text) =>
     paint("dim", text),

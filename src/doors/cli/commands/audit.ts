@@ -3,12 +3,13 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import type { AuditEvent } from "../../../audit/log.ts";
 import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
-import type { PosternClient, VerificationWire } from "../../http/client.ts";
+import type { PosternClient } from "../../http/client.ts";
+import { type VerificationWire, verificationToWire } from "../../wire-audit.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintFor } from "../terminal.ts";
-import { relative, table, visible } from "../text.ts";
+import { actorText, relative, table, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { instant, oneOf, wholeNumber } from "./typed.ts";
 
@@ -23,6 +24,7 @@ export interface ShowFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
+const largestPage = 1000;
 const outcomes = ["success", "failure", "suppressed", "info"] as const;
 
 /** The latest events, old to new; with `--after` the ones that follow it. */
@@ -42,20 +44,19 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
 
 type AuditWhere = NonNullable<Parameters<PosternClient["audit"]>[0]>;
 
-/** The log is read from its beginning: what is newest is known at the end. `--since` shortens the way. */
+/** From the log's end, a page at a time, until there are enough. */
 async function latest(operator: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
-  let kept: readonly AuditEvent[] = [];
-  let after: number | undefined;
-  do {
-    const page = await operator.audit({
-      ...where,
-      limit: 1000,
-      ...(after !== undefined && { after }),
-    });
-    kept = [...kept, ...page.events].slice(-limit);
-    after = page.next_after;
-  } while (after !== undefined);
-  return limit === 0 ? [] : kept;
+  const found: AuditEvent[] = [];
+  let before: number | undefined;
+  while (found.length < limit) {
+    const from = before === undefined ? {} : { before };
+    const asked = { ...where, ...from, limit: Math.min(largestPage, limit - found.length) };
+    const { events, next_before: next } = await operator.latestAudit(asked);
+    found.push(...events);
+    if (next === undefined) break;
+    before = next;
+  }
+  return found.reverse();
 }
 
 function filterOf({ type, tool, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {
@@ -76,12 +77,17 @@ function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[
     relative(Date.parse(event.timestamp), now()),
     event.type,
     event.tool_name ?? "",
-    event.decided_by ?? event.principal?.agent ?? "",
+    whoDid(event),
     event.summary,
   ]);
   return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) =>
     paint("dim", text),
   );
+}
+
+/** The person and the credential of what was decided or done by hand; else who called. */
+function whoDid({ decided_by: by, decided_via: via, principal }: AuditEvent): string {
+  return by === undefined ? (principal?.agent ?? "") : actorText(by, via);
 }
 
 export interface VerifyFlags extends GlobalFlags {
@@ -108,13 +114,8 @@ async function verifyFile(
 ): Promise<VerificationWire> {
   const { verifyExport } = await import("../../../audit/verify.ts");
   const publicKey = keyFile === undefined ? undefined : (await readText(keyFile)).trim();
-  const found = await verifyExport(linesOf(file), {
-    ...(against !== undefined && { against }),
-    ...(publicKey !== undefined && { publicKey }),
-  });
-  return found.intact
-    ? found
-    : { intact: false, events: found.events, first_broken: found.firstBroken, why: found.why };
+  const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
+  return verificationToWire(await verifyExport(linesOf(file), from));
 }
 
 /** A signed note itself, or the file it was kept in. */

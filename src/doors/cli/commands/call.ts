@@ -6,6 +6,7 @@ import { chainToolName } from "../../../chains/names.ts";
 import { type CallBody, ClientProblem } from "../../http/client.ts";
 import type { OutcomeWire } from "../../wire.ts";
 import { approvalCard, previewLines } from "../card.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
 import { followProgress } from "../progress.ts";
@@ -127,7 +128,10 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
   const isWaiting = exitCodeOf({ status, code: refusal?.code }) === exitCodes.waiting;
   if (isWaiting && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
-  else terminal.aside(`${visibleLines(text).join("\n")}\n`);
+  else {
+    const said = refusal?.code === "tool_failed" ? text : asTypedHere(text, work.command); // the tool's own words stay
+    terminal.aside(`${visibleLines(said).join("\n")}\n`);
+  }
 }
 
 async function showPending(

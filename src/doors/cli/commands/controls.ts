@@ -3,7 +3,7 @@ import type { ControlChangeWire, ControlsWire } from "../../wire-tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { relative, table, visible } from "../text.ts";
+import { actorText, relative, table, visible } from "../text.ts";
 import { oneOf } from "./typed.ts";
 
 export interface ControlFlags extends GlobalFlags {
@@ -24,9 +24,9 @@ export async function controlHistory(host: Host, flags: GlobalFlags): Promise<Ex
 }
 
 function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChangeWire[]): string {
-  const rows = changes.map(({ at, by, change, value = "", reason = "" }) => [
+  const rows = changes.map(({ at, by, via, change, value = "", reason = "" }) => [
     relative(Date.parse(at), now()),
-    by,
+    actorText(by, via),
     change,
     value,
     reason,

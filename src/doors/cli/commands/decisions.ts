@@ -1,6 +1,6 @@
 import { counted } from "../../../calls/counted.ts";
 import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
-import type { ApprovalWire } from "../../wire-approvals.ts";
+import type { ApprovalWire, DecisionVerb } from "../../wire-approvals.ts";
 import { approvalCard } from "../card.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -20,8 +20,6 @@ export interface DecideFlags extends GlobalFlags {
   readonly remember?: string;
   readonly where?: string;
 }
-
-export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
 
 const told: Readonly<Record<DecisionVerb, string>> = {
   approve: "Approved. The call runs once, as shown, when the agent sends it again or is still waiting.",

@@ -4,7 +4,7 @@ import type { DefinitionWire, DifferenceWire, ToolChangesWire } from "../../wire
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { relative, visible } from "../text.ts";
+import { actorText, relative, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export interface ApproveFlags extends GlobalFlags {
@@ -92,7 +92,12 @@ function diffText(work: Work, { tool, server, state, pinned, offered, difference
 
 function definitionLine({ paint, now }: Work, label: string, kept: DefinitionWire | undefined): string {
   if (kept === undefined) return "";
-  const by = label === "now" ? "seen" : kept.by === undefined ? "as first seen" : `approved by ${visible(kept.by)}`;
+  const by =
+    label === "now"
+      ? "seen"
+      : kept.by === undefined
+        ? "as first seen"
+        : `approved by ${visible(actorText(kept.by, kept.via))}`;
   const when = relative(Date.parse(kept.at), now());
   return `  ${paint("dim", label.padEnd(8))} ${kept.definition.slice(0, shownDigits)}  ${by} ${when}\n`;
 }

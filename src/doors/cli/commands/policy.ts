@@ -5,9 +5,10 @@ import { messageOf } from "../../../calls/fault.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { globMatcher } from "../../../policy/glob.ts";
 import type { NamedText } from "../../policy-reader.ts";
+import type { ExplanationWire } from "../../wire-tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, withPostern } from "../session.ts";
+import { printJson, type Work, withPostern } from "../session.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { schemaOf } from "./call.ts";
@@ -42,6 +43,7 @@ export interface ExplainFlags extends WhoseFlags {
   readonly action?: string;
   readonly args?: string;
   readonly scopes?: string;
+  readonly call?: string;
 }
 
 export async function explainCall(
@@ -51,7 +53,13 @@ export async function explainCall(
   flags: ExplainFlags,
 ): Promise<ExitCode> {
   const whose = whoseOf(flags);
+  if ((tool === "") === (flags.call === undefined))
+    throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
   return withPostern(host, flags, needs, async (work) => {
+    if (flags.call !== undefined) {
+      const { tool: called } = await work.operator.showCall(flags.call);
+      return told(work, called, await work.operator.explainCall(flags.call));
+    }
     const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
     const explanation = await work.operator.policy.explain({
       ...whose,
@@ -60,10 +68,14 @@ export async function explainCall(
       action: flags.action,
       scopes: flags.scopes?.split(",").map((scope) => scope.trim()),
     });
-    if (work.json) printJson(work, explanation);
-    else work.terminal.out(explanationText(work, tool, explanation));
-    return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;
+    return told(work, tool, explanation);
   });
+}
+
+function told(work: Work, tool: string, explanation: ExplanationWire): ExitCode {
+  if (work.json) printJson(work, explanation);
+  else work.terminal.out(explanationText(work, tool, explanation));
+  return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;
 }
 
 export interface EditedFlags extends GlobalFlags {

@@ -6,6 +6,7 @@ import { createGzip } from "node:zlib";
 import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -101,7 +102,7 @@ function eventsAfter(
   return operator.runEvents(id, { after, limit: Math.max(1, limit), ...(type !== undefined && { type }) });
 }
 
-export function runText({ paint, now }: Work, run: RunSummary): string {
+export function runText({ paint, now, command }: Work, run: RunSummary): string {
   const { governance, counts, deliverables, principal } = run;
   const line = labelled(paint, 12);
   const { missing } = deliverables;
@@ -116,7 +117,7 @@ export function runText({ paint, now }: Work, run: RunSummary): string {
     line("deliverables", deliverables.expected.join(", ")),
     line("missing", missing?.join(", ")),
     ...governance.reasons.map(({ result, message }) =>
-      line(result, `${message}`).replace(result, paintResult(paint, result, result)),
+      line(result, asTypedHere(message, command)).replace(result, paintResult(paint, result, result)),
     ),
     "\n",
   ].join("");

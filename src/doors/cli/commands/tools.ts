@@ -1,5 +1,6 @@
-import type { ToolWire } from "../../wire-tools.ts";
+import type { HealthWire, ToolWire } from "../../wire-tools.ts";
 import { reasonText } from "../card.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -12,7 +13,10 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
   return withPostern(host, flags, { tools: true }, async (work) => {
     const tools = await work.agent.tools();
     if (work.json) printJson(work, { tools });
-    else work.terminal.out(toolTable(work, await askEach(work.agent, tools)));
+    else {
+      const { servers } = await work.operator.health();
+      work.terminal.out(toolTable(work, await askEach(work.agent, tools)) + refusedNote(servers, work.paint));
+    }
     return exitCodes.ok;
   });
 }
@@ -39,6 +43,14 @@ export function toolTable(
     paint,
   );
   return table(headings, rows, terminal.columns, (text) => paint("dim", text)) + blocked;
+}
+
+/** What a server lists and cannot be offered is missing above, so it is said. */
+export function refusedNote(servers: HealthWire["servers"], paint: Paint): string {
+  const lines = servers.flatMap(({ refused }) =>
+    refused.map(({ tool, why }) => `  ${visible(tool)}: ${visible(why)}\n`),
+  );
+  return lines.length === 0 ? "" : `\n${paint("red", "Not offered")}, as their servers define them:\n${lines.join("")}`;
 }
 
 /** What changed behind the operator's back is worth a line of its own. */
@@ -71,8 +83,8 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
     `${title}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
     ...visibleLines(action.description).map((text) => `  ${text}\n`),
     line("from", action.server ?? "here"),
-    line("now", `${now.word}${reasons === "" ? "" : `: ${reasons}`}`),
-    line("trouble", action.unavailable ?? ""),
+    line("now", `${asTypedHere(now.word, work.command)}${reasons === "" ? "" : `: ${reasons}`}`),
+    line("trouble", asTypedHere(action.unavailable ?? "", work.command)),
     line("guess", guessText(action)),
     line("effects", action.effects),
     line("scopes", action.scopes.join(", ")),

@@ -167,9 +167,9 @@ class InboxSession {
 
   async #grant(wish: Wish): Promise<void> {
     if (wish.wish === "leave") return this.#ending.abort();
-    const { approval_id: id, binding, what } = wish.request;
+    const { approval_id: id, shown_digest: expected_digest, what } = wish.request;
     try {
-      const body = { expected_digest: binding };
+      const body = { expected_digest };
       const decided =
         wish.wish === "approve"
           ? await this.#work.operator.inbox.decide(id, "approve", { ...body, confirmation: wish.confirmation })

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
+import type { DecisionVerb } from "../../wire-approvals.ts";
 import type { Act } from "../act.ts";
-import type { DecisionVerb } from "../commands/decisions.ts";
 import type { Host } from "../host.ts";
 
 export function approvalCommands(program: Command, host: Host, act: Act): void {
   const approvals = program.command("approvals").description("what waits for a person");
   const list = approvals
     .command("list", { isDefault: true })
-    .description("what waits, what ends first at the top")
+    .description("what waits, the most urgent at the top: what ends first, in the same minute the riskiest")
     .option("--state <state>", "pending (default), approved, denied, skipped, expired, withdrawn, used, all")
     .option("--risk <level>", "safe, medium, high or critical")
     .option("--tool <name>", "only for this tool")
@@ -46,7 +46,7 @@ function decisionCommands(approvals: Command, host: Host, act: Act): void {
       .option("--reason <text>", "recorded, and told to the agent")
       .option(
         "--digest <sha256>",
-        "of what you saw (`digest` of `approvals show --json`): nothing is decided when it changed",
+        "of what you saw (`shown_digest` of `approvals show --json`): nothing is decided when it changed",
       );
     if (verb === "modify") command.requiredOption("--arguments <json>", "what shall run instead");
     if (verb === "approve" || verb === "modify")

@@ -23,11 +23,12 @@ export function policyCommands(program: Command, host: Host, act: Act): void {
 
   const explain = whose(policy.command("explain"))
     .description("what would become of one call, and every rule that shaped it")
-    .argument("<tool>")
+    .argument("[tool]")
     .argument("[arguments...]", "as for `postern call`")
     .option("--action <name>", "for tools with several actions")
     .option("--args <json>", "all arguments as one JSON object")
-    .option("--scopes <list>", "granted scopes, separated by commas (default: all that it needs)");
+    .option("--scopes <list>", "granted scopes, separated by commas (default: all that it needs)")
+    .option("--call <id>", "a recorded call instead, with the authority it had");
   act(explain, async (flags, [tool = "", ...words]) => (await load()).explainCall(host, tool, words, flags));
 
   const test = edited(policy.command("test"))

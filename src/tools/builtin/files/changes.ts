@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
 import type { JsonObject } from "../../../calls/json.ts";
+import { codeOf } from "../../../system/error-code.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { type Edit, edited } from "./editing.ts";
-import { codeOf } from "./guard/folder.ts";
 import { Rejection } from "./guard/rejection.ts";
 import { announce, type FileKit, lockOf, reach } from "./kit.ts";
 import type { PathName } from "./path-name.ts";

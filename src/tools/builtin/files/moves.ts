@@ -1,7 +1,8 @@
 import { rmdirSync, type Stats, unlinkSync } from "node:fs";
 import type { JsonObject } from "../../../calls/json.ts";
+import { codeOf } from "../../../system/error-code.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
-import { checkPlain, codeOf } from "./guard/folder.ts";
+import { checkPlain } from "./guard/folder.ts";
 import { Rejection } from "./guard/rejection.ts";
 import { announce, type FileKit, lockOf, reach } from "./kit.ts";
 import type { PathName } from "./path-name.ts";

@@ -10,8 +10,9 @@ import {
   type Stats,
   unlinkSync,
 } from "node:fs";
+import { codeOf } from "../../../system/error-code.ts";
 import { type Disk, writeAll } from "./disk.ts";
-import { checkPlain, codeOf, type Folder, noFollow } from "./guard/folder.ts";
+import { checkPlain, type Folder, noFollow } from "./guard/folder.ts";
 import { Rejection } from "./guard/rejection.ts";
 
 /** The folder a file is in, held, and its name there. */

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true }));
 
-const boss = { by: { user: "boss", via: "token:operator" }, call: (): never => expect.unreachable() };
+const boss = { by: { by: "boss", via: "token:operator" }, call: (): never => expect.unreachable() };
 const archive = (name: string): string => join(base, "run_1", "archive", name);
 
 /** A provider that writes down what it got and for whom, and ends as `end` says. */

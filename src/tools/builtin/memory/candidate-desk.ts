@@ -1,3 +1,4 @@
+import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
 import type { Clock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
@@ -33,7 +34,7 @@ export interface CandidateName {
 }
 
 export interface CandidateRuling {
-  readonly by: { readonly user: string; readonly via?: string };
+  readonly by: Actor;
   readonly reason?: string;
   /** An acceptance whose end is unknown is begun again: the person has looked whether the memory is there. */
   readonly again?: boolean;
@@ -86,7 +87,8 @@ export class CandidateDesk {
 
   /** One run's, in the order they were written. */
   async list(tenant: string, runId: string): Promise<readonly CandidateRecord[]> {
-    const folder = this.#options.runs.open(tenant, runId);
+    const folder = this.#options.runs.find(tenant, runId);
+    if (folder === undefined) return [];
     const candidates = await readCandidates(folder, tenant, runId);
     if (candidates.length === 0) return [];
     const decisions = await readDecisions(folder);
@@ -243,7 +245,7 @@ function ownerOf({ agent, user }: Candidate, tenant: string): Principal {
 }
 
 function spoken({ by, reason }: Pick<CandidateRuling, "by" | "reason">): Pick<DecisionLine, "by" | "via" | "reason"> {
-  return { by: by.user, ...(by.via !== undefined && { via: by.via }), ...(reason !== undefined && { reason }) };
+  return { by: by.by, via: by.via, ...(reason !== undefined && { reason }) };
 }
 
 function tried({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {

@@ -172,6 +172,7 @@ describe("write_memory", () => {
   it("fails as a tool when its line cannot be kept", async () => {
     await using runtime = await withMemory({
       runs: {
+        find: () => undefined,
         open: () => {
           throw new Error("the disk is gone");
         },

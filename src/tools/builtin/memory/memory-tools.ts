@@ -240,7 +240,8 @@ async function reconcile(input: WriteInput, context: ToolContext, parts: Parts):
   const { content, scope = parts.usual, tags = [] } = input;
   const { principal, runId } = context;
   const id = candidateId(principal, runId, redacted({ content, scope, tags }, parts));
-  const kept = await readCandidates(parts.runs.open(principal.tenant, runId), principal.tenant, runId);
+  const folder = parts.runs.find(principal.tenant, runId);
+  const kept = folder === undefined ? [] : await readCandidates(folder, principal.tenant, runId);
   if (kept.some((candidate) => candidate.id === id)) return { found: "succeeded" };
   return { found: "failed", reason: "there is no such candidate in the run's archive" };
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
+import { actor } from "../../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../../test/fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../../../test/fakes/skill-folder.ts";
@@ -83,9 +84,9 @@ it("writes each change once, with who made it", async () => {
   await Promise.all([
     library.activate(run, "one", agent),
     library.activate(run, "one", agent),
-    library.activate(run, "two", "boss"),
+    library.activate(run, "two", actor("boss")),
   ]);
-  await library.deactivate(run, "one", "boss");
+  await library.deactivate(run, "one", actor("boss"));
   const events: { type: string; by?: string; principal?: unknown; data: unknown }[] = [];
   for await (const { body } of store.events({ after: -1 })) events.push(JSON.parse(body));
   expect(events.map(({ type, by, principal }) => [type, by ?? principal])).toEqual([

@@ -1,3 +1,5 @@
+import type { Actor } from "../../../calls/actor.ts";
+import type { Principal } from "../../../calls/call.ts";
 import type { Clock } from "../../../calls/clock.ts";
 import type { NotedEvent } from "../../../calls/event.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
@@ -6,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts
 import type { ActiveSkills } from "../../../policy/policy.ts";
 import { alwaysOffered } from "../../../policy/policy.ts";
 import type { Store } from "../../../stores/store.ts";
-import type { SkillActor, SkillRun } from "./skills.ts";
+import type { SkillRun } from "./skills.ts";
 
 /**
  * Where it is kept what is active; without one it ends with the process.
@@ -40,7 +42,7 @@ interface Change {
   readonly run: SkillRun;
   readonly type: "skill.activated" | "skill.deactivated";
   readonly skill: ActiveSkill;
-  readonly by: SkillActor | undefined;
+  readonly by: Principal | Actor | undefined;
   /** Undefined: it is so already, and nothing is written. */
   readonly next: (skills: readonly ActiveSkill[]) => readonly ActiveSkill[] | undefined;
 }
@@ -87,7 +89,7 @@ export class ActiveRuns {
   }
 
   /** False: it was active already. */
-  add(run: SkillRun, skill: ActiveSkill, by: SkillActor | undefined): Promise<boolean> {
+  add(run: SkillRun, skill: ActiveSkill, by: Principal | Actor | undefined): Promise<boolean> {
     const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined => {
       if (skills.some(({ name }) => name === skill.name)) return undefined;
       if (skills.length < mostActive) return [...skills, skill];
@@ -97,7 +99,7 @@ export class ActiveRuns {
   }
 
   /** False: it was not active. */
-  remove(run: SkillRun, name: string, by: SkillActor | undefined): Promise<boolean> {
+  remove(run: SkillRun, name: string, by: Principal | Actor | undefined): Promise<boolean> {
     const skill = this.skillsOf(run).find((active) => active.name === name);
     if (skill === undefined) return Promise.resolve(false);
     const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined =>
@@ -153,7 +155,7 @@ export class ActiveRuns {
       summary: `skill ${name} ${type === "skill.activated" ? "is active" : "is no longer active"} in run ${run.runId}`,
       traceId: newTraceId(),
       tenant: run.tenant,
-      ...(typeof by === "string" ? { by } : by !== undefined && { principal: by }),
+      ...(by !== undefined && ("agent" in by ? { principal: by } : { by: by.by, via: by.via })),
       policyVersion,
       outcome: "info",
       data: { run_id: run.runId, skill: name, version, digest, allowed_tools: allowedTools },

@@ -1,3 +1,5 @@
+import type { Actor } from "../../../calls/actor.ts";
+import type { Principal } from "../../../calls/call.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { sha256 } from "../../../calls/json.ts";
 import { globMatcher, isGlob } from "../../../policy/glob.ts";
@@ -16,7 +18,6 @@ import {
   type LoadedSkill,
   maxFileBytes,
   type Skill,
-  type SkillActor,
   type SkillFile,
   type SkillProblem,
   type SkillRun,
@@ -122,7 +123,7 @@ class SkillLibrary implements Skills {
     }
   }
 
-  async activate(run: SkillRun, id: string, by?: SkillActor): Promise<LoadedSkill> {
+  async activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
     const given = this.load(id);
     const { skill, digest, instructions } = given;
     const { name, version, allowedTools } = skill;
@@ -137,7 +138,7 @@ class SkillLibrary implements Skills {
     return given;
   }
 
-  async deactivate(run: SkillRun, id: string, by?: SkillActor): Promise<boolean> {
+  async deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean> {
     const name = this.find(id)?.name ?? id; // one whose file is gone can still be active
     return this.#runs.remove(run, name, by);
   }

@@ -7,6 +7,7 @@
  * Next: front-matter.ts (the text), read-skill.ts (the rules), discover.ts (the folders), library.ts (what was found),
  * active.ts (what is active where, over restarts), skill-tools.ts (what agents call), skills-config.ts (the section).
  */
+import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
 import type { LocalTool } from "../../kinds.ts";
@@ -65,13 +66,6 @@ export interface SkillRun {
 }
 
 /**
- * Who changed what is active: the agent itself, or an operator by name.
- *
- * @public
- */
-export type SkillActor = Principal | string;
-
-/**
  * A file of a skill: text, or bytes with their media type.
  *
  * @public
@@ -96,10 +90,10 @@ export interface Skills {
   load(id: string): LoadedSkill;
   /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_file_refused`. */
   read(id: string, path: string): SkillFile;
-  /** From now on the run has its instructions and is held to its tools; on the disk when this resolves. Twice is once. */
-  activate(run: SkillRun, id: string, by?: SkillActor): Promise<LoadedSkill>;
+  /** By the agent itself, or by an operator. From now on the run has its instructions and is held to its tools; on the disk when this resolves. Twice is once. */
+  activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill>;
   /** By the host: an agent cannot lift what it is held to. False: it was not active. */
-  deactivate(run: SkillRun, id: string, by?: SkillActor): Promise<boolean>;
+  deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean>;
   /** Names, in the order of their activation. */
   active(run: SkillRun): readonly string[];
   /** What is appended to the system prompt: it ends with the instructions of what is active. Empty when nothing is. */

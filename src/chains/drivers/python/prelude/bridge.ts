@@ -112,10 +112,10 @@ class Tool:
             arguments[name] = value
         return bridge.ask(self._sketch["name"], plain(arguments, True), None, later)
 
-    def __call__(self, *given, **named):
+    def __call__(self, /, *given, **named):
         return self._asked(given, named, False)
 
-    def later(self, *given, **named):
+    def later(self, /, *given, **named):
         return self._asked(given, named, True)
 
     def __repr__(self):
@@ -125,9 +125,16 @@ class Tool:
 class Names:
     """Tools by name. What does not exist is answered with what does."""
 
-    def __init__(self, title, tools):
+    def __init__(self, title, tools, places=None, own=None):
         object.__setattr__(self, "_title", title)
         object.__setattr__(self, "_tools", tools)
+        object.__setattr__(self, "_places", sorted(places or tools))
+        object.__setattr__(self, "_own", own)
+
+    def __call__(self, /, *given, **named):
+        if self._own is None:
+            raise TypeError("\`%s\` is no tool by itself. Available: %s" % (self._title, self._listed()))
+        return self._own(*given, **named)
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -136,9 +143,12 @@ class Names:
         if found is None:
             near = difflib.get_close_matches(name, self._tools, 1)
             meant = "Did you mean \`%s\`? " % near[0] if near else ""
-            listed = ", ".join(sorted(self._tools)[:40]) + (", …" if len(self._tools) > 40 else "")
-            raise AttributeError("%s has no tool \`%s\`. %sAvailable: %s" % (self._title, name, meant, listed or "none"))
+            raise AttributeError("%s has no tool \`%s\`. %sAvailable: %s" % (self._title, name, meant, self._listed()))
         return found
+
+    def _listed(self):
+        more = ", … (%d in all)" % len(self._places) if len(self._places) > 40 else ""
+        return (", ".join(self._places[:40]) or "none") + more
 
     def __setattr__(self, name, value):
         raise AttributeError("tools cannot be replaced: \`%s\`" % name)
@@ -172,16 +182,21 @@ def stands_alone(name):
 
 
 def offered(sketches):
-    """tools.server.tool, tools.full_name, and tools.tool where only one tool is called so."""
-    servers, whole_names, short = {}, {}, {}
+    """tools.server.tool, tools.tool.action, tools.full_name, and tools.tool where only one tool is called so."""
+    servers, whole_names, short, acting, places = {}, {}, {}, set(), set()
     for sketch in sketches:
-        tool = Tool(sketch)
+        tool, name, server = Tool(sketch), identifier(sketch["short"]), sketch.get("server")
         whole_names[identifier(sketch["name"])] = tool
-        short.setdefault(identifier(sketch["short"]), []).append(tool)
-        if sketch.get("server") is not None:
-            servers.setdefault(identifier(sketch["server"]), {})[identifier(sketch["short"])] = tool
+        places.add(name if server is None else "%s.%s" % (identifier(server), name))
+        if server is not None:
+            servers.setdefault(identifier(server), {})[name] = tool
+        if sketch.get("isAction"):
+            acting.add(identifier(server))
+        else:
+            short.setdefault(name, []).append(tool)
     plain_names = {name: found[0] for name, found in short.items() if len(found) == 1}
-    grouped = {name: Names("tools." + name, inner) for name, inner in servers.items()}
     everything = {**plain_names, **whole_names}
-    return {**everything, **grouped}, {name: tool for name, tool in everything.items() if stands_alone(name)}
+    grouped = {name: Names("tools." + name, inner, None, everything.get(name)) for name, inner in servers.items()}
+    alone = {**everything, **{name: grouped[name] for name in acting}}
+    return Names("tools", {**everything, **grouped}, places), {name: tool for name, tool in alone.items() if stands_alone(name)}
 `;

@@ -26,7 +26,7 @@ def send(frame, token):
 
 def listen(token):
     def over(signal_number, frame):
-        send(failed("cpu", "The script computed longer than it may and was stopped."), token)
+        send(failed("cpu", "The script used more processor time than it may and was stopped."), token)
         os._exit(0)
 
     signal.signal(signal.SIGXCPU, over)

@@ -79,15 +79,15 @@ def leave(code=None):
 def prepare(start, exchange, threads):
     bridge.exchange, bridge.output_bytes = exchange, start["outputBytes"]
     repeat(start["seed"], start["startedAt"])
-    everything, bare = offered(start["tools"])
+    tools, bare = offered(start["tools"])
     module = types.ModuleType("__main__")
     names = main_names
-    names.update(tools=Names("tools", everything), artifacts=Artifacts(), progress=progress, help=show_help, ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult, __later__=later, input=no_input, exit=leave, quit=leave, print=print)
+    names.update(tools=tools, artifacts=Artifacts(), progress=progress, help=show_help, ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult, __later__=later, input=no_input, exit=leave, quit=leave, print=print)
     module.__dict__.update(bare)
     module.__dict__.update(names)
     sys.modules["__main__"], sys.stdin = module, io.StringIO("")
-    sys.modules["tools"] = names["tools"]
-    sys.modules.update({"tools." + name: found for name, found in everything.items() if isinstance(found, Names)})
+    sys.modules["tools"] = tools
+    sys.modules.update({"tools." + name: found for name, found in tools._tools.items() if isinstance(found, Names)})
     sys.stdout, sys.stderr = Printing("out"), Printing("error")
     sys.argv, asyncio.run = [SCRIPT], run_at_once
     with warnings.catch_warnings():
@@ -106,7 +106,7 @@ def run(start, exchange, threads):
         bridge.flush()
         return {"step": "done", "value": plain(value, False), "printed": bridge.taken()}
     except OutputSpent:
-        return failed("output", "the script printed more than %d bytes" % bridge.output_bytes)
+        return failed("output", "The script printed more than %d bytes." % bridge.output_bytes)
     except MemoryError:
         return failed("memory", "the script needs more memory than it has")
     except Deadlock as error:

@@ -16,9 +16,13 @@ class Task:
         if not self.future.set_running_or_notify_cancel():
             return
         try:
-            self.future.set_result(self.work())
+            value = self.work()
         except BaseException as error:
+            self.future.ended = clock.passed
             self.future.set_exception(error)
+        else:
+            self.future.ended = clock.passed
+            self.future.set_result(value)
 
 
 class Crew:
@@ -85,17 +89,31 @@ class Crew:
 crew = Crew()
 
 
+def limit_of(timeout):
+    """By the script's own clock, of which a call takes nothing: what is in time once is in time whenever it is run again."""
+    return math.inf if timeout is None else clock.passed + timeout * 1e9
+
+
 class Promised(concurrent.futures.Future):
+    ended = 0
+
     def done(self):
         crew.work(super().done)
         return super().done()
 
+    def in_time(self, limit):
+        return self.done() and self.ended <= limit
+
+    def await_until(self, limit):
+        if not self.in_time(limit) and self.ended > limit:
+            raise TimeoutError()
+
     def result(self, timeout=None):
-        self.done()
+        self.await_until(limit_of(timeout))
         return super().result(timeout)
 
     def exception(self, timeout=None):
-        self.done()
+        self.await_until(limit_of(timeout))
         return super().exception(timeout)
 
 
@@ -115,8 +133,9 @@ class Pool(concurrent.futures.Executor):
         return future
 
     def map(self, function, *series, timeout=None, chunksize=1, buffersize=None):
+        limit = limit_of(timeout)
         futures = [self.submit(function, *each) for each in zip(*series)]
-        return (future.result() for future in futures)
+        return (result_until(future, limit) for future in futures)
 
     def shutdown(self, wait=True, *, cancel_futures=False):
         self._is_shut = True
@@ -124,15 +143,24 @@ class Pool(concurrent.futures.Executor):
             crew.work(lambda: False)
 
 
+def result_until(future, limit):
+    future.await_until(limit)
+    return future.result()
+
+
 def as_completed(futures, timeout=None):
-    for future in list(dict.fromkeys(futures)):
-        future.done()
+    limit, futures = limit_of(timeout), list(dict.fromkeys(futures))
+    if timeout is not None:
+        futures.sort(key=lambda future: not future.in_time(limit))
+    for place, future in enumerate(futures):
+        if not future.in_time(limit):
+            raise TimeoutError("%d (of %d) futures unfinished" % (len(futures) - place, len(futures)))
         yield future
 
 
 def wait_for_all(futures, timeout=None, return_when="ALL_COMPLETED"):
-    futures = set(futures)
-    done = {future for future in futures if future.done()}
+    limit, futures = limit_of(timeout), set(futures)
+    done = {future for future in futures if future.in_time(limit)}
     return concurrent.futures._base.DoneAndNotDoneFutures(done, futures - done)
 
 

@@ -7,6 +7,7 @@
  * Next: openat2.ts (the same in one system call), plain-folder.ts (where none of this holds), ../roots.ts (which folders).
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statfsSync } from "node:fs";
+import { codeOf } from "../../../../system/error-code.ts";
 import { Rejection } from "./rejection.ts";
 
 export interface FileRules {
@@ -113,10 +114,6 @@ export function walkBeneath(folder: number, parts: readonly string[], wanted: "f
 /** Only to say it better: O_DIRECTORY with O_NOFOLLOW calls a link no folder. */
 function isLinkAt(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
-
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 /** @throws Rejection for anything but a plain file with one name on the root's file system */

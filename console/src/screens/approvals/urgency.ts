@@ -1,0 +1,30 @@
+import type { Approval } from "../../api/approvals.ts";
+
+const calmness = new Map([
+  ["critical", 0],
+  ["high", 1],
+  ["medium", 2],
+  ["safe", 3],
+]);
+const minuteMs = 60_000;
+
+type Ordered = Pick<Approval, "approval_id" | "expires_at" | "risk_level">;
+
+/** Sorting asks for it thousands of times. */
+const known = new WeakMap<Ordered, number>();
+
+/** As the server lists what waits: what ends first, and of what ends in the same minute the riskiest; the smallest first. */
+export function urgencyOf(approval: Ordered): number {
+  const before = known.get(approval);
+  if (before !== undefined) return before;
+  const endsMs = Date.parse(approval.expires_at);
+  const minute = Math.floor(endsMs / minuteMs);
+  const risk = calmness.get(approval.risk_level) ?? 0;
+  const urgency = (minute * calmness.size + risk) * minuteMs + (endsMs - minute * minuteMs);
+  known.set(approval, urgency);
+  return urgency;
+}
+
+export function byUrgency(a: Ordered, b: Ordered): number {
+  return urgencyOf(a) - urgencyOf(b) || (a.approval_id < b.approval_id ? -1 : 1);
+}

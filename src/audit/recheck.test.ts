@@ -1,0 +1,169 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
+import type { Store } from "../stores/store.ts";
+import { openAuditLog } from "./audit-log.ts";
+import type { Broken } from "./log.ts";
+import { paceOf } from "./recheck.ts";
+import { createSigner } from "./signer.ts";
+
+const signer = createSigner();
+let clock = new FakeClock();
+let store = aLogStore(clock);
+let found: Broken[] = [];
+let problems: string[] = [];
+let edited: number | undefined;
+/** How many entries each look at the store gave, and at which time. */
+let slices: { at: number; entries: number }[] = [];
+beforeEach(() => {
+  clock = new FakeClock();
+  store = aLogStore(clock);
+  [found, problems, edited, slices] = [[], [], undefined, []];
+});
+
+/** The store as it is read: one entry is another while `edited` says so. */
+function watched(): Store {
+  const read = changedEvents(store, (entry) => (entry.seq === edited ? { ...entry, body: "{}" } : entry));
+  return bent(store, {
+    events: async function* (where) {
+      const slice = { at: clock.monotonic(), entries: 0 };
+      slices.push(slice);
+      for await (const entry of read(where)) {
+        slice.entries += 1;
+        yield entry;
+      }
+    },
+  });
+}
+
+const open = (over: Store, entriesPerSecond = 500) =>
+  openAuditLog({
+    ...{ store: over, clock, signer, log: (problem) => problems.push(problem) },
+    recheck: { entriesPerSecond, altered: (broken) => found.push(broken) },
+  });
+
+/** A minute of rest, and the time a check of so many entries takes. */
+async function checked(entries: number): Promise<void> {
+  await clock.advance(60_000 + entries * 10);
+  await settled(50);
+}
+
+describe("a log that is checked in the background", () => {
+  it("is found altered though nobody asks, with the first entry that cannot be trusted", async () => {
+    await noteSome(store, 20);
+    await using log = await open(watched());
+    await log.checkpoint();
+    await noteSome(store, 20);
+    await log.checkpoint();
+    await checked(40);
+    expect(found).toEqual([]);
+    expect(log.checked).toMatchObject({ found: { intact: true, events: 40 } });
+    edited = 25;
+    await checked(40);
+    expect(found).toMatchObject([{ intact: false, firstBroken: 20, why: expect.stringContaining("20 to 39") }]);
+    expect(log.checked?.found).toBe(found[0]);
+  });
+
+  it("is found altered where its checkpoints were taken away with it: this process knows what it saw", async () => {
+    await noteSome(store, 20);
+    const documents = { get: async () => undefined, list: async () => [] };
+    await using _log = await open(bent(watched(), { documents }));
+    edited = 3;
+    await checked(20);
+    expect(found).toMatchObject([{ intact: false, firstBroken: 0 }]);
+  });
+
+  it("is read a slice at a time, and no faster than was said", async () => {
+    await noteSome(store, 900); // a busy log is hashed on a thread, whose time this clock does not rule
+    await using _log = await open(watched(), 250);
+    slices = [];
+    await clock.advance(60_000);
+    expect(slices).toEqual([{ at: 60_000, entries: 50 }]);
+    await clock.advance(999);
+    expect(slices.map(({ entries }) => entries)).toEqual([50, 50, 50, 50, 50]);
+    await clock.advance(4_000);
+    await settled(50);
+    expect(slices.reduce((sum, { entries }) => sum + entries, 0)).toBe(900);
+    expect(slices.length).toBeLessThan(21);
+  });
+
+  it("ends a slice when it took two milliseconds, however little was read", async () => {
+    await noteSome(store, 100);
+    const slow = Object.assign(Object.create(clock), {
+      monotonic: () => {
+        ticks += 1;
+        return ticks;
+      },
+      now: () => clock.now(),
+      in: (ms: number, then: () => void) => clock.in(ms, then),
+    });
+    let ticks = 0;
+    await using _log = await openAuditLog({
+      ...{ store: watched(), clock: slow, signer },
+      recheck: { entriesPerSecond: 500, altered: (broken) => found.push(broken) },
+    });
+    slices = [];
+    await clock.advance(60_000);
+    expect(slices).toEqual([{ at: 60_000, entries: 3 }]);
+  });
+
+  it("goes on while entries are added, and finds nothing wrong with them", async () => {
+    await noteSome(store, 300);
+    await using log = await open(watched());
+    await clock.advance(60_100);
+    for (let i = 0; i < 10; i += 1) {
+      await noteSome(store, 30);
+      await log.checkpoint();
+      await clock.advance(200);
+    }
+    await checked(600);
+    await checked(600);
+    expect([found, problems]).toEqual([[], []]);
+    expect(log.checked?.found).toMatchObject({ intact: true, events: 600 });
+  });
+
+  it("says so when it cannot be read, and tries again", async () => {
+    await noteSome(store, 10);
+    let fails = false;
+    const read = watched();
+    const failing = bent(read, {
+      events: (where) => {
+        if (fails) throw new Error("disk I/O error");
+        return read.events(where);
+      },
+    });
+    await using log = await open(failing);
+    fails = true;
+    await checked(10);
+    expect(problems).toEqual(["The audit log could not be checked: disk I/O error"]);
+    fails = false;
+    await checked(10);
+    expect(log.checked?.found).toMatchObject({ intact: true });
+  });
+
+  it("is left off when the log is closed: nothing is read, told or waited for after that", async () => {
+    await noteSome(store, 300);
+    const log = await open(watched());
+    await clock.advance(60_100);
+    await log[Symbol.asyncDispose]();
+    slices = [];
+    await clock.advance(600_000);
+    expect([slices, found, problems, clock.waiting]).toEqual([[], [], [], 0]);
+    expect(log.checked).toBeUndefined();
+  });
+});
+
+describe("how fast", () => {
+  it("is 500 entries a second where the store is a file, and not at all where it is none", () => {
+    expect(paceOf({}, true)).toEqual({ entriesPerSecond: 500 });
+    expect(paceOf({}, false)).toBeUndefined();
+    expect(paceOf({ enabled: true, entriesPerSecond: 50 }, false)).toEqual({ entriesPerSecond: 50 });
+    expect(paceOf({ enabled: false }, true)).toBeUndefined();
+  });
+
+  it.each([0, -1, 1.5, 10_001, Number.NaN])("%s entries a second are refused", (entriesPerSecond) => {
+    expect(() => paceOf({ entriesPerSecond }, true)).toThrow(
+      `\`audit.recheck.entriesPerSecond\` is ${entriesPerSecond}; it must be a whole number from 1 to 10000.`,
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import type { Entry, EntryFilter, Store } from "../stores/store.ts";
+import type { Broken, Verification } from "./log.ts";
+
+/**
+ * Whether the log is verified in the background, and how fast.
+ *
+ * @public
+ */
+export interface RecheckSettings {
+  /** Default: true when the store is a file, which others can reach. */
+  readonly enabled?: boolean | undefined;
+  /** Default 500. */
+  readonly entriesPerSecond?: number | undefined;
+}
+
+export interface Pace {
+  readonly entriesPerSecond: number;
+}
+
+/** @throws RuntimeFault `options_invalid` */
+export function paceOf(said: RecheckSettings, isFile: boolean): Pace | undefined {
+  const { enabled = isFile, entriesPerSecond = 500 } = said;
+  if (!(Number.isSafeInteger(entriesPerSecond) && entriesPerSecond > 0 && entriesPerSecond <= mostPerSecond)) {
+    const wanted = `a whole number from 1 to ${mostPerSecond}`;
+    throw new RuntimeFault(
+      "options_invalid",
+      `\`audit.recheck.entriesPerSecond\` is ${String(entriesPerSecond)}; it must be ${wanted}.`,
+    );
+  }
+  return enabled ? { entriesPerSecond } : undefined;
+}
+
+export interface RecheckOptions extends Pace {
+  readonly store: Pick<Store, "events" | "documents" | "broken">;
+  readonly clock: Clock;
+  /** The verifier, over a store that gives its entries slowly. */
+  readonly verify: (slowly: Pick<Store, "events" | "documents">) => Promise<Verification>;
+  readonly checked: (found: Verification) => void;
+  /** Told after each time something was found, also when it is the same. */
+  readonly altered: (found: Broken) => void;
+  readonly log: (problem: string) => void;
+}
+
+/** More than fits into slices of two milliseconds. */
+const mostPerSecond = 10_000;
+const sliceEveryMs = 200;
+/** A slice ends after so long, whatever it had to read: a signature costs as much as thirty entries. */
+const sliceMs = 2;
+const restMs = 60_000;
+
+/**
+ * Has the log verified again and again while it is in use, a slice at a time: what is altered under a running Postern is
+ * found though nobody asks. Between two times it rests a minute.
+ *
+ * Invariant: no slice keeps the event loop longer than a few milliseconds, and the process does not live on for it.
+ */
+export class Recheck implements AsyncDisposable {
+  readonly #options: RecheckOptions;
+  readonly #sliceEntries: number;
+  #cancel: (() => void) | undefined;
+  #goOn: (() => void) | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #over = false;
+
+  constructor(options: RecheckOptions) {
+    this.#options = options;
+    this.#sliceEntries = Math.max(1, Math.ceil((options.entriesPerSecond * sliceEveryMs) / 1000));
+    this.#rest();
+  }
+
+  /** What is under way is left off, before the store is closed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    this.#cancel?.();
+    this.#goOn?.();
+    await this.#running;
+  }
+
+  #rest(): void {
+    const begin = (): void => {
+      this.#running = this.#check();
+    };
+    this.#cancel = this.#options.clock.in(restMs, begin, false);
+  }
+
+  async #check(): Promise<void> {
+    const { store, verify, checked, altered, log } = this.#options;
+    try {
+      const found = await verify({ documents: store.documents, events: (where) => this.#slices(where) });
+      if (this.#over) return; // it saw less than there is
+      checked(found);
+      if (!found.intact) altered(found);
+    } catch (error) {
+      if (store.broken === undefined) log(`The audit log could not be checked: ${messageOf(error)}`);
+    }
+    if (!this.#over) this.#rest();
+  }
+
+  async *#slices({ after, fresh = false }: EntryFilter): AsyncGenerator<Entry> {
+    const { store, clock } = this.#options;
+    const limit = this.#sliceEntries;
+    for (let last = after; !this.#over; await this.#pause()) {
+      const began = clock.monotonic();
+      const before = last;
+      for await (const entry of store.events({ after: last, limit, fresh: fresh && last === after })) {
+        if (this.#over) return;
+        last = entry.seq;
+        yield entry;
+        if (clock.monotonic() - began > sliceMs) break;
+      }
+      if (last === before) return;
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve;
+      this.#cancel = this.#options.clock.in(sliceEveryMs, resolve, false);
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import { checkPrincipal } from "./authority.ts";
+import { type ApprovalWord, endWords, type NotedEvent, words } from "./event.ts";
+import { RuntimeFault } from "./fault.ts";
+import { shown } from "./shown.ts";
+
+const decided: Readonly<Record<ApprovalWord, true>> = {
+  approved: true,
+  denied: true,
+  skipped: true,
+  modified: true,
+  expired: true,
+  withdrawn: true,
+  revoked: true,
+};
+/** What the log says of calls, and only the path of a call may write. */
+const ownWords: ReadonlySet<string> = new Set<string>([
+  words.held.audit,
+  words.attempted.audit,
+  ...Object.keys(decided).map((word) => `${words.decided.audit}.${word}`),
+  ...Object.values(endWords).map(({ audit }) => audit),
+]);
+const outcomes: ReadonlySet<unknown> = new Set(["success", "failure", "suppressed", "info"]);
+
+/** @throws RuntimeFault `note_invalid` for what cannot stand in the log, or would look like a call's own event */
+export function checkNote(
+  type: string,
+  summary: string,
+  more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome">>,
+): void {
+  if (typeof more !== "object" || more === null) throw invalid("more", more, "an object");
+  const texts = { type, summary, by: more.by, via: more.via, tenant: more.tenant };
+  for (const [name, value] of Object.entries(texts)) {
+    const mayMiss = name !== "type" && name !== "summary";
+    if (mayMiss && value === undefined) continue;
+    if (typeof value !== "string" || value === "") throw invalid(name, value, "a text that is not empty");
+  }
+  if (ownWords.has(type))
+    throw new RuntimeFault("note_invalid", `\`${type}\` is what the log says of a call; use a type of your own.`);
+  if (more.outcome !== undefined && !outcomes.has(more.outcome))
+    throw invalid("outcome", more.outcome, "success, failure, suppressed or info");
+  if (more.principal !== undefined) checkPrincipal(more.principal);
+}
+
+function invalid(name: string, value: unknown, wanted: string): RuntimeFault {
+  return new RuntimeFault("note_invalid", `\`${name}\` of the note is ${shown(value)}; it must be ${wanted}.`);
+}

@@ -1,0 +1,18 @@
+const longest = 200;
+
+/** A wrong value as a sentence shows it. Never throws, and never longer than a line or two. */
+export function shown(value: unknown): string {
+  if (value === undefined) return "missing";
+  const text = spelled(value);
+  return text.length > longest ? `${text.slice(0, longest).toWellFormed()}…` : text.toWellFormed();
+}
+
+function spelled(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return Object.prototype.toString.call(value); // a cycle or a throwing getter: its kind is all that can be said
+  }
+}

@@ -1,0 +1,55 @@
+/** Approvals as they are answered to somebody: each with what that one may say to it. */
+import { rolesWith } from "../../accounts/roles.ts";
+import type { ApprovalRecord } from "../../calls/records.ts";
+import type { Decided, Runtime } from "../../face.ts";
+import type { Who } from "../credentials.ts";
+import { type ApprovalWire, approvalToWire, type ViewerWire, viewerToWire } from "../wire-approvals.ts";
+import { grantToWire } from "../wire-grants.ts";
+import { answer, problem } from "./answers.ts";
+import { deciderOf } from "./decider.ts";
+
+export async function approvalsFor(
+  { approvals }: Runtime,
+  by: Who,
+  records: readonly ApprovalRecord[],
+): Promise<readonly ApprovalWire[]> {
+  const standings = await approvals.standings(records, deciderOf(by));
+  return records.map((record, i) => {
+    const { lapsed, ...standing } = standings[i] ?? { may: [], lapsed: [] };
+    return approvalToWire(record, {
+      lapsed,
+      viewer: mayDecide(by) ? viewerToWire({ lapsed, ...standing }) : onlyLooks,
+    });
+  });
+}
+
+/** With what a form is made from: the schema of the tool as it is offered now. */
+export async function wholeApproval(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalWire> {
+  const [wire = approvalToWire(record)] = await approvalsFor(runtime, by, [record]);
+  return { ...wire, input_schema: runtime.tools.find(record.tool, record.action)?.inputSchema };
+}
+
+export async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response> {
+  const approval = decided.approval && (await wholeApproval(runtime, by, decided.approval));
+  if (decided.decided) {
+    const { grant } = decided;
+    return answer({
+      ...approval,
+      ...(grant !== undefined && { grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) }),
+    });
+  }
+  return problem(decided.code, decided.message, {
+    ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
+    ...(approval && { beside: { approval } }),
+  });
+}
+
+function mayDecide({ permissions }: Who): boolean {
+  return permissions.has("approvals:decide");
+}
+
+const onlyLooks: ViewerWire = {
+  may: [],
+  why_not: "role",
+  message: `You may look at requests, not decide them: that takes the role ${rolesWith("approvals:decide").join(" or ")}.`,
+};

@@ -1,0 +1,45 @@
+import { isJsonObject, type Json } from "../../calls/json.ts";
+import { parseStrict } from "../strict-json.ts";
+
+/** A JSON-RPC error as it is sent. */
+export interface RpcError {
+  readonly jsonrpc: "2.0";
+  readonly id: string | number | null;
+  readonly error: { readonly code: number; readonly message: string };
+}
+
+export type ReadMessage = { readonly message: Json } | { readonly refused: RpcError };
+
+/** One message as it came, over HTTP and over pipes alike: JSON that means one thing only, and no batch. */
+export function readMessage(bytes: Uint8Array | string): ReadMessage {
+  const text = typeof bytes === "string" ? bytes : decoded(bytes);
+  if (text === undefined) return { refused: rpcError(-32_700, "The message is not UTF-8.") };
+  const read = parseStrict(text);
+  if ("problem" in read) return { refused: rpcError(-32_700, read.problem, idIn(text)) };
+  if (Array.isArray(read.value))
+    return { refused: rpcError(-32_600, "Batches are not part of the protocol; send one message at a time.") };
+  return { message: read.value };
+}
+
+export function rpcError(code: number, message: string, id: RpcError["id"] = null): RpcError {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined; // the decoder says no more than that
+  }
+}
+
+/** Whoever waits for an answer gets one, where the text is JSON all the same: the id is given back and means nothing to us. */
+function idIn(text: string): RpcError["id"] {
+  try {
+    const message = JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
+    const id = isJsonObject(message) ? message["id"] : undefined;
+    return (typeof id === "string" && id.isWellFormed()) || Number.isSafeInteger(id) ? (id as string | number) : null; // one of the two
+  } catch {
+    return null; // it is not JSON at all
+  }
+}

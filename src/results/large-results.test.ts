@@ -1,0 +1,43 @@
+import { expect, it, onTestFinished } from "vitest";
+import { createRuntime, type ToolOutcome } from "../index.ts";
+
+const row = { id: 1, name: "somebody", mail: "somebody@example.com" };
+const part = Array.from({ length: 1_000 }, () => row);
+
+async function answered(answer: () => unknown, maxBytes?: number): Promise<readonly [ToolOutcome, readonly string[]]> {
+  const tool = { name: "export", description: "Exports.", risk: "safe", idempotent: false, execute: answer } as const;
+  const runtime = await createRuntime({ tools: [tool], ...(maxBytes !== undefined && { results: { maxBytes } }) });
+  onTestFinished(() => runtime.close());
+  const outcome = await runtime.invoke({ tool: "export" });
+  const events = await runtime.audit.query({ callId: outcome.callId });
+  return [outcome, events.map(({ type }) => type).filter((type) => /succeeded|failed|unknown/.test(type))];
+}
+
+it.each([
+  ["text", () => "x".repeat(200_000_000)],
+  ["bytes", () => Buffer.alloc(200_000_000)],
+  ["an image", () => ({ content: [{ type: "image", data: "A".repeat(200_000_000) }] })],
+  ["rows", () => Array.from({ length: 4_000 }, () => part)],
+  ["structured content", () => ({ structured: { pages: Array.from({ length: 4_000 }, () => part) } })],
+])("a tool that returns 200 MB of %s has run, and its answer is refused: one terminal event", async (_what, answer) => {
+  const [outcome, terminal] = await answered(answer);
+  expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable", retry: "never" } });
+  expect(outcome.text).toContain("more than 33554432 bytes, the most that is taken (`results.max_bytes`)");
+  expect(terminal).toEqual(["tool_call.succeeded"]);
+});
+
+it("what is below the limit is kept whole, above it not, wherever the operator sets it", async () => {
+  const answer = (): unknown => Array.from({ length: 5 }, () => part);
+  const [kept] = await answered(answer, 1_000_000);
+  expect(kept).toMatchObject({ status: "ok", artifact: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  const [refused] = await answered(answer, 100_000);
+  expect(refused).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
+});
+
+it.each([1, 64 * 1024 - 1, 2 ** 40, 1.5, "1"])("a limit of %s bytes is refused", async (maxBytes) => {
+  // What a configuration in JavaScript may say.
+  await expect(createRuntime({ results: { maxBytes: maxBytes as number } })).rejects.toMatchObject({
+    code: "options_invalid",
+    message: expect.stringContaining("from 65536 to 268435456"),
+  });
+});

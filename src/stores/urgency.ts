@@ -1,0 +1,24 @@
+import type { Risk } from "../calls/call.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { rankOf } from "../calls/risk.ts";
+
+/** How many requests wait, by risk. */
+export type Waiting = Readonly<Record<Risk, number>>;
+
+export const nothingWaits: Waiting = { safe: 0, medium: 0, high: 0, critical: 0 };
+
+const minuteMs = 60_000;
+const riskiest = rankOf("critical");
+
+/**
+ * The order of what waits, the smallest first: what ends first, and of what ends in the same minute the riskiest. One
+ * number, so that an index holds it: the minute, then the risk, then the rest of the minute.
+ */
+export function urgencyOf({ expiresAt, risk }: Pick<ApprovalRecord, "expiresAt" | "risk">): number {
+  const minute = Math.floor(expiresAt / minuteMs);
+  const calmness = riskiest - rankOf(risk);
+  return (minute * (riskiest + 1) + calmness) * minuteMs + (expiresAt - minute * minuteMs);
+}
+
+/** When what has this urgency ends, as SQL: wall clock, milliseconds. */
+export const endOfUrgency: string = `urgency / ${(riskiest + 1) * minuteMs} * ${minuteMs} + urgency % ${minuteMs}`;

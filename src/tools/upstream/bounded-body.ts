@@ -1,0 +1,102 @@
+import { tooManyBytes } from "../../results/raw-result.ts";
+import { AnswerTooLarge } from "./too-large.ts";
+
+export interface BodyBound {
+  readonly limitBytes: number;
+  /** A stream of events: each has a limit of its own. Else all of it is one message. */
+  readonly isStream: boolean;
+  /** Whose request it answers, when it is a request's: asked only when its answer is too large. */
+  readonly request: () => number | string | undefined;
+  readonly onTooLarge: () => void;
+}
+
+/** Events are divided by an empty line. */
+const divisions = ["\n\n", "\r\n\r\n", "\r\r"];
+
+/**
+ * What a server sends over HTTP, no more of it than `limitBytes` a message. Events are passed on whole: the SDK's parser
+ * looks through all of an unfinished one for each piece that arrives.
+ */
+export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const held = new Held(bound);
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      for (;;) {
+        const { value, done } = await reader.read();
+        const ready = done ? held.rest() : held.take(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+        if (ready === "too large") return giveUp(controller, reader, bound);
+        if (ready !== undefined) controller.enqueue(ready);
+        if (done) controller.close();
+        if (done || ready !== undefined) return;
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function giveUp(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { limitBytes, isStream, request, onTooLarge }: BodyBound,
+): void {
+  onTooLarge();
+  const said = `its answer has ${tooManyBytes(limitBytes)}`;
+  const id = isStream ? request() : undefined;
+  if (id === undefined) {
+    controller.error(new AnswerTooLarge(said));
+  } else {
+    // An answer, so that the SDK neither waits for one nor fetches the stream again.
+    const answer = { jsonrpc: "2.0", id, error: { code: -32_603, message: said } };
+    controller.enqueue(Buffer.from(`data: ${JSON.stringify(answer)}\n\n`));
+    controller.close();
+  }
+  reader.cancel(new AnswerTooLarge(said)).catch(() => undefined); // what broke already needs no end
+}
+
+/** What has come of a message that is not whole yet. */
+class Held {
+  readonly #bound: BodyBound;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #last: Buffer = Buffer.alloc(0);
+
+  constructor(bound: BodyBound) {
+    this.#bound = bound;
+  }
+
+  /** What can be passed on now. */
+  take(chunk: Buffer): Buffer | "too large" | undefined {
+    const { isStream, limitBytes } = this.#bound;
+    if (!isStream) {
+      this.#bytes += chunk.length;
+      return this.#bytes > limitBytes ? "too large" : chunk;
+    }
+    const end = this.#endIn(chunk);
+    if (this.#bytes + (end === 0 ? chunk.length : 0) > limitBytes) return "too large";
+    const ready = end === 0 ? undefined : Buffer.concat([...this.#parts, chunk.subarray(0, end)]);
+    if (end > 0) {
+      this.#parts = [];
+      this.#bytes = 0;
+    }
+    this.#parts.push(chunk.subarray(end));
+    this.#bytes += chunk.length - end;
+    return ready;
+  }
+
+  rest(): Buffer | undefined {
+    return this.#bytes === 0 || !this.#bound.isStream ? undefined : Buffer.concat(this.#parts);
+  }
+
+  /** Behind the last division that ends in this chunk; it may have begun in the one before. 0: there is none. */
+  #endIn(chunk: Buffer): number {
+    const before = this.#last;
+    const joined = Buffer.concat([before, chunk]);
+    this.#last = Buffer.from(joined.subarray(-3));
+    const ends = divisions.map((division) => {
+      const at = joined.lastIndexOf(division);
+      return at < 0 ? 0 : at + division.length - before.length;
+    });
+    return Math.max(0, ...ends);
+  }
+}

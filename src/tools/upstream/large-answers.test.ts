@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, it, onTestFinished } from "vitest";
+import { createRuntime, type Runtime, type ServerConfig } from "../../index.ts";
+
+/** Real servers, over real pipes and sockets: test/fakes/large-server.ts says what they answer. */
+const program = "test/fakes/large-server.ts";
+const overPipes: ServerConfig = { command: process.execPath, args: [program] };
+const maxBytes = 4 * 2 ** 20;
+
+async function open(server: ServerConfig, results: { readonly maxBytes?: number } = {}): Promise<Runtime> {
+  const runtime = await createRuntime({
+    servers: { one: { ...server, risk: "safe", tools: { blocks: { risk: "medium" } } } },
+    results,
+    policy: { maxRiskUnapproved: "high" },
+  });
+  onTestFinished(() => runtime.close());
+  return runtime;
+}
+
+async function openOverHttp(results: { readonly maxBytes?: number } = {}): Promise<Runtime> {
+  const child = spawn(process.execPath, [program, "http"], { stdio: ["ignore", "ignore", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [said] = (await once(child.stderr, "data")) as [Buffer]; // its port
+  return open({ url: `http://127.0.0.1:${said.toString().trim()}/mcp` }, results);
+}
+
+const large = (bytes: number, id = "first", more: { readonly as?: string; readonly beside?: boolean } = {}) => ({
+  tool: "one__large",
+  arguments: { bytes, id, ...more },
+});
+
+async function terminalEvents(runtime: Runtime, call: string): Promise<readonly string[]> {
+  const events = await runtime.audit.query({ callId: call });
+  return events.map(({ type }) => type).filter((type) => /succeeded|failed|unknown/.test(type));
+}
+
+it("an answer of 12 MB over pipes is a result like any other", async () => {
+  const runtime = await open(overPipes);
+  expect(await runtime.invoke(large(12_000_000))).toMatchObject({
+    status: "ok",
+    artifact: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
+});
+
+it.each(["first", "last"])(
+  "an answer of 100 MB over pipes ends its own call alone, wherever its id stands: %s",
+  async (place) => {
+    const runtime = await open(overPipes);
+    const [before] = runtime.health().servers;
+    const beside = runtime.invoke({ tool: "one__waiting" });
+    const outcome = await runtime.invoke(large(100_000_000, place, { beside: true }));
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable", retry: "never" } });
+    expect(outcome.text).toContain("more than 33554432 bytes, the most that is taken (`results.max_bytes`)");
+    expect(await terminalEvents(runtime, outcome.callId)).toEqual(["tool_call.succeeded"]);
+    expect(await beside).toMatchObject({ status: "ok", text: "waited" });
+    expect(await runtime.invoke(large(10))).toMatchObject({ status: "ok" });
+    expect(runtime.health().servers).toEqual([before]);
+  },
+);
+
+it("an answer beyond the limit that does not say whose it is ends no call, and the connection goes on", async () => {
+  const runtime = await open(overPipes, { maxBytes });
+  const beside = runtime.invoke({ tool: "one__waiting" });
+  const ended = runtime.invoke(large(5_000_000, "nowhere", { beside: true }), { deadline: Date.now() + 60_000 });
+  expect(await beside).toMatchObject({ status: "ok", text: "waited" });
+  expect(await runtime.invoke(large(10))).toMatchObject({ status: "ok" });
+  await runtime.close(0);
+  expect(await ended.catch(() => "cancelled")).not.toMatchObject({ status: "ok" });
+});
+
+it.each(["stream", "json"])("an answer of 100 MB over HTTP ends its own call alone: %s", async (as) => {
+  const runtime = await openOverHttp();
+  const beside = runtime.invoke({ tool: "one__waiting" });
+  const outcome = await runtime.invoke(large(100_000_000, "first", { as, beside: true }));
+  expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
+  expect(outcome.text).toContain("more than 33554432 bytes");
+  expect(await terminalEvents(runtime, outcome.callId)).toEqual(["tool_call.succeeded"]);
+  expect(await beside).toMatchObject({ status: "ok", text: "waited" });
+  expect(await runtime.invoke(large(12_000_000, "first", { as }))).toMatchObject({ status: "ok" });
+  expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
+});
+
+it("one malformed definition takes no other tool with it, and is refused by its name", async () => {
+  const runtime = await open(overPipes);
+  const names = runtime.tools.names();
+  expect(names).toEqual(["one__blocks", "one__decorated", "one__large", "one__waiting"]);
+  expect(runtime.health().servers[0]?.refused).toEqual([
+    { tool: "one__bare", why: "Its `inputSchema` does not say `type: object`." },
+    { tool: "one__number-5", why: "It is listed without a `name`." },
+    { tool: "one__number-6", why: "It is listed as something that is no object." },
+    { tool: "one__worded", why: "Its `description` is no text." },
+    { tool: "one__schemed", why: "Its `inputSchema` has a `required` that is no list of names." },
+    { tool: "one__formed", why: "Its `outputSchema` does not say `type: object`." },
+    { tool: "one__hinted", why: "Its `annotations.readOnlyHint` is neither true nor false." },
+  ]);
+});
+
+it("a server that answers with what is no block is told as that: it is connected still", async () => {
+  const runtime = await open(overPipes);
+  const outcome = await runtime.invoke({ tool: "one__blocks" });
+  expect(outcome).toMatchObject({ status: "error", refusal: { code: "outcome_unknown" } });
+  expect(outcome.text).toContain("answered with what the protocol does not have");
+  expect(outcome.text).not.toContain("lost");
+  expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
+});

@@ -1,0 +1,100 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import { headOf } from "../../results/cut.ts";
+import { definitionFields } from "./definition.ts";
+import type { Refused } from "./upstream.ts";
+
+const mostNameCharacters = 128;
+
+/**
+ * Takes what is no tool out of a list before the SDK reads it, which refuses all of a list over one entry; and of a tool
+ * what nobody here reads (icons, `_meta`).
+ */
+export class ToolList {
+  /** Revision 2025-11-25 has stricter output schemas. */
+  readonly #isOld: () => boolean;
+  #malformed: Refused[] = [];
+
+  constructor(isOld: () => boolean) {
+    this.#isOld = isOld;
+  }
+
+  /** Since `begin`: a list may have several pages. */
+  get malformed(): readonly Refused[] {
+    return this.#malformed;
+  }
+
+  begin(): void {
+    this.#malformed = [];
+  }
+
+  /** Whoever is set to hear the transport hears it through this. */
+  watch(transport: Transport): Transport {
+    let hear: Transport["onmessage"];
+    Object.defineProperty(transport, "onmessage", {
+      get: () => hear,
+      set: (next: Transport["onmessage"]) => {
+        // The SDK's listeners call the one they found here: what is sifted once more stays as it is.
+        hear = next && ((message, extra) => next(this.#sifted(message), extra));
+      },
+    });
+    return transport;
+  }
+
+  #sifted(message: JSONRPCMessage): JSONRPCMessage {
+    if (!("result" in message)) return message;
+    const result = message.result as JsonObject; // it was read from JSON
+    if (!isJsonObject(result) || !Array.isArray(result["tools"]) || "content" in result) return message;
+    const tools = (result["tools"] as readonly Json[]).flatMap((entry, place) => this.#tool(entry, place) ?? []);
+    return { ...message, result: { ...result, tools } };
+  }
+
+  #tool(entry: Json, place: number): JsonObject | undefined {
+    const why = whyNoTool(entry, this.#isOld());
+    if (why === undefined && isJsonObject(entry))
+      return Object.fromEntries(definitionFields.flatMap((field) => memberOf(entry, field)));
+    const name = isJsonObject(entry) ? entry["name"] : undefined;
+    const tool = typeof name === "string" && name !== "" ? headOf(name, mostNameCharacters) : `number-${place + 1}`;
+    this.#malformed.push({ tool, why: why ?? notAnObject });
+    return undefined;
+  }
+}
+
+function memberOf(entry: JsonObject, field: string): readonly (readonly [string, Json])[] {
+  const value = entry[field];
+  return value === undefined ? [] : [[field, value]];
+}
+
+const notAnObject = "It is listed as something that is no object.";
+const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+/** In the order in which a server's author would mend it. */
+function whyNoTool(entry: Json, isOld: boolean): string | undefined {
+  if (!isJsonObject(entry)) return notAnObject;
+  const { name, inputSchema, outputSchema, annotations = {} } = entry;
+  if (typeof name !== "string" || name === "") return "It is listed without a `name`.";
+  for (const field of ["title", "description"])
+    if (entry[field] !== undefined && typeof entry[field] !== "string") return `Its \`${field}\` is no text.`;
+  const input = whyNoObjectSchema(inputSchema, true);
+  if (input !== undefined) return `Its \`inputSchema\` ${input}.`;
+  const output = outputSchema === undefined ? undefined : whyNoObjectSchema(outputSchema, isOld);
+  if (output !== undefined) return `Its \`outputSchema\` ${output}.`;
+  if (!isJsonObject(annotations)) return "Its `annotations` are no object.";
+  if (annotations["title"] !== undefined && typeof annotations["title"] !== "string")
+    return "Its `annotations.title` is no text.";
+  const wrong = hints.find((hint) => annotations[hint] !== undefined && typeof annotations[hint] !== "boolean");
+  return wrong === undefined ? undefined : `Its \`annotations.${wrong}\` is neither true nor false.`;
+}
+
+function whyNoObjectSchema(schema: Json | undefined, ofObject: boolean): string | undefined {
+  if (!isJsonObject(schema)) return schema === undefined ? "is missing" : "is no JSON Schema object";
+  if (schema["$schema"] !== undefined && typeof schema["$schema"] !== "string")
+    return "has a `$schema` that is no text";
+  if (!ofObject) return undefined;
+  const { type, properties = {}, required = [] } = schema;
+  if (type !== "object") return "does not say `type: object`";
+  if (!isJsonObject(properties)) return "has `properties` that are no object";
+  return Array.isArray(required) && required.every((name: Json) => typeof name === "string")
+    ? undefined
+    : "has a `required` that is no list of names";
+}

@@ -1,0 +1,113 @@
+import { expect, it } from "vitest";
+import type { Decider, Runtime } from "../../src/index.ts";
+import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { approved } from "./approvals/approved.ts";
+
+const echo = { tool: "echo", arguments: { to: "x" } };
+const mail = { tool: "mail", arguments: { to: "x" } };
+
+const nobody: readonly (readonly [string, unknown])[] = [
+  ["a user that is a number", { user: 7 }],
+  ["a user that is an object", { user: { toString: () => "ann" } }],
+  ["no user", {}],
+  ["an empty user", { user: "" }],
+  ["a credential that is a number", { user: "ann", via: 7 }],
+  ["a tenant that is a list", { user: "ann", tenant: ["default"] }],
+  ["roles that are a text", { user: "ann", roles: "approver" }],
+  ["groups with a number in it", { user: "ann", groups: ["ops", 7] }],
+  ["null", null],
+  ["nothing", undefined],
+  ["a text", "ann"],
+];
+
+it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60 run", async (_what, by) => {
+  await using h = await house();
+  const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+  const word = by as Decider;
+  const { approvals } = h.runtime;
+  const words = (): Promise<unknown>[] => [
+    approvals.decide(approvalId, { decision: "denied", by: word }),
+    approvals.decideMany([approvalId], { decision: "denied", by: word }),
+    approvals.withdraw(approvalId, word),
+    approvals.revoke(approvalId, word),
+    approvals.standings([], word),
+    approvals.grants.revoke("grt_none", word),
+    approvals.delegations.make({ to: "bob", until: h.clock.now() + 1 }, word),
+    approvals.delegations.revoke("dlg_none", word),
+  ];
+  const calls = Array.from({ length: 60 }, () => h.runtime.invoke(echo, asker));
+  for (const said of await Promise.allSettled(words()))
+    expect(said).toMatchObject({ status: "rejected", reason: { name: "RuntimeFault", code: "decision_invalid" } });
+  for (const { status } of await Promise.all(calls)) expect(status).toBe("ok");
+  expect(await approvals.get(approvalId)).toMatchObject({ state: "pending" });
+  expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+});
+
+it("a decision that is no object, or whose reason is no text / told to who said it, the request stays open", async () => {
+  await using h = await house();
+  const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+  for (const odd of [null, undefined, "denied", { decision: "denied", by: boss, reason: 7 }])
+    await expect(h.runtime.approvals.decide(approvalId, odd as never)).rejects.toMatchObject({
+      name: "RuntimeFault",
+      code: "decision_invalid",
+    });
+  expect(await h.runtime.approvals.get(approvalId)).toMatchObject({ state: "pending" });
+});
+
+const verbs: readonly (readonly [string, string, (runtime: Runtime, by: never) => Promise<unknown>])[] = [
+  ["pause", "controls_invalid", ({ controls }, by) => controls.pause(by)],
+  ["a switch", "controls_invalid", ({ controls }, by) => controls.setTool("echo", false, by)],
+  ["a pin", "approval_invalid", ({ pins }, by) => pins.approve("echo", by)],
+  ["an alarm", "alarm_invalid", ({ alarms }, by) => alarms.resolve("alm_1", by)],
+  ["an unknown call", "settlement_invalid", ({ ledger }, by) => ledger.settle("call_1", "failed", "no", by)],
+  ["a new account", "account_invalid", ({ accounts }, by) => accounts.add({ name: "ann", roles: ["viewer"] }, by)],
+  ["the people", "account_invalid", ({ accounts }, by) => accounts.list(by)],
+  ["the tokens", "account_invalid", ({ accounts }, by) => accounts.listTokens(by)],
+];
+
+it.each(verbs)("nobody's word on %s / refused as %s, nothing is written", async (_what, code, say) => {
+  await using h = await house();
+  for (const by of [
+    null,
+    7,
+    {},
+    { by: "ann" },
+    { by: "ann", via: 7 },
+    { by: "", via: "x" },
+    { by: "a", via: "b", tenant: 7 },
+  ])
+    await expect(say(h.runtime, by as never)).rejects.toMatchObject({ name: "RuntimeFault", code });
+  expect(await eventTypes(h.runtime)).toEqual([]);
+});
+
+it("a resume by somebody else / there is no such approval for them, nothing runs; its own principal's runs", async () => {
+  await using h = await house();
+  const id = await approved(h, mail);
+  for (const other of [
+    { tenant: "evil", agent: "a", user: "asker" },
+    { tenant: "default", agent: "b", user: "asker" },
+    { tenant: "default", agent: "a", user: "eve" },
+    { tenant: "default", agent: "a" },
+  ])
+    expect(await h.runtime.resume(id, { principal: other })).toBeUndefined();
+  expect(h.ran).toEqual([]);
+  await expect(h.runtime.resume(id, { principal: null as never })).rejects.toMatchObject({ code: "context_invalid" });
+  expect(await h.runtime.resume(id, { principal: { tenant: "default", agent: "a", user: "asker" } })).toMatchObject({
+    status: "ok",
+  });
+  expect(await h.runtime.resume(id, { principal: { tenant: "evil", agent: "a" } })).toBeUndefined(); // nor its result
+  expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", replayed: true });
+  expect(h.ran).toHaveLength(1);
+});
+
+it.each([
+  ["a number as its name", { by: 7 }],
+  ["an object as its reason", { reason: {} }],
+])("an approver that answers with %s / has denied, nothing runs, and a call beside it does", async (_what, more) => {
+  const approver = { name: "odd", ask: async () => ({ decision: "approved", ...more }) as never };
+  await using h = await house({ approvals: { approver } });
+  const [held, beside] = await Promise.all([h.runtime.invoke(mail, asker), h.runtime.invoke(echo, asker)]);
+  expect(held).toMatchObject({ status: "denied", refusal: { code: "approval_denied" } });
+  expect(beside.status).toBe("ok");
+  expect(h.ran).toHaveLength(1);
+});

@@ -1,0 +1,134 @@
+/** No name that a stranger chose makes a screen wider than it is, or pushes what stands beside it out of sight. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { everyRole, type House } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const long = (word: string, length: number): string => word.padEnd(length, "x");
+const tool = long("tool_", 60);
+const server = long("server-", 32);
+const run = long("run-", 64);
+const user = long("user", 60);
+const rule = long("rule-", 60);
+const file = `${long("folder-", 100)}/${long("file-", 100)}.txt`;
+
+const { house, at } = stage({
+  people: { [user]: everyRole },
+  prepare: async ({ folder }: House) => {
+    const config = join(folder, "postern.yaml");
+    const text = readFileSync(config, "utf8")
+      .replace("[./tools.ts]", "[./tools.ts, ./long.ts]")
+      .replace("  everything:\n", `  ${server}:\n`)
+      .replace("  rules:\n", `  rules:\n    - { id: ${rule}, effect: confirm, tool: ${tool} }\n`);
+    writeFileSync(config, text);
+    const define = JSON.stringify(join(import.meta.dirname, "../../src/tools/define.ts"));
+    writeFileSync(
+      join(folder, "long.ts"),
+      `import { defineTool } from ${define};
+export const long = defineTool({ name: ${JSON.stringify(tool)}, description: "Has a long name.", risk: "high", effects: "write", idempotent: false,
+  inputSchema: { type: "object", properties: { ${long("argument", 60)}: { type: "string" }, file: { type: "string" } } },
+  preview: ({ file }) => ({ summary: "Changes " + file, diff: "--- a/" + file + "\\n+++ b/" + file + "\\n@@ -1,1 +1,1 @@\\n-a\\n+b",
+    table: { columns: ["file", ${JSON.stringify(long("column", 60))}], rows: [[file, "b"]] } }),
+  execute: () => "done" });
+`,
+    );
+  },
+});
+
+/** What is wider than its place: a page or a list that scrolls sideways, or what is cut off without a sign of it. */
+const wider = `(() => {
+  const shown = (element) => element.tagName.toLowerCase() + "." + element.className + " " + element.scrollWidth + " in " + element.clientWidth;
+  const found = [];
+  const root = document.scrollingElement;
+  if (root.scrollWidth > innerWidth) found.push("the page is " + root.scrollWidth);
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.scrollWidth <= element.clientWidth + 1 || element.clientWidth <= 1 || element.closest("svg, textarea, input, select")) continue;
+    const { overflowX, textOverflow, display } = getComputedStyle(element);
+    const isMeant = /\\boverflow-(x-)?auto\\b/.test(element.className) || textOverflow === "ellipsis" || /line-clamp/.test(element.className);
+    if (overflowX !== "visible" && display !== "inline" && !isMeant) found.push(shown(element));
+  }
+  for (const element of document.querySelectorAll("main a, main button, main time, main h2, dialog *")) {
+    const { left, right, width } = element.getBoundingClientRect();
+    const scroller = element.closest(".overflow-x-auto, .overflow-auto");
+    if (width > 1 && scroller === null && (left < -1 || right > innerWidth + 1)) found.push(shown(element) + " ends at " + right);
+  }
+  return found;
+})()`;
+
+/** Of an agent with a long name, which calls for somebody with one. */
+async function agentToken(page: Page): Promise<string> {
+  const proof = await page.evaluate<string>(`localStorage.getItem("postern.proof")`);
+  const answer = await page.request.post("/v1/tokens", {
+    data: { name: `agent ${page.viewportSize()?.width}`, kind: "agent", agent: long("agent-", 60), user },
+    headers: { origin: house.url, "x-postern-csrf": proof },
+  });
+  if (!answer.ok()) throw new Error(await answer.text());
+  const { token }: { readonly token: string } = await answer.json();
+  return token;
+}
+
+async function askAs(token: string, body: object): Promise<void> {
+  const answer = await fetch(`${house.url}/v1/calls`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(await answer.json()).toMatchObject({ status: "pending" });
+}
+
+async function looks(page: Page): Promise<readonly string[]> {
+  await page.locator("[aria-label=Loading]").first().waitFor({ state: "hidden" });
+  return page.evaluate<readonly string[]>(wider);
+}
+
+describe.each([390, 1280])("names as long as they can be, on a screen of %i px", (width) => {
+  it("leave every screen and dialog as wide as it is", async () => {
+    const more = { run_id: `${run.slice(0, -4)}${width}` };
+    const given = { [long("argument", 60)]: "y".repeat(300), file };
+    for (const unknown of [long("unknown_", 60), long("unknown_", 150)]) await house.call(unknown, {}, more);
+    await house.call(`${server}__echo`, { message: long("message", 300) }, more);
+    const id = await house.ask(tool, given, { ...more, reason: long("reason", 300) });
+    await house.ask(tool, { ...given, file: "other" }, { ...more, reason: file });
+    await using person = await at("/approvals", user, { viewport: { width, height: 844 } });
+    const { page } = person;
+    await askAs(await agentToken(page), { tool, arguments: given, run_id: `${width}${run.slice(4)}` });
+    const found: Record<string, readonly string[]> = {};
+    const stops: readonly (readonly [path: string, open?: RegExp])[] = [
+      ["/approvals"],
+      [`/approvals/${id}`],
+      ...[/^Edit…/, /^Remember…/, /^Deny…/, /^Decide them together/].map((open) => [`/approvals/${id}`, open] as const),
+      ["/approvals", /^Remembered/],
+      ["/approvals", /^Deputies/],
+      ["/overview"],
+      ["/overview", /^Alarms/],
+      ["/runs"],
+      [`/runs/${more.run_id}`],
+      ["/tools"],
+      [`/tools/${tool}`],
+      ["/policy"],
+      ["/audit"],
+      ["/audit/12"],
+    ];
+    for (const [path, open] of stops) {
+      await page.goto(path);
+      await person.live();
+      await looks(page);
+      if (open !== undefined) {
+        await page.getByRole("button", { name: open }).first().click();
+        await page.getByRole("dialog").waitFor();
+      }
+      const wide = await looks(page);
+      if (wide.length > 0) found[`${path} ${open?.source ?? ""}`] = wide;
+    }
+    expect(found).toEqual({});
+    await page.goto(width === 390 ? "/approvals" : `/approvals/${id}`);
+    const row = page.getByRole("region", { name: "Requests that wait" }).getByRole("link").first();
+    for (const beside of [row.getByTitle("Risk: high"), row.locator("time")]) {
+      const box = await beside.boundingBox();
+      expect(box === null ? 0 : box.x + box.width).toBeLessThan(width === 390 ? 390 : 600);
+    }
+    expect(person.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,6 @@
+import type { Actor } from "../../src/calls/actor.ts";
+
+/** Somebody who signed in. */
+export function actor(by: string): Actor {
+  return { by, via: `session:${by}` };
+}

@@ -1,0 +1,55 @@
+/** Sentences that are true on each engine: what their files have in common. */
+import { existsSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
+import { type EngineRoom, type EngineUnderTest, engineRoom, enginesHere } from "./engine-room.ts";
+import { by } from "./engine-scripts.ts";
+
+type Language = EngineUnderTest["language"];
+
+/** An engine, and how a sentence is said of it. */
+export interface EngineCase extends EngineUnderTest {
+  room(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
+  /** With all of Python behind a part of it: what the part cannot do, the next engine does, in the same run. */
+  wide(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
+  code(which: keyof typeof by): { readonly code: string; readonly language: Language };
+  says(sentence: string, body: () => Promise<void>): void;
+  /** Sentences that need all of a language. */
+  saysWide(sentence: string, body: () => Promise<void>): void;
+  /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/sandboxes.md). */
+  expectLetGo(session: object | undefined): Promise<void>;
+}
+
+/** Of a sentence, and of what it waits for: Pyodide starts in seconds. */
+export const patient = 90_000;
+const reused: ReadonlySet<string> = new Set(["quickjs", "monty"]);
+
+/** One `describe` an engine; they are closed when the file has ended. */
+export async function onEachEngine(body: (on: EngineCase) => void): Promise<void> {
+  const engines = await enginesHere();
+  const wholePython = engines.find(({ name, missing }) => name === "cpython" && missing === undefined)?.driver;
+  afterAll(async () => {
+    await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
+  });
+  describe.each(engines)("on $name", (engine) => {
+    const { name, language, missing } = engine;
+    const isPart = name === "monty";
+    body({
+      ...engine,
+      room: (options = {}) => engineRoom(engine, options),
+      wide: (options = {}) => engineRoom(engine, options, isPart && wholePython !== undefined ? [wholePython] : []),
+      code: (which) => ({ code: by[which]?.[language] ?? "", language }),
+      says: (sentence, test) => it.skipIf(missing !== undefined)(sentence, test, patient),
+      saysWide: (sentence, test) =>
+        it.skipIf(missing !== undefined || (isPart && wholePython === undefined))(sentence, test, patient),
+      expectLetGo: async (session) => {
+        if (!reused.has(name)) await expect.poll(() => isAlive(session), { timeout: patient }).toBe(false);
+      },
+    });
+  });
+}
+
+/** Whether its process is there still; sessions of ours know their process. */
+export function isAlive(session: object | undefined): boolean {
+  if (session === undefined || !("pid" in session)) throw new Error("This session knows no process.");
+  return existsSync(`/proc/${String(session.pid)}/root`);
+}

@@ -1,0 +1,14 @@
+/** Says how many microseconds it takes to find an action among a thousand tools. */
+import { defineTool } from "../../src/tools/define.ts";
+import { Registry } from "../../src/tools/registry.ts";
+import { FakeClock } from "../fakes/clock.ts";
+
+const tools = new Registry({ clock: new FakeClock(1_000) });
+for (let n = 0; n < 1_000; n += 1) {
+  const name = `tool_${n}_${"abcdefghjk"[n % 10]}`;
+  tools.register(defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }));
+}
+const rounds = 200_000;
+const began = performance.now();
+for (let n = 0; n < rounds; n += 1) tools.find("tool_7_h", "default");
+console.log(((performance.now() - began) * 1_000) / rounds);

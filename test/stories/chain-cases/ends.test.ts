@@ -1,0 +1,80 @@
+/** How a script ends that does not end well, on each engine: told truly, with its trace (CASES 209 to 230). */
+import { expect, vi } from "vitest";
+import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
+import { resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
+
+await onEachEngine(({ code, driver, name, room, says }) => {
+  says("an error of the script is is_error, status error, with the trace (case 209)", async () => {
+    await using at = await room();
+    const outcome = await at.runtime.runChain(code("fails"));
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
+    expect(resultOf(outcome)).toMatchObject({
+      ...{ status: "error", error_kind: "script", error: expect.stringContaining("boom") },
+      call_trace: [{ tool: "echo", status: "ok" }],
+    });
+  });
+
+  says("an engine that throws is an error, no session is left, and no pin (case 212)", async () => {
+    await using at = await roomWith((seen) => [watched(driver, { seen, tornAfter: 1 })]);
+    const held = holdsIn(at.runtime);
+    const outcome = await at.runtime.runChain(code("handle"));
+    const kept = vi.mocked(at.runtime.artifacts.put).mock.calls.length;
+    expect(resultOf(outcome)).toMatchObject({
+      status: "error",
+      error_kind: "crash",
+      error: expect.stringContaining("wire torn"),
+    });
+    expect(resultOf(outcome).call_trace).toMatchObject([{ tool: "report", status: "ok" }]);
+    expect(await at.runtime.chains?.list()).toEqual([]);
+    expect(isAlive(at.seen.sessions[0])).toBe(false);
+    expect(kept).toBeGreaterThan(0);
+    expect(held()).toBe(0);
+  });
+
+  says("9999 seconds asked for are as many as a script may have (case 213)", async () => {
+    await using at = await room({ chains: { limits: { totalTimeoutMs: 30_000 } } });
+    await at.runtime.runChain({ ...code("echo"), timeout: 9999 });
+    expect(at.seen.limits[0]?.wallMs).toBeGreaterThan(0);
+    expect(at.seen.limits[0]?.wallMs).toBeLessThanOrEqual(30_000);
+  });
+
+  says("a crash after the second of three tools lists two records with their statuses (case 217)", async () => {
+    await using at = await room();
+    const outcome = await at.runtime.runChain(code("crashes"));
+    expect(resultOf(outcome).call_trace).toMatchObject([
+      { tool: "note", status: "ok" },
+      { tool: "echo", status: "ok" },
+    ]);
+    expect(outcome.text).toContain("It had called: note ok, echo ok.");
+    expect(at.ran).toEqual(["1"]);
+  });
+
+  says("the 51st call fails with a budget error, which the script may catch (case 218)", async () => {
+    await using at = await room();
+    const outcome = await at.runtime.runChain(code("many"));
+    expect(outcome).toMatchObject({
+      status: "ok",
+      text: expect.stringMatching(/^50 .*(budget|calls)[\s\S]*\[chain: 51 tool calls/),
+    });
+    expect(at.ran).toHaveLength(50);
+  });
+
+  says("past its total time it is a timeout with its trace, and the sandbox is killed (case 219)", async () => {
+    await using at = await room();
+    const result = resultOf(await at.runtime.runChain({ ...code("sleeps"), timeout: name === "pyodide" ? 40 : 3 }));
+    expect(result.status).toBe("timeout");
+    expect(result.call_trace).toMatchObject([
+      { tool: "note", status: "ok" },
+      { tool: "hold", status: "timeout" },
+    ]);
+    expect(isAlive(at.seen.sessions[0])).toBe(false);
+  });
+
+  says("an endless loop is ended at its limit, not ok (case 230)", async () => {
+    await using at = await room({ chains: { cpuMs: 1_000 } });
+    const result = resultOf(await at.runtime.runChain(code("loops")));
+    expect(result).toMatchObject({ status: "timeout", error_kind: expect.stringMatching(/^(cpu|wall)$/) });
+    expect(isAlive(at.seen.sessions[0])).toBe(false);
+  });
+});

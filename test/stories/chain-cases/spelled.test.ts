@@ -1,0 +1,89 @@
+/** Where tools of several actions are, and that an argument may have any name, on each engine. */
+import { expect } from "vitest";
+import { defineTool, type Json } from "../../../src/index.ts";
+import { onEachEngine } from "../../fakes/engine-cases.ts";
+import { type EngineRoom, resultOf } from "../../fakes/engine-room.ts";
+
+const safe = { risk: "safe", effects: "read", idempotent: true } as const;
+const awkward = [
+  "self",
+  "cls",
+  "args",
+  "kwargs",
+  "tool",
+  "timeout",
+  "name",
+  "given",
+  "named",
+  "more",
+  "_own",
+  "options",
+];
+const text = { type: "string" } as const;
+const ordered = { type: "object", properties: { id: text }, required: ["id"] } as const;
+const input = { type: "object", properties: Object.fromEntries(awkward.map((name) => [name, text])) } as const;
+
+const orders = defineTool({
+  ...{ name: "orders", description: "Orders." },
+  actions: {
+    read: { ...safe, input: ordered, execute: (given) => `read ${JSON.stringify(given)}` },
+    delete: { ...safe, input: ordered, execute: (given) => `deleted ${JSON.stringify(given)}` },
+  },
+});
+const record = defineTool({
+  ...{
+    ...safe,
+    name: "record",
+    description: "Says what it was given.",
+    input: { ...input, additionalProperties: false },
+  },
+  execute: (given) => given as Json, // what came in as JSON
+});
+const tools = [orders, record];
+
+await onEachEngine(({ language, room, says, saysWide, wide }) => {
+  const isPython = language === "python";
+  const run = async (at: EngineRoom, python: string, javascript: string): Promise<unknown> =>
+    resultOf(await at.runtime.runChain({ code: isPython ? python : javascript, language })).output_text;
+
+  says("an action is called behind its tool", async () => {
+    await using at = await room({ tools });
+    const told = await run(
+      at,
+      'tools.orders.delete(id="1").text + tools.orders.read(id="2").text',
+      'const one = await tools.orders.delete({ id: "1" }); one.text + (await tools.orders.read({ id: "2" })).text',
+    );
+    expect(told).toBe('deleted {"id":"1"}read {"id":"2"}');
+  });
+
+  says("an argument may have any name", async () => {
+    await using at = await room({ tools });
+    const javascript = `(await tools.record({ ${awkward.map((name) => `${name}: "${name}"`).join(", ")} })).structured`;
+    const python = `tools.record(${awkward.map((name) => `${name}="${name}"`).join(", ")}).structured`;
+    const given = Object.fromEntries(awkward.map((name) => [name, name]));
+    expect(JSON.parse(String(await run(at, python, javascript)))).toEqual(given);
+  });
+
+  saysWide("an action alone is no tool, and the list says whose it is", async () => {
+    await using at = await wide({ tools });
+    const javascript = "try { tools.delete } catch (error) { return error.message }";
+    const python = "try:\n    getattr(tools, 'delete')\nexcept Exception as error:\n    said = str(error)\nsaid";
+    expect(await run(at, python, javascript)).toMatch(
+      /no .*tool.*delete.*(?:Available|There are): orders\.delete, orders\.read, record|no .*delete.*orders\.read, orders\.delete, record/,
+    );
+  });
+
+  if (isPython) {
+    says("a tool with one action, and one with several, need no `tools.` before them", async () => {
+      await using at = await room({ tools });
+      expect(await run(at, 'record(name="a").text + orders.delete(id="3").text', "")).toContain('deleted {"id":"3"}');
+    });
+
+    says("calls that are awaited are asked for together, whichever names they have", async () => {
+      await using at = await room({ tools });
+      const source =
+        'import asyncio\ntwo = await asyncio.gather(record(self="a"), tools.orders.read(id="4"))\n[each.status for each in two]';
+      expect(JSON.parse(String(await run(at, source, "")).replaceAll("'", '"'))).toEqual(["ok", "ok"]);
+    });
+  }
+});
