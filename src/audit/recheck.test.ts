@@ -42,6 +42,20 @@ const open = (over: Store, entriesPerSecond = 500) =>
     recheck: { entriesPerSecond, altered: (broken) => found.push(broken) },
   });
 
+/** A store that cannot be read while it is broken. */
+function stopping(over: Store, broken: () => Error | undefined): Store {
+  return bent(over, {
+    get broken() {
+      return broken();
+    },
+    events: (where) => {
+      const error = broken();
+      if (error !== undefined) throw error;
+      return over.events(where);
+    },
+  });
+}
+
 /** A minute of rest, and the time a check of so many entries takes. */
 async function checked(entries: number): Promise<void> {
   await clock.advance(60_000 + entries * 10);
@@ -139,6 +153,43 @@ describe("a log that is checked in the background", () => {
     fails = false;
     await checked(10);
     expect(log.checked?.found).toMatchObject({ intact: true });
+  });
+
+  it("says nothing of a store that has stopped: the store did", async () => {
+    await noteSome(store, 10);
+    let broken: Error | undefined;
+    await using log = await open(stopping(watched(), () => broken));
+    broken = new Error("stopped");
+    await checked(10);
+    expect([problems, log.checked]).toEqual([[], undefined]);
+    broken = undefined;
+  });
+
+  it.each([
+    ["an entry comes", undefined],
+    ["the store fails", new Error("disk I/O error")],
+  ])("is left off in the middle of a slice, when %s after the log was closed", async (_, failure) => {
+    await noteSome(store, 10);
+    let isHeld = false;
+    const gate = Promise.withResolvers<void>();
+    const log = await open(
+      bent(store, {
+        events: async function* (where) {
+          for await (const entry of store.events(where)) {
+            if (isHeld) await gate.promise;
+            yield entry;
+          }
+        },
+      }),
+    );
+    await log.checkpoint();
+    isHeld = true;
+    await clock.advance(60_000);
+    const closed = log[Symbol.asyncDispose]();
+    if (failure === undefined) gate.resolve();
+    else gate.reject(failure);
+    await closed;
+    expect([found, log.checked, clock.waiting]).toEqual([[], undefined, 0]);
   });
 
   it("is left off when the log is closed: nothing is read, told or waited for after that", async () => {

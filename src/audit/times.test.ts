@@ -47,6 +47,25 @@ async function found(log: Asked, where: Pick<AuditFilter, "since" | "until">): P
 const minutes = (count: number, from = 0) => Array.from({ length: count }, (_, i) => start + (from + i) * 60_000);
 
 describe("a window of time", () => {
+  it("is not read again behind where the caller stands, and where an entry is missing its neighbours are read", async () => {
+    const { log } = await logOf(minutes(1_200));
+    expect(await queryEvents(log, { until: start + 9 * 60_000, after: 600 })).toEqual([]);
+    const holed = bent(log.store as Store, {
+      events: async function* ({ after, limit = Number.POSITIVE_INFINITY }) {
+        let left = limit;
+        for await (const entry of log.store.events({ after })) {
+          if (entry.seq === 512) continue;
+          if (left === 0) return;
+          left -= 1;
+          yield entry;
+        }
+      },
+    });
+    const asked = { ...log, store: holed, times: new Times(holed) };
+    const window = { since: start + 510 * 60_000, until: start + 514 * 60_000 };
+    expect((await queryEvents(asked, window)).map(({ seq }) => seq)).toEqual([510, 511, 513, 514]);
+  });
+
   it("is found by reading little more than what is in it, however long the log is", async () => {
     const { log, read } = await logOf(minutes(20_000));
     const [since, until] = [start + 9_000 * 60_000, start + 9_099 * 60_000];

@@ -12,10 +12,10 @@ it("a risk check's summary is cut, and no half of a character of its words is ke
     risk: "high",
     summary: `${"x".repeat(1_998)}💥${"y".repeat(5_000)}`,
     target: "a\ud800",
-    recipients: ["b\udc00"],
+    recipients: ["b\udc00", 7 as never],
   });
   expect(said?.summary).toBe(`${"x".repeat(1_998)}…`);
-  expect(said).toMatchObject({ risk: "high", target: "a\ufffd", recipients: ["b\ufffd"] });
+  expect(said).toMatchObject({ risk: "high", target: "a\ufffd", recipients: ["b\ufffd", 7] });
 });
 
 it("a risk check that says more than can be kept makes the call no safer", () => {
