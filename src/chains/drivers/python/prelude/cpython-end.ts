@@ -67,9 +67,12 @@ def serve():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     resource.setrlimit(resource.RLIMIT_FSIZE, (start["fileBytes"], start["fileBytes"]))
-    last = run(start, exchange, True)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    send(last, token)
+    try:
+        last = run(start, exchange, True)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        send(last, token)
+    except MemoryError:
+        os._exit(134)  # no room is left to say so; as Python ends itself then
     os._exit(0)
 
 
