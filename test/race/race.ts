@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRuntime, fileTools, type JsonObject, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
+import { descriptors } from "../attacks/files/file-house.ts";
 import { type Attacker, startAttacker } from "./attacker.ts";
 
 export const operations = ["read", "write", "append", "list", "grep"] as const;
@@ -59,14 +60,14 @@ export async function race(order: RaceOrder): Promise<RaceResult> {
     await session.invoke({ tool: "grep_files", arguments: { path: "root", pattern: "x" } });
     for (const operation of operations) for (const i of [0, 1]) await invoke(session, calls[operation](i));
     await startAttacker(stage.base, join(stage.base, "no"), join(stage.base, "none")).stop();
-    const open = readdirSync("/proc/self/fd").length;
+    const open = descriptors();
     attacker = startAttacker(stage.base, ...swapped(stage, order.swap));
     const began = performance.now();
     const counted = await attempts(order, session, stage);
     const secondsTaken = (performance.now() - began) / 1000;
     const swapCount = await attacker.stop();
     attacker = undefined;
-    const leaked = readdirSync("/proc/self/fd").length - open;
+    const leaked = descriptors() - open;
     return { ...order, ...counted, swapsPerSecond: Math.round(swapCount / secondsTaken), leakedDescriptors: leaked };
   } finally {
     await attacker?.stop();

@@ -175,6 +175,9 @@ async function readOrGone(id: string): Promise<Approval | undefined | "unclear">
 
 const inbox = new Inbox();
 
+/** A deputy, a role, an account: who may decide is another then, on every card. */
+const changesWhoMay = /^(?:approval\.delegat|operator\.action\.)/;
+
 /** Once for the page: reads the inbox and keeps it fresh, whichever screen is open. */
 export function useInboxKept(userId: string | undefined): void {
   const client = useQueryClient();
@@ -182,8 +185,11 @@ export function useInboxKept(userId: string | undefined): void {
     if (userId !== undefined) inbox.open(userId);
   }, [userId]);
   useFeed(
-    ({ approval_id }) => {
-      if (approval_id === undefined) return;
+    ({ approval_id, type }) => {
+      if (approval_id === undefined) {
+        if (changesWhoMay.test(type)) void client.invalidateQueries({ queryKey: ["approval"] });
+        return;
+      }
       inbox.touch(approval_id);
       void client.invalidateQueries({ queryKey: ["approval", approval_id] });
     },
