@@ -12,15 +12,15 @@ export interface GrowingTreeOptions {
   readonly lost: (why: string) => void;
 }
 
-/** A log is busy that had as many entries in as many milliseconds, so many times in a row: a thread costs as much to start. */
+/** A log is busy that had as many entries in as many milliseconds, so many times in a row: starting a thread costs as much as they do. */
 const busyEntries = 1000;
 const busyMs = 200;
-const busyTimes = 5;
+const busyTimes = 100;
 /** So many bodies are sent at once: a message costs as much as hashing six of them. */
 const mostUnsent = 128;
 
 /**
- * The tree of a log that grows. Hashing costs a busy log a sixth of each call, so it moves to a thread of its own; a log
+ * The tree of a log that grows. Hashing costs a busy log a tenth or more of each call, so it moves to a thread of its own; a log
  * that is never busy starts none.
  *
  * Invariant: `edge` tells of every entry added before it was asked for, and of none added after.
