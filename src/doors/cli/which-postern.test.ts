@@ -40,6 +40,7 @@ describe("which Postern is meant", () => {
     const again = `--config postern.yaml --data ${known}`;
     const asked = await cli.run("call", "send", "text=hi", "--data", known, "--config", "postern.yaml");
     expect(asked.err).toMatch(new RegExp(`^Decide: {2}(npx )?postern ${again} approvals approve apr_`, "m"));
+    expect(asked.err).not.toMatch(/^ *you /m); // the card is the agent's, who decides nothing
     expect(asked.err).toMatch(new RegExp(`\`(npx )?postern ${again} call send …\` again`));
     const nobody = await cli.run("channels", "test", "none", "--data", known);
     expect(nobody.err).toMatch(new RegExp(`\`(npx )?postern --data ${known} channels\` lists them`));

@@ -139,7 +139,8 @@ async function showPending(
   approvalId: string,
   tool: string,
 ): Promise<void> {
-  terminal.aside(`\n${approvalCard(await agent.showApproval(approvalId), now(), paint)}\n`);
+  const { viewer: _, ...request } = await agent.showApproval(approvalId); // what the agent may say is not for who decides
+  terminal.aside(`\n${approvalCard(request, now(), paint)}\n`);
   terminal.aside(
     `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
   );
