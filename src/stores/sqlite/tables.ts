@@ -85,11 +85,12 @@ export class Tables {
   write(written: Written): void {
     try {
       if (!this.#database.isTransaction) this.#begin.get();
-      this.#writeCalls(written.batch);
-      for (const approval of written.batch.approvals.values()) this.approvals.put(approval);
-      for (const document of written.batch.documents.values()) this.#writeDocument(document);
-      if (written.watermark !== undefined) this.#putMeta.get("watermark", written.watermark);
-      this.#writeEntries(written.entries);
+      const { batch, entries, watermark } = written;
+      this.#writeCalls(batch);
+      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.approvals.put(approval);
+      if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
+      if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
+      this.#writeEntries(entries);
       this.#sharing.push(written);
       if (this.#isKept || this.#sharing.length >= mostSharing) this.#committed();
     } catch (error) {
