@@ -52,9 +52,17 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
       line(`each of ${count} frozen scripts`, engine, [bytesEach / 1_000, "kB", 150]),
       line(`processes of ${count} frozen scripts`, engine, [processesAbove, "more", 4]),
     );
-  for (const { attack, by, ratio } of neighbours) {
-    const whose = by === "http" ? "over HTTP, p99 to a quiet one" : "in the process, p99 to a quiet one";
-    lines.push(line(`a neighbour's calls ${whose}`, `beside ${attack}`, [ratio, "×", by === "http" ? 1.1 : undefined]));
+  for (const { beside: what, by, ratio, toFloor } of neighbours.filter(({ ratio }) => ratio !== 1)) {
+    const whose = by === "http" ? "over HTTP" : "in the process";
+    lines.push(
+      line(`a neighbour's calls ${whose}, p99 to a quiet one`, `beside ${what}`, [
+        ratio,
+        "×",
+        by === "http" ? undefined : 1.1,
+      ]),
+    );
+    if (by === "http" && toFloor !== 1)
+      lines.push(line(`the same, to one beside the floor`, `beside ${what}`, [toFloor, "×", 1.1]));
   }
   for (const { who, fiftyCallsMs, problem } of beside)
     lines.push({

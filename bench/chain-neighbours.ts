@@ -1,7 +1,10 @@
 /** What a script that behaves badly costs those who call beside it: `npm run bench:chains -- --neighbours`. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { standBack } from "../src/chains/drivers/child/priority.ts";
 import { openCredentials, readToken } from "../src/doors/credentials.ts";
 import { createClient } from "../src/doors/http/client.ts";
 import { createHttpDoor } from "../src/doors/http/http-door.ts";
@@ -10,30 +13,68 @@ import { createRuntime, type Json, type Runtime } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
 
 export interface NeighbourFigures {
-  readonly attack: string;
+  /** What was there besides. */
+  readonly beside: string;
   readonly by: "http" | "library";
-  /** On the quieter side. */
   readonly calls: number;
-  /** Of all calls of all windows of a side. */
-  readonly quietP99Microseconds: number;
-  readonly attackedP99Microseconds: number;
-  /** One by the other. 1: nobody noticed. */
+  /** Of all calls of all its windows. */
+  readonly p99Microseconds: number;
+  /** To calls beside nothing. 1: nobody noticed. */
   readonly ratio: number;
-  /** The middle half of the pairs, each a quiet window and an attacked one right after it. */
+  /** To calls beside the plain process: what is Postern's, and not the machine's. */
+  readonly toFloor: number;
+  /** The middle half of the rounds, each a window beside nothing and one beside this. */
   readonly spread: string;
 }
 
 export interface NeighbourOptions {
-  readonly pairs: number;
+  readonly rounds: number;
   readonly windowMs: number;
 }
 
-const attacks: readonly (readonly [name: string, code: string])[] = [
-  ["an endless loop", "while (true) {}"],
-  ["memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'],
-  ["a flood of output", 'for (;;) console.log("x".repeat(1000))'],
-  ["calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'],
+/** Goes on until it is stopped. */
+interface Scene {
+  readonly name: string;
+  begin(runtime: Runtime): () => Promise<unknown>;
+}
+
+const nothing: Scene = { name: "nothing", begin: () => () => Promise.resolve() };
+/** The politest process there is, without Postern: what a machine of this size does to those who share it. */
+const floor: Scene = { name: "a plain busy process at niceness 19 (the floor)", begin: plainProcess };
+const scenes: readonly Scene[] = [
+  nothing,
+  floor,
+  script("an endless loop", "while (true) {}"),
+  script("memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'),
+  script("a flood of output", 'for (;;) console.log("x".repeat(1000))'),
+  script("calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'),
+  script(
+    "a thousand calls at once",
+    'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))',
+  ),
 ];
+
+function script(name: string, code: string): Scene {
+  const begin = (runtime: Runtime) => {
+    const cancel = new AbortController();
+    const ended = runtime.runChain({ code, language: "javascript" }, { signal: cancel.signal }).catch((): Json => null); // it is stopped with its window
+    return (): Promise<unknown> => {
+      cancel.abort();
+      return ended;
+    };
+  };
+  return { name, begin };
+}
+
+function plainProcess(): () => Promise<unknown> {
+  const child = spawn(process.execPath, ["-e", "for (;;);"], { detached: true, stdio: "ignore" });
+  if (child.pid !== undefined) standBack(child.pid, 19);
+  return async () => {
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  };
+}
 
 /** A neighbour's way to the same runtime. */
 interface Neighbour extends AsyncDisposable {
@@ -45,14 +86,15 @@ interface Neighbour extends AsyncDisposable {
 export async function neighbours(options: NeighbourOptions): Promise<readonly NeighbourFigures[]> {
   const runtime = await createRuntime({
     ...{ tools, approvals: { patience: "suspend" } },
-    chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 10_000 } },
+    chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 1_000_000 } },
+    limits: { maxToolCalls: 1_000_000 },
   });
   try {
     const figures: NeighbourFigures[] = [];
     for (const open of [overHttp, inProcess]) {
       await using neighbour = await open(runtime);
-      await window(neighbour, 2_000);
-      for (const attack of attacks) figures.push(await beside(runtime, neighbour, { attack, ...options }));
+      await window(neighbour, 2.5 * options.windowMs);
+      figures.push(...(await besideAll(runtime, neighbour, options)));
     }
     return figures;
   } finally {
@@ -88,32 +130,33 @@ async function overHttp(runtime: Runtime): Promise<Neighbour> {
   };
 }
 
-async function beside(
+/** Every scene in every round, each time another one first: what the machine does meanwhile, it does to all of them. */
+async function besideAll(
   runtime: Runtime,
   neighbour: Neighbour,
-  { attack: [attack, code], pairs, windowMs }: NeighbourOptions & { readonly attack: (typeof attacks)[number] },
-): Promise<NeighbourFigures> {
-  const without: number[][] = [];
-  const within: number[][] = [];
-  for (let i = 0; i < pairs; i++) {
-    await quiet();
-    without.push(await window(neighbour, windowMs));
-    const cancel = new AbortController();
-    const script = runtime
-      .runChain({ code, language: "javascript" }, { signal: cancel.signal })
-      .catch((): Json => null); // it is stopped with its window
-    within.push(await window(neighbour, windowMs));
-    cancel.abort();
-    await script;
-  }
-  const [quietP99, attackedP99] = [p99(without.flat()), p99(within.flat())];
-  const ratios = within.map((times, i) => p99(times) / p99(without[i] ?? [])).sort((one, other) => one - other);
-  const at = (share: number): string => (ratios[Math.floor((ratios.length - 1) * share)] ?? 0).toFixed(2);
-  return {
-    ...{ attack, by: neighbour.by, calls: Math.min(without.flat().length, within.flat().length) },
-    ...{ quietP99Microseconds: quietP99, attackedP99Microseconds: attackedP99 },
-    ...{ ratio: attackedP99 / quietP99, spread: `${at(0.25)} to ${at(0.75)}` },
-  };
+  { rounds, windowMs }: NeighbourOptions,
+): Promise<readonly NeighbourFigures[]> {
+  const windows = new Map<Scene, number[][]>(scenes.map((scene) => [scene, []]));
+  for (let round = 0; round < rounds; round++)
+    for (let at = 0; at < scenes.length; at++) {
+      const scene = scenes[(at + round) % scenes.length] ?? nothing;
+      await quiet();
+      const stop = scene.begin(runtime);
+      windows.get(scene)?.push(await window(neighbour, windowMs));
+      await stop();
+    }
+  const timesOf = (scene: Scene): readonly number[][] => windows.get(scene) ?? [];
+  const [alone, plain] = [p99(timesOf(nothing).flat()), p99(timesOf(floor).flat())];
+  return scenes.map((scene) => {
+    const times = timesOf(scene);
+    const own = p99(times.flat());
+    const ratios = times.map((each, i) => p99(each) / p99(timesOf(nothing)[i] ?? [])).sort((one, other) => one - other);
+    const at = (share: number): string => (ratios[Math.floor((ratios.length - 1) * share)] ?? 0).toFixed(2);
+    return {
+      ...{ beside: scene.name, by: neighbour.by, calls: times.flat().length, p99Microseconds: own },
+      ...{ ratio: own / alone, toFloor: own / plain, spread: `${at(0.25)} to ${at(0.75)}` },
+    };
+  });
 }
 
 /** Calls made one after another, each in microseconds. */

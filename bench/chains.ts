@@ -1,7 +1,8 @@
 /**
- * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--pairs N] [--engine NAME] [--neighbours]`: what a
- * script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did not
- * ask for it. Processes run what the package ships: one file each, made as `npm run build` makes it.
+ * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--windows N] [--engine NAME] [--neighbours]`:
+ * what a script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did
+ * not ask for it. With `--engine` that engine's rows alone; `--quick` ends within a minute, says roughly, and leaves the
+ * neighbours out. Processes run what the package ships: one file each, made as `npm run build` makes it.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -17,7 +18,7 @@ import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../s
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
-import { frozenScripts, wholePath } from "./chain-scenes.ts";
+import { type FrozenFigures, frozenScripts, type WholeFigures, wholePath } from "./chain-scenes.ts";
 import { median, timed } from "./harness.ts";
 
 const { values } = parseArgs({
@@ -27,16 +28,19 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     scripts: { type: "string" },
     frozen: { type: "string" },
-    pairs: { type: "string" },
+    windows: { type: "string" },
     engine: { type: "string" },
     neighbours: { type: "boolean" },
   },
 });
 const isQuick = values.quick === true;
-const rounds = Number(values.rounds ?? (isQuick ? 4 : 10));
+const rounds = Number(values.rounds ?? (isQuick ? 2 : 10));
 const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
-const frozenCount = Number(values.frozen ?? (isQuick ? 200 : 10_000));
-const beside: NeighbourOptions = { pairs: Number(values.pairs ?? (isQuick ? 3 : 20)), windowMs: 800 };
+const frozenCount = Number(values.frozen ?? (isQuick ? 100 : 10_000));
+const beside: NeighbourOptions = {
+  rounds: Number(values.windows ?? (isQuick ? 1 : 20)),
+  windowMs: isQuick ? 200 : 800,
+};
 if (values.neighbours === true) {
   const found = await neighbours(beside);
   if (values.json === true) console.log(JSON.stringify(found, null, 2));
@@ -59,6 +63,10 @@ const tool = { name: "echo", server: undefined, short: "echo", description: "Not
 
 interface Subject {
   readonly name: string;
+  /** As it is called in a configuration. */
+  readonly engine: string;
+  /** How many of its scripts are frozen. None: it is replayed, and the path around it is no other. */
+  readonly frozen?: number;
   readonly open: () => Promise<SandboxDriver & AsyncDisposable>;
   readonly language: Program["language"];
   /** `calls` calls, one after another. */
@@ -68,34 +76,40 @@ interface Subject {
 /** One entry an engine: every row below is made for each. */
 const subjects: readonly Subject[] = [
   {
-    name: "JavaScript (QuickJS)",
+    ...{ name: "JavaScript (QuickJS)", engine: "quickjs", frozen: frozenCount },
     open: () => quickJsDriver({ warm: 2, program: quickjs }),
     language: "javascript",
     script: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i })`,
   },
   {
-    name: "Python (Monty)",
+    ...{ name: "Python (Monty)", engine: "monty", frozen: Math.min(frozenCount, 100) },
     open: async () => new MontyDriver({ warm: 2, program: monty }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
   {
-    name: "Python (CPython in bubblewrap)",
+    ...{ name: "Python (CPython in bubblewrap)", engine: "cpython" },
     open: async () => new CpythonDriver({ warm: 2 }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
 ];
 
+const only = values.engine?.toLowerCase();
+const wanted = subjects.filter(
+  ({ name, engine }) => only === undefined || `${name} ${engine}`.toLowerCase().includes(only),
+);
 const figures: EngineFigures[] = [];
-const wanted = subjects.filter(({ name }) => values.engine === undefined || name.includes(values.engine));
+const whole: WholeFigures[] = [];
+const frozen: FrozenFigures[] = [];
 for (const subject of wanted) figures.push(await figuresOf(subject));
-const peers = await others(rounds);
-const whole = [];
-for (const engine of ["quickjs", "monty"])
-  for (const isNew of [true, false]) whole.push(await wholePath(engine, rounds, isNew));
-const frozen = [await frozenScripts("quickjs", frozenCount), await frozenScripts("monty", isQuick ? 20 : 100)];
-const beneath = await neighbours(beside);
+for (const { engine, frozen: count } of wanted) {
+  if (count === undefined) continue;
+  whole.push(...(await wholePath(engine, isQuick ? rounds : 2 * rounds)));
+  frozen.push(await frozenScripts(engine, count));
+}
+const peers = only === undefined ? await others(rounds) : [];
+const beneath = only === undefined && !isQuick ? await neighbours(beside) : [];
 const machine = {
   node: process.version,
   cores: cpus().length,
@@ -107,7 +121,7 @@ if (values.json === true)
 else {
   console.table(figures);
   console.table(frozen);
-  console.table(beneath);
+  if (beneath.length > 0) console.table(beneath);
   console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
   console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores.`);
 }

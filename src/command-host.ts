@@ -60,10 +60,14 @@ function wantedPort({ port }: GlobalFlags): number | undefined {
 }
 
 async function inspect(flags: GlobalFlags): Promise<Inspected> {
-  const { codeNearby } = await import("./config/find-file.ts");
+  const [{ codeNearby }, { mistypedVariables }] = await Promise.all([
+    import("./config/find-file.ts"),
+    import("./config/overrides.ts"),
+  ]);
   const settings = await settingsFor(flags);
   return {
     ...settings,
+    mistyped: mistypedVariables(process.env),
     codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
   };
 }
@@ -82,8 +86,8 @@ async function configurationText(flags: GlobalFlags, named?: string): Promise<Na
 /** Answers requests of this process alone: its name is no address, so nothing outside can mean it. */
 function insideFor(terminal: Terminal): Host["startInside"] {
   return async (flags, needs) => {
-    const problem = (message: string): void => terminal.aside(`postern: ${asTypedHere(message, commandName(flags))}\n`);
-    const log = { ...silentLog, problem };
+    const beside = (message: string): void => terminal.aside(`postern: ${asTypedHere(message, commandName(flags))}\n`);
+    const log = { ...silentLog, problem: needs.problem ?? beside };
     const wired = await wire(await settingsFor(flags), needs, log, version);
     wired.hosts = ["postern.inside"];
     return {

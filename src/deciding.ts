@@ -4,6 +4,7 @@ import { standingOf } from "./approvals/admission.ts";
 import type { ApprovalPage } from "./approvals/approval-page.ts";
 import type { Answer, Approver } from "./approvals/approver.ts";
 import { batchProblem } from "./approvals/batch.ts";
+import { checkApprovalFilter } from "./approvals/checked-filters.ts";
 import {
   actorOf,
   type BatchDecided,
@@ -14,18 +15,21 @@ import {
   type Decider,
   type DecisionRequest,
   isWellFormed,
+  noApproval,
   type Standing,
 } from "./approvals/decision.ts";
 import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
 import { Theirs } from "./approvals/theirs.ts";
 import { standingVotes } from "./approvals/voting.ts";
+import { checkMember } from "./calls/checked-members.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import type { Approvals } from "./face.ts";
 import type { Parts } from "./parts.ts";
 import { type Arrive, decide } from "./resume.ts";
 import type { ApprovalFilter, Store } from "./stores/store.ts";
+import { cursorOf } from "./stores/urgency.ts";
 
 export interface DecidingOptions {
   readonly parts: Parts;
@@ -54,10 +58,13 @@ export class Deciding implements Approvals {
   }
 
   async list(where: ApprovalFilter = {}): Promise<readonly ApprovalRecord[]> {
+    checkApprovalFilter(where);
     return (await this.#page({ ...where, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
   }
 
-  async page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage> {
+  async page(where: ApprovalFilter = {}, mine?: Decider): Promise<ApprovalPage> {
+    checkApprovalFilter(where);
+    if (mine !== undefined) checkDecider(mine);
     const { limit = 100, state = mine && "pending" } = where;
     if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
     const theirs = mine && (await this.#theirs(mine));
@@ -85,9 +92,9 @@ export class Deciding implements Approvals {
       const from = after === undefined ? {} : { after };
       const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
       for (const [i, row] of rows.slice(0, limit).entries()) {
-        after = row.id;
+        after = cursorOf(row, state === "pending");
         if (!this.#isOver(row, state)) found.push(row);
-        if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: row.id }) };
+        if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: after }) };
       }
       if (rows.length <= limit) return { approvals: found };
     }
@@ -95,6 +102,7 @@ export class Deciding implements Approvals {
 
   async standings(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Standing[]> {
     checkDecider(by);
+    checkMember("approvals", approvals, "a list of objects", "request_invalid");
     const { givers } = this.#options.parts;
     const lent = await givers.lent(by);
     const standing = async (approval: ApprovalRecord): Promise<Standing> => {
@@ -109,7 +117,6 @@ export class Deciding implements Approvals {
   }
 
   async #theirs(by: Decider): Promise<Theirs> {
-    checkDecider(by);
     const { givers } = this.#options.parts;
     return new Theirs(by, await givers.lent(by), givers);
   }
@@ -125,6 +132,7 @@ export class Deciding implements Approvals {
   /** Each by itself, once it is clear that they are alike: nobody approves one thing by looking at another. */
   async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecided> {
     checkRequest(asked);
+    checkMember("ids", ids, "a list of texts", "decision_invalid");
     const { expectedDigests = {}, ...request } = asked;
     const { book } = this.#options.parts;
     const found = await Promise.all([...new Set(ids)].map(async (id) => ({ id, approval: await book.get(id) })));
@@ -174,7 +182,7 @@ export class Deciding implements Approvals {
     const { book } = this.#options.parts;
     const approval = await book.get(id);
     if (approval === undefined || (by.tenant !== undefined && by.tenant !== approval.principal.tenant)) {
-      return { decided: false, code: "approval_unknown", message: `There is no approval \`${id}\`.` };
+      return { decided: false, code: "approval_unknown", message: noApproval(id) };
     }
     if (approval.state === "expired")
       return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };

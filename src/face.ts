@@ -13,7 +13,7 @@ import type { Grants } from "./approvals/grants.ts";
 import type { AuditLog } from "./audit/log.ts";
 import type { Actor } from "./calls/actor.ts";
 import type { Autonomy, Principal } from "./calls/call.ts";
-import type { CallEvent } from "./calls/event.ts";
+import type { CallEvent, ProgressSink } from "./calls/event.ts";
 import type { Json, JsonObject } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
@@ -21,17 +21,13 @@ import type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts"
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
 import type { OpenChannels } from "./channels/open-channels.ts";
 import type { Controls } from "./policy/controls.ts";
-import type { PolicyOptions } from "./policy/decide.ts";
-import type { Expectation, ExpectationResult } from "./policy/expectations.ts";
-import type { EffectivePolicy, EffectiveQuery, Policy } from "./policy/policy.ts";
-import type { VerdictChange } from "./policy/simulate.ts";
-import type { PolicyWarning } from "./policy/warnings.ts";
+import type { PolicyFace } from "./policy-face.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
-import type { Explanation } from "./resume.ts";
+import type { Explanation, Recorded } from "./resume.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
-import type { Action } from "./tools/tool.ts";
+import type { Offer } from "./tools/tool.ts";
 import type { ToolPins } from "./tools/upstream/pins.ts";
 import type { Runs } from "./watchers/archive/runs.ts";
 import type { Feed } from "./watchers/feed.ts";
@@ -60,7 +56,7 @@ export interface CallContext {
   readonly signal?: AbortSignal;
   /** Wall clock, milliseconds. */
   readonly deadline?: number;
-  readonly onProgress?: (content: string) => void;
+  readonly onProgress?: ProgressSink;
   /** The agent's own word on why it calls: shown to whoever is asked, marked as unverified, and decides nothing. */
   readonly reason?: string;
 }
@@ -156,65 +152,6 @@ export interface Health {
 }
 
 /**
- * Which recorded calls are replayed.
- *
- * @public
- */
-export interface SimulateFilter {
-  readonly tenant?: string;
-  readonly tool?: string;
-  readonly runId?: string;
-  /** The last so many; 1,000 when left out, 10,000 at most. */
-  readonly limit?: number;
-}
-
-/**
- * What another policy would have answered (`PolicyFace.simulate`).
- *
- * @public
- */
-export interface Simulation {
-  /** Versions of the two policies. */
-  readonly before: string;
-  readonly after: string;
-  readonly replayed: number;
-  /** Recorded calls of tools nobody offers any more, by tool: they are not replayed. */
-  readonly unknownTools: Readonly<Record<string, number>>;
-  /** Not everything that rules look back to could be read: limits over a long past may be judged too mildly. */
-  readonly pastIsCut: boolean;
-  /** Old to new. */
-  readonly changes: readonly VerdictChange[];
-}
-
-/**
- * The policy that decides here, and others held against it. Nothing here runs a tool or writes.
- *
- * @public
- */
-export interface PolicyFace {
-  readonly version: string;
-  /**
-   * What is so for each tool and why (SPEC 5.6). With a run, for the skills that are active in it; without one, of all
-   * skills is told what they would ask for. Undefined: the policy is an own one that cannot say.
-   */
-  effective(
-    query?: Partial<Omit<EffectiveQuery, "skills" | "requests">> & { readonly runId?: string },
-  ): EffectivePolicy | undefined;
-  /** What nobody meant; of this runtime's own policy when none is given. */
-  warnings(policy?: PolicyOptions): readonly PolicyWarning[];
-  /** What would be decided today about a recorded call, by its id or key, with the authority it had. Undefined: there is none. */
-  explainCall(callId: string): Promise<Explanation | undefined>;
-  /** Puts the last recorded calls to another policy, and tells whose verdict changes. */
-  simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
-  /** Asks a table of expectations. `autonomy`: for those that say none. */
-  test(
-    policy: PolicyOptions | Policy,
-    expectations: readonly Expectation[],
-    autonomy?: Autonomy,
-  ): readonly ExpectationResult[];
-}
-
-/**
  * Scripts that call tools: what runs, what waits, and going on with it.
  *
  * @public
@@ -237,14 +174,15 @@ export interface Chains {
 export interface Runtime extends AsyncDisposable {
   /**
    * The one way to a tool. Throws what the caller's own signal says, after it was recorded; and RuntimeFault
-   * `request_invalid` or `context_invalid` for a caller that cannot be understood at all.
+   * `request_invalid` or `context_invalid` for a caller that cannot be understood at all. After `close` every call is
+   * refused as `session_closed`.
    */
   invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
   /** [004]'s face: throws `CallRefused` for every outcome but `ok`. */
   call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;
   /**
-   * Runs the approved call once; every further resume replays its outcome. Undefined: no such approval, or, with a
-   * principal in the context, none of theirs.
+   * Runs the approved call once; every further resume replays its outcome. Undefined: there is no such approval, or, with
+   * a principal in the context, none of theirs. Throws RuntimeFault `runtime_closed` after `close`.
    */
   resume(approvalId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
   /** What would be decided; nothing is executed, counted or written. */
@@ -253,7 +191,7 @@ export interface Runtime extends AsyncDisposable {
   runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome>;
   openSession(limits?: Partial<Limits>, context?: CallContext): RuntimeSession;
   /** The actions this principal may be shown, in this run (none: its run of the day): those of the active skills, where they restrict. */
-  offered(principal?: Principal, runId?: string): readonly Action[];
+  offered(principal?: Principal, runId?: string): readonly Offer[];
   /** Every moment from now on, until disposed. */
   watch(watcher: (event: CallEvent) => void): Disposable;
   /** Records something that is nobody's call: an operator's act, a server that came or went. */
@@ -297,4 +235,4 @@ export interface Runtime extends AsyncDisposable {
 }
 
 export { decisionProblems } from "./approvals/decision.ts";
-export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation };
+export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation, Recorded };

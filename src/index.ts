@@ -43,11 +43,11 @@ export type {
   WhyNot,
 } from "./approvals/decision.ts";
 export { decisionProblems } from "./approvals/decision.ts";
-export type { Delegation, DelegationRequest } from "./approvals/delegation.ts";
+export type { Delegation, DelegationFilter, DelegationRequest } from "./approvals/delegation.ts";
 export type { Delegated } from "./approvals/delegations.ts";
-export type { Grant, Remember } from "./approvals/grant.ts";
-export type { GrantFilter, GrantState } from "./approvals/grants.ts";
+export type { Grant, GrantFilter, GrantState, Remember } from "./approvals/grant.ts";
 export type { ApprovalRoute } from "./approvals/routing.ts";
+export type { ExportedLog } from "./audit/lines.ts";
 export type {
   AuditEvent,
   AuditFilter,
@@ -61,13 +61,14 @@ export type {
 export type { ConsistencyProof, InclusionProof } from "./audit/proofs.ts";
 export { consistencyPath, leafHash, verifyConsistency, verifyInclusion } from "./audit/proofs.ts";
 export type { RecheckSettings } from "./audit/recheck.ts";
+export type { ExportVerification, VerifyExportOptions } from "./audit/verify.ts";
 export { verifyExport } from "./audit/verify.ts";
 export type { Actor } from "./calls/actor.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./calls/call.ts";
 export { CallRefused } from "./calls/call-refused.ts";
 export type { Clock } from "./calls/clock.ts";
 export { SystemClock } from "./calls/clock.ts";
-export type { CallEvent, Reason } from "./calls/event.ts";
+export type { AgentProgress, CallEvent, ProgressSink, Reason } from "./calls/event.ts";
 export { RuntimeFault } from "./calls/fault.ts";
 export type { Json, JsonObject } from "./calls/json.ts";
 export type { ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
@@ -79,8 +80,8 @@ export type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts"
 export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
 export type { ChainOptions } from "./chains/chain-options.ts";
-export type { CodeRisk } from "./chains/classify-code.ts";
-export { classifyCode } from "./chains/classify-code.ts";
+export type { CodeRisk } from "./chains/classify/classify-code.ts";
+export { classifyCode } from "./chains/classify/classify-code.ts";
 export type { AccessOptions, FirecrackerOptions, KubernetesOptions } from "./chains/hardened.ts";
 export { firecrackerDriver, kubernetesDriver } from "./chains/hardened.ts";
 export type { EngineSettings } from "./chains/known-engines.ts";
@@ -110,13 +111,11 @@ export type {
   Explanation,
   Health,
   LedgerFace,
-  PolicyFace,
+  Recorded,
   Runtime,
   RuntimeSession,
   SessionCall,
   Settled,
-  SimulateFilter,
-  Simulation,
 } from "./face.ts";
 export type { RuntimeOptions } from "./options.ts";
 export type { AdjusterOptions } from "./policy/adjusters.ts";
@@ -166,6 +165,7 @@ export type { SandboxConstraint } from "./policy/sandbox.ts";
 export type { VerdictChange } from "./policy/simulate.ts";
 export type { PolicyWarning } from "./policy/warnings.ts";
 export { policyWarnings } from "./policy/warnings.ts";
+export type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
 export type { ArtifactStore } from "./results/artifact-store.ts";
 export { describe as describeResult } from "./results/describe.ts";
 export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
@@ -216,14 +216,14 @@ export type { ToolCallRequest, ToolExecutionResult } from "./tools/exchange.ts";
 export { toolCallRequest, toolExecutionResult } from "./tools/exchange.ts";
 export type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./tools/kinds.ts";
 export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./tools/kinds.ts";
-export { Registry } from "./tools/registry.ts";
+export type { Registry } from "./tools/registry.ts";
 export { combined } from "./tools/sets/combined.ts";
 export { filtered } from "./tools/sets/filtered.ts";
 export { prefixed } from "./tools/sets/prefixed.ts";
 export { skilled } from "./tools/sets/skilled.ts";
 export type { GivenTools, Toolset } from "./tools/sets/toolset.ts";
 export type { ActionStatistics, Minute, ToolStatistics } from "./tools/statistics.ts";
-export type { ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
+export type { Offer, ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
 export { Toolbox } from "./tools/toolbox.ts";
 export type { Difference } from "./tools/upstream/differences.ts";
 export type { KeptDefinition } from "./tools/upstream/pin.ts";
@@ -247,6 +247,5 @@ export type {
 export type { Feed, FeedReader, FeedSeat, ResetReason } from "./watchers/feed.ts";
 export type { FeedEvent, FeedFilter } from "./watchers/feed-event.ts";
 export type { Hooks } from "./watchers/hooks.ts";
-export type { AgentProgress } from "./watchers/progress.ts";
 export { progressWatcher } from "./watchers/progress.ts";
 export type { Watcher } from "./watchers/watcher.ts";

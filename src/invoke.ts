@@ -27,6 +27,7 @@ import { ownRun } from "./gates/run.ts";
 import {
   type Again,
   type ApprovedCall,
+  type ClaimedCall,
   type CountedCall,
   isAgain,
   type ValidCall,
@@ -41,6 +42,7 @@ import type { Parts } from "./parts.ts";
  */
 export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
   const arrivedAt = parts.clock.monotonic();
+  if (caller.progress !== undefined) parts.listen(call, caller.progress);
   parts.announce({ moment: "arrived", call });
   let end: ToolOutcome | Ending;
   try {
@@ -93,17 +95,18 @@ function guardAndWeigh(call: ValidCall, parts: Parts): WeighedCall | Ending | Pr
 }
 
 /** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
-export async function carryOut(
-  call: ApprovedCall,
+export function carryOut(call: ApprovedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
+  const made = claim(call, caller, parts);
+  return made instanceof Promise ? made.then((late) => run(late, caller, parts)) : run(made, caller, parts);
+}
+
+function run(
+  claimed: ClaimedCall | Again | Ending,
   caller: Caller,
   parts: Parts,
 ): Promise<ToolOutcome | Again | Ending> {
-  const made = claim(call, caller, parts);
-  const claimed = made instanceof Promise ? await made : made;
-  if (isEnding(claimed) || isAgain(claimed)) return claimed;
-  const running = execute(claimed, caller, parts);
-  const ran = running instanceof Promise ? await running : running;
-  return await settle(claimed, ran, caller, parts);
+  if (isEnding(claimed) || isAgain(claimed)) return Promise.resolve(claimed);
+  return settle(claimed, execute(claimed, caller, parts), caller, parts);
 }
 
 /** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */

@@ -1,9 +1,12 @@
+import { SystemClock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { createHost, runCommand, settingsFor, version } from "./command-host.ts";
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { StartFlags } from "./doors/cli/host.ts";
 import { processTerminal } from "./doors/cli/terminal.ts";
+import type { TokenRole } from "./doors/credentials.ts";
+import type { PosternClient } from "./doors/http/client.ts";
 import type { Listening } from "./doors/http/serve.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
@@ -17,8 +20,8 @@ async function start(flags: StartFlags): Promise<ExitCode> {
     const { noConfiguration } = await import("./config/find-file.ts");
     throw noConfiguration(process.cwd());
   }
-  const { readServerFile } = await import("./doors/cli/server-file.ts");
-  const running = readServerFile(settings.dataFolder);
+  const { findServer, removeServerFile, writeStarting } = await import("./doors/cli/server-file.ts");
+  const running = await findServer(settings.dataFolder, new SystemClock()); // one that is being started counts
   if (running !== undefined && flags.stdio === true) {
     const { bridgeStdio } = await import("./doors/cli/stdio-bridge.ts");
     return bridgeStdio(running, settings.dataFolder);
@@ -29,22 +32,38 @@ async function start(flags: StartFlags): Promise<ExitCode> {
       `Postern runs already on ${settings.dataFolder}: ${running.url} (process ${running.pid}). Stop that one, or name another folder with \`--data\`.`,
     );
   }
-  const isStdio = flags.stdio === true;
-  const [{ commandName }, { checkFree }, { isThere }, { openLog }] = await Promise.all([
-    import("./doors/cli/command-name.ts"),
+  const [{ checkFree }, { isThere }] = await Promise.all([
     import("./doors/http/port.ts"),
     import("./doors/cli/data-folder.ts"),
-    import("./doors/cli/log.ts"),
   ]);
   const { host: address, port } = settings.listen;
-  if (!isStdio) await checkFree(address, port);
+  if (flags.stdio !== true) await checkFree(address, port);
   const isNew = !isThere(settings.dataFolder);
+  writeStarting(settings.dataFolder);
+  try {
+    return await run(settings, { ...flags, isNew });
+  } catch (error) {
+    removeServerFile(settings.dataFolder);
+    throw error;
+  }
+}
+
+async function run(settings: Settings, flags: StartFlags & { readonly isNew: boolean }): Promise<ExitCode> {
+  const [{ commandName }, { openLog }] = await Promise.all([
+    import("./doors/cli/command-name.ts"),
+    import("./doors/cli/log.ts"),
+  ]);
+  const isStdio = flags.stdio === true;
   const command = commandName({ ...flags, port: undefined }); // it says in its folder where it listens
-  const log = await openLog(settings.logLevel, terminal, command);
+  const log = await openLog(
+    settings.logLevel,
+    { aside: terminal.aside, screen: process.stderr.isTTY === true }, // also when what is printed goes to a pipe
+    command,
+  );
   const wired = await wire(settings, { tools: true, channels: true, command }, log, version);
   try {
     const listening = await listenFor(wired, settings, isStdio);
-    await announce(wired, listening, settings, { ...flags, isNew });
+    await announce(wired, listening, settings, flags);
     wired.runtime.chains?.warm();
     return await serve(wired, listening, settings, isStdio);
   } catch (error) {
@@ -75,12 +94,10 @@ async function announce(
   { file, dataFolder: folder, listen: { publicUrl } }: Settings,
   flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
-  const [{ writeServerFile }, { banner }, { commandName }, { readToken }, { createClient }] = await Promise.all([
+  const [{ writeServerFile }, { banner }, { commandName }] = await Promise.all([
     import("./doors/cli/server-file.ts"),
     import("./doors/cli/banner.ts"),
     import("./doors/cli/command-name.ts"),
-    import("./doors/credentials.ts"),
-    import("./doors/http/client.ts"),
   ]);
   writeServerFile(folder, { port, pid: process.pid, url });
   const health = runtime.health();
@@ -88,7 +105,6 @@ async function announce(
     return terminal.out(
       `${JSON.stringify({ url, port, pid: process.pid, data: folder, data_made: flags.isNew, ...health })}\n`,
     );
-  const agent = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
   const text = await banner(
     {
       version,
@@ -98,7 +114,8 @@ async function announce(
       isNew: flags.isNew,
       autonomy: runtime.controls.state.autonomy,
       health,
-      agent,
+      agent: await clientOf(folder, url, "agent"),
+      operator: await clientOf(folder, url, "operator"),
       // Over pipes this goes to the client's log, which its agent may read.
       signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, publicUrl ?? url),
       command: commandName({ ...flags, port: undefined }), // it says in its folder where it listens
@@ -108,6 +125,14 @@ async function announce(
   if (flags.stdio === true)
     terminal.aside(text); // standard output belongs to the protocol
   else terminal.out(text);
+}
+
+async function clientOf(dataFolder: string, url: string, role: TokenRole): Promise<PosternClient> {
+  const [{ readToken }, { createClient }] = await Promise.all([
+    import("./doors/credentials.ts"),
+    import("./doors/http/client.ts"),
+  ]);
+  return createClient({ url, token: (await readToken(dataFolder, role)) ?? "" });
 }
 
 /** Until there are accounts, whoever reads what is printed here signs in as the built-in operator. */

@@ -4,7 +4,7 @@ import type { Principal } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
 import { skillsForbid } from "./policy/skill-layer.ts";
-import type { Action } from "./tools/tool.ts";
+import type { Offer } from "./tools/tool.ts";
 
 export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
   readonly clock: Clock;
@@ -14,9 +14,9 @@ export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
 export function offeredTo(
   principal: Principal,
   runId: string | undefined,
-  actions: readonly Action[],
+  actions: readonly Offer[],
   { policy, skills, clock }: OfferingParts,
-): readonly Action[] {
+): readonly Offer[] {
   const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()));
   return actions.filter(
     ({ facts }) => policy.offers(principal, facts) && (active === undefined || !skillsForbid(active, facts)),

@@ -2,8 +2,8 @@
 import type { ChannelsHouse, OpenChannels } from "./channels/open-channels.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
-import { revealer } from "./reveal.ts";
 import type { RunningRuntime } from "./running.ts";
+import { revealer } from "./secrets/lend.ts";
 import type { Store } from "./stores/store.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { Pins } from "./tools/upstream/pins.ts";
@@ -28,14 +28,14 @@ export async function openChannelsIn(
 export async function connect(
   servers: Readonly<Record<string, ServerConfig>>,
   running: RunningRuntime,
-  parts: Parts & { readonly tools: Registry; readonly pins: Pins; readonly store: Store },
+  parts: Parts & { readonly registry: Registry; readonly pins: Pins; readonly store: Store },
 ): Promise<Servers> {
   const [{ connectServers }, { Revisions }] = await Promise.all([
     import("./tools/upstream/servers.ts"),
     import("./tools/upstream/revisions.ts"),
   ]);
   return connectServers(servers, {
-    registry: parts.tools,
+    registry: parts.registry,
     pins: parts.pins,
     revisions: new Revisions(parts.store, parts.clock),
     answerBytes: parts.answerBytes,

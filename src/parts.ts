@@ -1,5 +1,5 @@
 import type { ToolCall } from "./calls/call.ts";
-import type { Announce } from "./calls/event.ts";
+import type { Announce, ProgressSink } from "./calls/event.ts";
 import type { ExecuteParts } from "./executors/execute.ts";
 import type { Executor } from "./executors/executor.ts";
 import type { SettleParts } from "./executors/settle.ts";
@@ -24,5 +24,7 @@ export interface Parts
     SettleParts {
   readonly executor: Executor;
   readonly announce: Announce;
+  /** Until the call has left. */
+  readonly listen: (call: ToolCall, sink: ProgressSink) => void;
   readonly log: (problem: string, call?: ToolCall) => void;
 }

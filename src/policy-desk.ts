@@ -1,11 +1,14 @@
 /** The policy that decides here, and others held against it: what is so, what would be, what was meant. Runs and writes nothing. */
 import { setImmediate } from "node:timers/promises";
-import { Arrival } from "./calls/arrival.ts";
+import type { AuditLog } from "./audit/log.ts";
+import { checkPrincipal } from "./calls/authority.ts";
+import { checkId } from "./calls/checked-id.ts";
+import { checkMember, checkMembers, type Kind } from "./calls/checked-members.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
 import type { CallRecord, CallState } from "./calls/records.ts";
+import { autonomies, risks } from "./calls/risk.ts";
 import type { Limits } from "./calls/session.ts";
-import type { PolicyFace, SimulateFilter, Simulation } from "./face.ts";
 import { suggestionOf } from "./gates/verdict.ts";
 import { isFromOutside } from "./ledger/history.ts";
 import type { Parts } from "./parts.ts";
@@ -14,19 +17,37 @@ import { checkExpectations, type ToolAsked } from "./policy/expectations.ts";
 import type { EffectivePolicy, PastCall, Policy } from "./policy/policy.ts";
 import { type RecordedCall, replay, type VerdictChange } from "./policy/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "./policy/warnings.ts";
-import { type Explanation, explain } from "./resume.ts";
+import type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
+import { type Explanation, explainRecorded } from "./resume.ts";
 import type { Store } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
 
 export interface PolicyDeskOptions {
-  readonly parts: Parts & { readonly tools: Registry };
+  readonly parts: Parts;
+  readonly tools: Pick<Registry, "names" | "offers">;
   readonly store: Pick<Store, "call" | "calls">;
+  readonly audit: Pick<AuditLog, "query">;
   readonly skills: Skills | undefined;
   /** What the runtime was made with. */
   readonly given: PolicyOptions | Policy | undefined;
   readonly limits: Pick<Limits, "maxRiskUnapproved">;
 }
+
+const request = { code: "request_invalid" } as const;
+const ofQuery: Readonly<Record<keyof NonNullable<Parameters<PolicyFace["effective"]>[0]>, Kind>> = {
+  principal: "an object",
+  runId: "a text",
+  scopes: "a list of texts",
+  autonomy: autonomies,
+  maxRiskUnapproved: risks,
+};
+const ofReplayed: Readonly<Record<keyof SimulateFilter, Kind>> = {
+  tenant: "a text",
+  tool: "a text",
+  runId: "a text",
+  limit: "a number",
+};
 
 const pageRows = 1_000;
 /** After so many calls others get their turn: this process decides live ones, too. */
@@ -48,14 +69,17 @@ export class PolicyDesk implements PolicyFace {
     return this.#options.parts.policy.version;
   }
 
-  effective({ runId, ...asked }: Parameters<PolicyFace["effective"]>[0] = {}): EffectivePolicy | undefined {
-    const { parts, skills, limits } = this.#options;
+  effective(query: Parameters<PolicyFace["effective"]>[0] = {}): EffectivePolicy | undefined {
+    checkMembers(query, { ...request, what: "The query", members: ofQuery, of: "a policy" });
+    if (query.principal !== undefined) checkPrincipal(query.principal);
+    const { runId, ...asked } = query;
+    const { parts, tools, skills, limits } = this.#options;
     const { principal = { tenant: "default", agent: "default" } } = asked;
     const run = runId === undefined ? undefined : { tenant: principal.tenant, runId };
     const active = run && skills?.activeFor(run.tenant, run.runId);
     const { autonomy = parts.controls.state.autonomy } = asked;
     return parts.policy.effective?.(
-      parts.tools.actions().map(({ facts }) => facts),
+      tools.offers().map(({ facts }) => facts),
       {
         ...(limits.maxRiskUnapproved !== undefined && { maxRiskUnapproved: limits.maxRiskUnapproved }),
         ...asked,
@@ -68,22 +92,23 @@ export class PolicyDesk implements PolicyFace {
   }
 
   warnings(policy?: PolicyOptions): readonly PolicyWarning[] {
-    const { parts, given = {} } = this.#options;
-    const looked = policy ?? given;
+    const { tools, given = {} } = this.#options;
+    const looked = policy === undefined ? given : checked(policy);
     if ("decide" in looked) return []; // an own one: what it is made of is not known
     return policyWarnings(
       looked,
-      parts.tools.actions().map(({ facts }) => facts),
+      tools.offers().map(({ facts }) => facts),
     );
   }
 
   async explainCall(callId: string): Promise<Explanation | undefined> {
+    checkId(callId, "call");
     const record = await this.#options.store.call({ key: callId });
-    // As itself: a call is not its own past.
-    return record && explain(new Arrival({ ...record.call, resumes: record.key }), this.#options.parts);
+    return record && explainRecorded(record, this.#options.parts, this.#options.audit);
   }
 
   async simulate(policy: PolicyOptions | Policy, where: SimulateFilter = {}): Promise<Simulation> {
+    checkMembers(where, { ...request, what: "The filter", members: ofReplayed, of: "recorded calls" });
     const before = this.#options.parts.policy;
     const after = this.#made(policy);
     const { rows, pastIsCut } = await this.#rows(where, farthest([before, after]));
@@ -108,6 +133,7 @@ export class PolicyDesk implements PolicyFace {
   }
 
   test(...[policy, expectations, autonomy]: Parameters<PolicyFace["test"]>): ReturnType<PolicyFace["test"]> {
+    checkMember("expectations", expectations, "a list of objects", "policy_invalid");
     const { parts, limits } = this.#options;
     const tools: ToolAsked = (tool, action) => {
       const found = parts.tools.find(tool, action);
@@ -116,7 +142,7 @@ export class PolicyDesk implements PolicyFace {
     };
     return checkExpectations(expectations, this.#made(policy), {
       tools,
-      names: parts.tools.names(),
+      names: this.#options.tools.names(),
       autonomy: autonomy ?? parts.controls.state.autonomy,
       maxRiskUnapproved: limits.maxRiskUnapproved,
     });
@@ -124,6 +150,7 @@ export class PolicyDesk implements PolicyFace {
 
   /** @throws RuntimeFault `policy_invalid` */
   #made(policy: PolicyOptions | Policy): Policy {
+    checked(policy);
     if ("decide" in policy) return policy;
     const { maxRiskUnapproved } = this.#options.limits;
     return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
@@ -137,7 +164,7 @@ export class PolicyDesk implements PolicyFace {
     if (!(Number.isSafeInteger(limit) && limit > 0 && limit <= mostReplayed))
       throw new RuntimeFault(
         "request_invalid",
-        `\`limit\` is \`${String(limit)}\`; it must be a whole number from 1 to ${mostReplayed}.`,
+        `\`limit\` is ${limit}; it must be a whole number from 1 to ${mostReplayed}.`,
       );
     const rows: { row: CallRecord; isPast: boolean }[] = [];
     const where = { limit: pageRows, ...(tenant !== undefined && { tenant }) };
@@ -222,4 +249,10 @@ function allWishes(
   return (skills?.list() ?? [])
     .filter(({ allowedTools }) => allowedTools.length > 0)
     .map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
+}
+
+/** @throws RuntimeFault `policy_invalid` */
+function checked<Given extends PolicyOptions | Policy>(policy: Given): Given {
+  checkMembers(policy, { code: "policy_invalid", what: "The policy", members: {} });
+  return policy;
 }

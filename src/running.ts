@@ -3,15 +3,16 @@ import type { Accounts } from "./accounts/accounts.ts";
 import type { Alarms } from "./alarms/alarms.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { type CallClaims, narrower, perCallFault } from "./calls/authority.ts";
+import { type CallClaims, checkPrincipal, narrower, perCallFault } from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
-import type { CallEvent, NotedEvent } from "./calls/event.ts";
-import { newTraceId } from "./calls/ids.ts";
+import { checkMember } from "./calls/checked-members.ts";
+import type { CallEvent } from "./calls/event.ts";
+import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
-import { checkNote } from "./calls/noted.ts";
-import type { ToolOutcome } from "./calls/outcome.ts";
+import { refusedOutcome, type ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
+import { refusal } from "./calls/refusals.ts";
 import type { ChainScript } from "./calls/scripts.ts";
 import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
 import type { OpenChains } from "./chains/chains.ts";
@@ -22,6 +23,7 @@ import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, Runt
 import { healthOf } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
 import { invoke } from "./invoke.ts";
+import { type Note, note } from "./noting.ts";
 import { offeredTo } from "./offering.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
@@ -29,13 +31,12 @@ import { type PerCall, Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { type Explanation, explain, resume } from "./resume.ts";
-import { redactJson } from "./secrets/redact-json.ts";
-import { callNamed, Settling } from "./settling.ts";
+import { callNamed, callsWhere, Settling } from "./settling.ts";
 import type { CallFilter, Store } from "./stores/store.ts";
 import { isConcurrencySafe, runBatch, withKey } from "./tools/batch.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
-import type { Action } from "./tools/tool.ts";
+import type { Offer } from "./tools/tool.ts";
 import type { ToolPins } from "./tools/upstream/pins.ts";
 import type { Servers } from "./tools/upstream/servers.ts";
 import type { Runs } from "./watchers/archive/runs.ts";
@@ -64,6 +65,9 @@ export interface RunningOptions {
   readonly closing: AsyncDisposableStack;
 }
 
+const closedTell =
+  "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
+
 export class RunningRuntime implements Runtime {
   readonly approvals: Deciding;
   readonly calls: Calls;
@@ -86,6 +90,8 @@ export class RunningRuntime implements Runtime {
   runs: Runs | undefined;
   #servers: Servers | undefined;
   #closing = false;
+  /** Nothing can be recorded any more. */
+  #closed = false;
   readonly #inFlight: InFlight;
   chains: OpenChains | undefined;
 
@@ -100,7 +106,7 @@ export class RunningRuntime implements Runtime {
       controls: options.controls,
       patience: options.patience,
       redactor: parts.redactor,
-      knows: (tool, action) => tools.find(tool, action) !== undefined,
+      knows: (tool, action) => parts.tools.find(tool, action) !== undefined,
     });
     this.audit = audit;
     this.tools = tools;
@@ -115,7 +121,7 @@ export class RunningRuntime implements Runtime {
     this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
-    this.calls = { list: (where: CallFilter = {}) => store.calls(where), get: (id) => callNamed(id, store) };
+    this.calls = { list: (where: CallFilter = {}) => callsWhere(where, store), get: (id) => callNamed(id, store) };
     this.ledger = new Settling(parts, store);
   }
 
@@ -147,6 +153,7 @@ export class RunningRuntime implements Runtime {
     context: CallContext,
     go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {
+    if (this.#closed) throw new RuntimeFault("runtime_closed", closedTell);
     const asker = this.#reception.asker(context);
     const session = new Session(this.#options.limits, this.#parts.clock);
     try {
@@ -186,7 +193,7 @@ export class RunningRuntime implements Runtime {
           ? this.#invoke(request, authority, session, context)
           : this.#invokeWithin(request, authority, session, call),
       invokeAll: (requests, call) =>
-        runBatch(requests, isConcurrencySafe(this.tools), (one) =>
+        runBatch(requests, isConcurrencySafe(this.#parts.tools), (one) =>
           call === undefined
             ? this.#invoke(one, authority, session, withKey(context, one))
             : this.#invokeWithin(one, authority, session, withKey(call, one)),
@@ -196,38 +203,25 @@ export class RunningRuntime implements Runtime {
     };
   }
 
-  offered(principal?: Principal, runId?: string): readonly Action[] {
+  offered(principal?: Principal, runId?: string): readonly Offer[] {
     const actions = this.visible(principal, runId);
     return this.chains?.described(actions) ?? actions;
   }
   /** What is offered, as it was registered. */
-  visible(principal?: Principal, runId?: string): readonly Action[] {
-    const actions = this.tools.actions();
+  visible(principal?: Principal, runId?: string): readonly Offer[] {
+    const actions = this.tools.offers();
+    if (principal !== undefined) checkPrincipal(principal);
+    if (runId !== undefined) checkMember("runId", runId, "a text", "context_invalid");
     return principal === undefined ? actions : offeredTo(principal, runId, actions, this.#parts);
   }
 
   watch(watcher: Watcher): Disposable {
+    checkMember("watcher", watcher, "a function", "request_invalid");
     return this.#options.stream.watch(watcher);
   }
 
-  async note(
-    type: string,
-    summary: string,
-    more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">> = {},
-  ): Promise<void> {
-    checkNote(type, summary, more);
-    const { redactor } = this.#parts;
-    const event: NotedEvent = {
-      moment: "noted",
-      at: this.#parts.clock.now(),
-      type: redactor.redact(type),
-      summary: redactor.redact(summary),
-      traceId: newTraceId(),
-      policyVersion: this.#parts.policy.version,
-      outcome: "info",
-      ...redactJson(more, redactor),
-    };
-    await this.#options.store.commit({ write: "note", event }, "committed");
+  note(type: string, summary: string, more: Note["more"] = {}): Promise<void> {
+    return note({ type, summary, more }, this.#parts, this.#options.store);
   }
 
   health(): Health {
@@ -246,6 +240,7 @@ export class RunningRuntime implements Runtime {
   }
 
   async close(graceMs = 10_000): Promise<void> {
+    checkMember("graceMs", graceMs, "a whole number from 0", "request_invalid");
     if (this.#closing) return;
     this.#closing = true;
     this.#parts.book.stopWaiting();
@@ -253,6 +248,7 @@ export class RunningRuntime implements Runtime {
     await this.#inFlight.drained(graceMs);
     stopScripts();
     await this.#servers?.close();
+    this.#closed = true;
     await this.#options.closing.disposeAsync();
   }
 
@@ -283,6 +279,7 @@ export class RunningRuntime implements Runtime {
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#closing) session.close();
     const call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
+    if (this.#closed) return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
     return invoke(call, this.#reception.caller(session, per), this.#parts);
   }
 

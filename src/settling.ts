@@ -3,14 +3,16 @@ import { builtInName } from "./accounts/roles.ts";
 import { actorOf } from "./approvals/decision.ts";
 import { type Actor, checkWho } from "./calls/actor.ts";
 import { checkId } from "./calls/checked-id.ts";
+import { checkMembers, type Kind } from "./calls/checked-members.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import type { CallRecord } from "./calls/records.ts";
 import { shown } from "./calls/shown.ts";
+import { callStates } from "./calls/states.ts";
 import { askTool } from "./executors/reconcile.ts";
 import type { LedgerFace, Settled } from "./face.ts";
 import { settleUnknown, type Word } from "./ledger/settlement.ts";
 import type { Parts } from "./parts.ts";
-import type { Store } from "./stores/store.ts";
+import type { CallFilter, Store } from "./stores/store.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 
@@ -58,6 +60,21 @@ export class Settling implements LedgerFace {
     if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call } : notUnknown(call);
   }
+}
+
+const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
+  state: callStates,
+  tool: "a text",
+  tenant: "a text",
+  runId: "a text",
+  before: "a number",
+  limit: "a whole number from 0",
+};
+
+/** @throws RuntimeFault `filter_invalid` */
+export async function callsWhere(where: CallFilter, store: Pick<Store, "calls">): Promise<readonly CallRecord[]> {
+  checkMembers(where, { code: "filter_invalid", what: "The filter", members: ofCalls, of: "calls" });
+  return store.calls(where);
 }
 
 /** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */

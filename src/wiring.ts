@@ -9,7 +9,7 @@ import type { Settings } from "./config/settings.ts";
 import { withoutValues } from "./doors/cli/command-name.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
 import type { Log } from "./doors/cli/log.ts";
-import type { HttpDoor } from "./doors/http/http-door.ts";
+import type { HttpDoor, HttpDoorOptions } from "./doors/http/http-door.ts";
 import type { McpDoor } from "./doors/mcp/mcp-door.ts";
 import type { PolicyFile } from "./doors/policy-file.ts";
 import type { PolicyReader } from "./doors/policy-reader.ts";
@@ -57,65 +57,82 @@ export interface Wired {
   close(): Promise<void>;
 }
 
+/** What the parts of one Postern share. */
+interface House {
+  readonly settings: Settings;
+  readonly needs: InsideNeeds;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  readonly secrets: SecretStore;
+  readonly memory: OpenMemory | undefined;
+  /** Where it listens: empty until then. */
+  readonly hosts: () => readonly string[];
+}
+
 export async function wire(settings: Settings, needs: InsideNeeds, log: Log, version: string): Promise<Wired> {
-  const [
-    { createRuntime },
-    { openCredentials },
-    { createHttpDoor },
-    { consoleFiles },
-    { buildConsole },
-    { createMcpDoor },
-    { createRedactor },
-    { openSecrets },
-  ] = await Promise.all([
+  const [{ createRuntime }, { openCredentials }, { createRedactor }, { openSecrets }] = await Promise.all([
     import("./create.ts"),
     import("./doors/credentials.ts"),
-    import("./doors/http/http-door.ts"),
-    import("./doors/http/console-files.ts"),
-    import("./doors/http/console-build.ts"),
-    import("./doors/mcp/mcp-door.ts"),
     import("./secrets/redactor.ts"),
     import("./secrets/open-secrets.ts"),
   ]);
-  const credentials = await openCredentials(settings.dataFolder, {
-    agentScopes: settings.agentScopes,
-  });
+  const credentials = await openCredentials(settings.dataFolder, { agentScopes: settings.agentScopes });
   for (const notice of credentials.notices) log.problem(notice);
   const redactor = createRedactor();
   const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
-  const runtime = await createRuntime({
-    ...(needs.tools ? await toolsOf(settings, [...(memory?.tools ?? []), ...(await filesOf(settings))], log) : {}),
-    redactor,
-    store: `sqlite:${join(settings.dataFolder, "postern.db")}`,
-    folder: settings.dataFolder,
-    policy: settings.policy,
-    guardrails: settings.guardrails,
-    autonomy: settings.autonomy,
-    limits: settings.limits,
-    audit: settings.audit,
-    results: settings.results,
-    ...(needs.tools && settings.skillFolders.length > 0 && { skills: { folders: settings.skillFolders } }),
-    ...(needs.tools && settings.chains !== undefined && { chains: settings.chains }),
-    accounts: { sessions: settings.accounts.sessions },
-    approvals: approvalsOf(settings, needs.approver),
-    ...(await archiveOf(settings)),
-    ...(needs.channels === true && settings.channels !== undefined && { channels: channelsOf(settings, () => wired) }),
-    ...(settings.hooks !== undefined && { hooks: settings.hooks }),
-    secrets,
-    secretPatterns: settings.secretSettings.patterns,
-    clock,
-    log: (problem) => log.problem(problem),
-  });
+  const house: House = { settings, needs, log, redactor, secrets, memory, hosts: () => wired.hosts };
+  const runtime = await createRuntime(await optionsOf(house));
   const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
   if (around !== undefined) log.problem(around);
+  const mcp = await mcpDoorOf(runtime, house, version);
+  const door = await httpDoorOf({ runtime, credentials, mcp }, house);
+  const close = async (): Promise<void> => {
+    await runtime.close(drainMs);
+    await Promise.all([mcp.close(), door.close()]);
+    memory?.close();
+  };
+  const wired: Wired = { runtime, door, mcp, hosts: [], close };
+  return wired;
+}
+
+async function optionsOf(house: House): Promise<RuntimeOptions> {
+  const { settings, needs, log, redactor, secrets } = house;
+  const { dataFolder: folder, policy, guardrails, autonomy, limits, audit, results, channels, hooks } = settings;
+  const tellsPeople = needs.channels === true && channels !== undefined;
+  return {
+    ...{ folder, policy, guardrails, autonomy, limits, audit, results },
+    ...(needs.tools && (await toolsOf(house))),
+    ...(await archiveOf(settings)),
+    ...(tellsPeople && { channels: { ...channels, consoleUrl: consoleAt(house) } }),
+    ...(hooks !== undefined && { hooks }),
+    store: `sqlite:${join(folder, "postern.db")}`,
+    accounts: { sessions: settings.accounts.sessions },
+    approvals: approvalsOf(settings, needs.approver),
+    secretPatterns: settings.secretSettings.patterns,
+    ...{ redactor, secrets, clock },
+    log: (problem) => log.problem(problem),
+  };
+}
+
+async function mcpDoorOf(runtime: Runtime, house: House, version: string): Promise<McpDoor> {
+  const { createMcpDoor } = await import("./doors/mcp/mcp-door.ts");
+  const { command = "postern" } = house.needs;
+  return createMcpDoor({ runtime, name: "postern", version, command, console: consoleAt(house) });
+}
+
+async function httpDoorOf(
+  { runtime, credentials, mcp }: Pick<HttpDoorOptions, "runtime" | "credentials"> & { readonly mcp: McpDoor },
+  { settings, needs, log, redactor, secrets, memory, hosts }: House,
+): Promise<HttpDoor> {
+  const [{ createHttpDoor }, { consoleFiles }, { buildConsole }] = await Promise.all([
+    import("./doors/http/http-door.ts"),
+    import("./doors/http/console-files.ts"),
+    import("./doors/http/console-build.ts"),
+  ]);
   const { command = "postern" } = needs;
-  const mcp = createMcpDoor({ runtime, name: "postern", version, command });
-  const door = createHttpDoor({
-    runtime,
-    credentials,
-    hosts: () => wired.hosts,
-    clock,
+  return createHttpDoor({
+    ...{ runtime, credentials, hosts, clock },
     memory: memory?.desk,
     accounts: runtime.accounts,
     openId: await openIdOf(settings, secrets, redactor),
@@ -124,16 +141,9 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
     command: { ofTheHouse: command, ofAnybody: withoutValues(command) },
     policies: policyReader(settings, redactor),
     mcp: (request, by, path) => mcp.handle(request, by, path),
-    page: consoleFiles({ prepare: buildConsole }),
+    page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });
-  const close = async (): Promise<void> => {
-    await runtime.close(drainMs);
-    await Promise.all([mcp.close(), door.close()]);
-    memory?.close();
-  };
-  const wired: Wired = { runtime, door, mcp, hosts: [], close };
-  return wired;
 }
 
 /** A store tells the redactor what it gives: to ask is to have it masked. */
@@ -152,30 +162,32 @@ async function openIdOf(
   redactor: Redactor,
 ): Promise<OpenIdSignIn | undefined> {
   if (openId === undefined) return undefined;
-  const [{ OpenId }, { withSecrets }, { learnNamed }] = await Promise.all([
+  const [{ OpenId }, { withSecrets }, { revealer }] = await Promise.all([
     import("./accounts/openid.ts"),
     import("./secrets/secret-reference.ts"),
     import("./secrets/lend.ts"),
   ]);
-  const resolve = (text: string): Promise<string> =>
-    withSecrets(text, async (connector, key) => {
-      const value = (await secrets.get(connector, key)).reveal();
-      learnNamed(redactor, value, `${connector}/${key}`);
-      return value;
-    });
+  const resolve = (text: string): Promise<string> => withSecrets(text, revealer({ secrets, redactor }));
   return new OpenId(openId, { clock, resolve });
 }
 
-async function toolsOf(
-  settings: Settings,
-  builtin: Settings["tools"],
-  log: Log,
-): Promise<{ readonly tools: Settings["tools"]; readonly servers: Settings["servers"] }> {
+/** What agents may call. */
+async function toolsOf({
+  settings,
+  memory,
+  log,
+}: House): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
   const { loadToolFolders, loadToolModules } = await import("./config/tool-modules.ts");
-  const { file = "", toolModules, toolFolders, servers } = settings;
+  const { file = "", tools, toolModules, toolFolders, servers, skillFolders: folders, chains } = settings;
+  const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
   const modules = await loadToolModules(toolModules, file);
   const found = await loadToolFolders(toolFolders, file, (problem) => log.problem(problem));
-  return { tools: [...settings.tools, ...modules, ...found, ...builtin], servers };
+  return {
+    tools: [...tools, ...modules, ...found, ...own],
+    servers,
+    ...(folders.length > 0 && { skills: { folders } }),
+    ...(chains !== undefined && { chains }),
+  };
 }
 
 /** What Postern keeps is out of their reach, and what it is configured by they cannot change. */
@@ -194,13 +206,14 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
   });
 }
 
-/** Links in messages lead to where people reach the console: said by the operator, else this machine. */
-function channelsOf({ channels = {}, listen }: Settings, wired: () => Wired): NonNullable<RuntimeOptions["channels"]> {
-  const here = (): string | undefined => {
-    const [host] = wired().hosts;
-    return listen.publicUrl?.replace(/\/+$/, "") ?? (host === undefined ? undefined : `http://${host}`);
+/** Where people reach the console: said by the operator, else this machine, once it listens. */
+function consoleAt({ settings: { channels = {}, listen }, hosts }: House): () => string | undefined {
+  return () => {
+    const { consoleUrl = listen.publicUrl } = channels;
+    const said = typeof consoleUrl === "function" ? consoleUrl() : consoleUrl;
+    const [host] = hosts();
+    return said?.replace(/\/+$/, "") ?? (host === undefined ? undefined : `http://${host}`);
   };
-  return { consoleUrl: here, ...channels };
 }
 
 async function archiveOf(settings: Settings): Promise<Pick<RuntimeOptions, "archive">> {

@@ -1,6 +1,7 @@
-import { type Actor, checkWho } from "../calls/actor.ts";
+import type { Actor } from "../calls/actor.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
+import { spelled } from "../calls/same-person.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
@@ -41,7 +42,6 @@ export class AccountBook {
   }
 
   async list(actor: Actor): Promise<readonly Account[]> {
-    checkWho(actor, "account_invalid");
     const found = await Promise.all((await this.#notes.list(kind)).map((name) => this.record(name)));
     return found.flatMap((one) => (one !== undefined && mayTouch(actor, one.tenant) ? [accountOf(one)] : []));
   }
@@ -66,7 +66,6 @@ export class AccountBook {
 
   /** @throws RuntimeFault `account_exists`, `account_invalid`, `tenant_refused` */
   async add(given: NewAccount, how: Pick<AccountRecord, "password" | "openId">, actor: Actor): Promise<Account> {
-    checkWho(actor, "account_invalid");
     const name = checkedName(given.name);
     const tenant = checkedTenant(given.tenant ?? actor.tenant ?? "default", actor);
     const record: AccountRecord = {
@@ -82,7 +81,7 @@ export class AccountBook {
       epoch: 1,
       ...how,
     };
-    const note = noteOf("account_added", `account ${name} added`, record, actor);
+    const note = noteOf(["account_added", `account ${name} added`], record, actor);
     if (how.openId !== undefined) await this.#claimSubject(how.openId, name);
     const won = await this.#notes.put({ kind, id: name }, { body: asJson(record), version: 0 }, note);
     if (!won) throw accountFault("account_exists", `There is an account \`${name}\` already; names are given once.`);
@@ -114,8 +113,9 @@ export class AccountBook {
         ...(disabled !== undefined && { disabled }),
         ...(disabled === true && { epoch: before.epoch + 1 }),
       };
-      const note = noteOf(...wordsFor(before, after), after, actor, before);
-      return { after, note: ending.length === 0 ? note : { ...note, data: { ...note.data, tokens_ended: ending } } };
+      const note = noteOf(wordsFor(before, after), after, actor);
+      const more = { roles_before: [...before.roles], ...(ending.length > 0 && { tokens_ended: ending }) };
+      return { after, note: { ...note, data: { ...note.data, ...more } } };
     });
   }
 
@@ -124,7 +124,7 @@ export class AccountBook {
       if (before.openId !== undefined)
         throw accountFault("account_invalid", `\`${before.name}\` signs in at its provider, and has no password here.`);
       const after: AccountRecord = { ...before, password, signsIn: "password", epoch: before.epoch + 1 };
-      return { after, note: noteOf("password_set", `password of ${before.name} set`, after, actor) };
+      return { after, note: noteOf(["password_set", `password of ${before.name} set`], after, actor) };
     });
   }
 
@@ -142,7 +142,7 @@ export class AccountBook {
   endSessions(name: string, actor: Actor): Promise<Account> {
     return this.#change(name, actor, (before) => {
       const after: AccountRecord = { ...before, epoch: before.epoch + 1 };
-      return { after, note: noteOf("sessions_ended", `all sessions of ${before.name} ended`, after, actor) };
+      return { after, note: noteOf(["sessions_ended", `all sessions of ${before.name} ended`], after, actor) };
     });
   }
 
@@ -180,7 +180,9 @@ export function accountOf({ password: _password, openId: _openId, epoch: _epoch,
   return account;
 }
 
-function wordsFor(before: AccountRecord, after: AccountRecord): readonly [act: string, summary: string] {
+type Words = readonly [act: string, summary: string];
+
+function wordsFor(before: AccountRecord, after: AccountRecord): Words {
   const { name } = after;
   if (after.disabled !== before.disabled)
     return after.disabled
@@ -191,19 +193,10 @@ function wordsFor(before: AccountRecord, after: AccountRecord): readonly [act: s
   return ["account_changed", `account ${name} changed`];
 }
 
-function noteOf(act: string, summary: string, account: Account, actor: Actor, before?: Account): Note {
+function noteOf([act, summary]: Words, account: Account, actor: Actor): Note {
   const { name, tenant, roles: held, groups } = account;
-  const data: JsonObject = {
-    account: name,
-    roles: [...held],
-    groups: [...groups],
-    ...(before !== undefined && { roles_before: [...before.roles] }),
-  };
+  const data: JsonObject = { account: name, roles: [...held], groups: [...groups] };
   return { act, summary, by: actor.by, via: actor.via, tenant, data };
-}
-
-export function spelled(name: string): string {
-  return name.normalize("NFKC").toLowerCase();
 }
 
 /** @throws RuntimeFault `account_invalid` */

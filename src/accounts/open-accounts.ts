@@ -1,5 +1,6 @@
 import type { Actor } from "../calls/actor.ts";
-import { AccountBook, type AccountRecord, accountOf, checkedName, spelled } from "./account-book.ts";
+import { spelled } from "../calls/same-person.ts";
+import { AccountBook, type AccountRecord, accountOf, checkedName } from "./account-book.ts";
 import { AccountNotes, type AccountsHouse, accountFault, mayTouch } from "./account-notes.ts";
 import type {
   Account,
@@ -16,6 +17,16 @@ import type {
   SignIn,
 } from "./accounts.ts";
 import { Endings } from "./endings.ts";
+import {
+  checkAccount,
+  checkActor,
+  checkAttempt,
+  checkChange,
+  checkNew,
+  checkSaid,
+  checkTexts,
+  checkToken,
+} from "./given.ts";
 import { LinkBook } from "./link-book.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
 import { builtInName, permissionsOf } from "./roles.ts";
@@ -84,15 +95,19 @@ class KeptAccounts implements Accounts {
     return this.#book.exist;
   }
 
-  list(actor: Actor): Promise<readonly Account[]> {
+  async list(actor: Actor): Promise<readonly Account[]> {
+    checkActor(actor);
     return this.#book.list(actor);
   }
 
-  get(name: string, actor: Actor): Promise<Account> {
+  async get(name: string, actor: Actor): Promise<Account> {
+    checkNamed(name, actor);
     return this.#book.get(name, actor);
   }
 
   async add(given: NewAccount, actor: Actor): Promise<Account> {
+    checkActor(actor);
+    checkNew(given);
     const { password } = given;
     if (password !== undefined) checkPassword(password, checkedName(given.name)); // before the work of hashing it
     const hash = password === undefined ? undefined : await this.#passwords.make(password);
@@ -106,24 +121,33 @@ class KeptAccounts implements Accounts {
   }
 
   async change(name: string, change: AccountChange, actor: Actor): Promise<Account> {
+    checkNamed(name, actor);
+    checkChange(change);
     const ending =
       change.disabled === true ? await this.#desk.endingWith(await this.#book.get(name, actor), actor) : [];
     return this.#ended(await this.#book.change(name, { ...change, ending }, actor));
   }
 
   async setPassword(name: string, password: string, actor: Actor): Promise<Account> {
+    checkNamed(name, actor);
+    checkTexts({ password });
     await this.#book.get(name, actor); // of others not even the work is done
     checkPassword(password, name);
     return this.#ended(await this.#book.setPassword(name, await this.#passwords.make(password), actor));
   }
 
   async endSessions(name: string, actor: Actor): Promise<Account> {
+    checkNamed(name, actor);
     return this.#ended(await this.#book.endSessions(name, actor));
   }
 
   async makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }> {
-    if (spelled(name) === builtInName && !this.exist && mayTouch(actor, builtIn.tenant))
-      return this.#links.make(builtIn, builtIn.epoch, actor);
+    checkNamed(name, actor);
+    if (spelled(name) === builtInName && mayTouch(actor, builtIn.tenant)) {
+      if (!this.exist) return this.#links.make(builtIn, builtIn.epoch, actor);
+      const said = "There are accounts now, so a link is somebody's: `postern accounts link NAME`.";
+      throw accountFault("account_unknown", said);
+    }
     const account = await this.#book.get(name, actor);
     const epoch = (await this.#book.record(account.name))?.epoch ?? 0;
     if (account.disabled)
@@ -131,24 +155,34 @@ class KeptAccounts implements Accounts {
     return this.#links.make(account, epoch, actor);
   }
 
-  signIn(name: string, password: string, from: Attempt): Promise<SignIn> {
+  async signIn(name: string, password: string, from: Attempt): Promise<SignIn> {
+    checkTexts({ name, password });
+    checkAttempt(from);
     return this.#signingIn.byPassword(name, password, from);
   }
 
-  signInByLink(token: string, from: Attempt): Promise<SignIn> {
+  async signInByLink(token: string, from: Attempt): Promise<SignIn> {
+    checkTexts({ token });
+    checkAttempt(from);
     return this.#signingIn.byLink(token, from);
   }
 
-  signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
+  async signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
+    checkSaid(said);
+    checkAttempt(from);
     return this.#signingIn.byOpenId(said, from);
   }
 
   async changeOwnPassword(
-    { name, tenant }: Account,
+    account: Account,
     current: string,
     next: string,
     from: Attempt,
   ): Promise<"changed" | "wrong" | "too_many"> {
+    checkAccount(account);
+    checkTexts({ current, next });
+    checkAttempt(from);
+    const { name, tenant } = account;
     const found = await this.#signingIn.isPasswordOf(name, current, from);
     if (found !== "right") return found;
     await this.setPassword(name, next, { by: name, via: `session:${name}`, tenant });
@@ -156,6 +190,7 @@ class KeptAccounts implements Accounts {
   }
 
   async session(cookie: string, csrf: string): Promise<FoundSession | undefined> {
+    checkTexts({ cookie, csrf });
     const known = await this.#sessions.find(cookie, csrf);
     const record = known && (await this.#record(known.name));
     if (known === undefined || record === undefined || record.disabled || record.epoch !== known.epoch)
@@ -172,6 +207,7 @@ class KeptAccounts implements Accounts {
   }
 
   async signOut(cookie: string): Promise<void> {
+    checkTexts({ cookie });
     const ended = await this.#sessions.end(cookie, async (name) => ({
       act: "sign_out",
       summary: `${name} signed out`,
@@ -182,29 +218,38 @@ class KeptAccounts implements Accounts {
     if (ended !== undefined) this.#endings.end(`session:${ended}`);
   }
 
-  listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]> {
+  async listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]> {
+    checkActor(actor);
+    if (owner !== undefined) checkTexts({ owner });
     return this.#desk.list(actor, owner);
   }
 
-  makeToken(
+  async makeToken(
     token: NewToken,
     owner: Account,
     actor: Actor,
   ): Promise<{ readonly token: ApiToken; readonly text: string }> {
+    checkActor(actor);
+    checkToken(token);
+    checkAccount(owner);
     return this.#tokens.make(token, owner, permissionsOf(owner.roles, owner.tenant), actor);
   }
 
   async revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken> {
+    checkActor(actor);
+    checkTexts({ id, ...(owner !== undefined && { owner }) });
     const token = await this.#tokens.revoke(id, actor, owner);
     this.#endings.end(`token:${id}`);
     return token;
   }
 
-  isRevoked(via: string): Promise<boolean> {
+  async isRevoked(via: string): Promise<boolean> {
+    checkTexts({ via });
     return this.#tokens.isRevoked(via);
   }
 
   async token(text: string): Promise<FoundToken | undefined> {
+    checkTexts({ text });
     const found = await this.#desk.find(text);
     if (found === undefined) return undefined;
     const { token, maker, permissions } = found;
@@ -230,4 +275,9 @@ class KeptAccounts implements Accounts {
     this.#endings.end(`account:${account.name}`);
     return account;
   }
+}
+
+function checkNamed(name: string, actor: Actor): void {
+  checkActor(actor);
+  checkTexts({ name });
 }

@@ -97,7 +97,7 @@ export class SessionBook {
         seenAt: now,
       };
       const said: Note = { ...note, data: { ...note.data, session: record.id } };
-      const won = await this.#put(place, record, version, said);
+      const won = await this.#put(place, { record, version }, said);
       return won ? { session: this.#live(record), cookie: `${place}.${secret}`, csrf } : undefined;
     });
   }
@@ -114,7 +114,7 @@ export class SessionBook {
     const moved = this.#moved(record, which);
     const known = { name: record.name, epoch: record.epoch, session: this.#live(record) };
     if (moved === undefined) return known;
-    const won = await this.#put(place, moved.record, kept.version, undefined);
+    const won = await this.#put(place, { record: moved.record, version: kept.version }, undefined);
     return won && moved.secret !== undefined ? { ...known, cookie: `${place}.${moved.secret}` } : known;
   }
 
@@ -127,7 +127,7 @@ export class SessionBook {
         const { place, kept } = found;
         const record: SessionRecord = { ...kept.record, ended: true };
         const said = { ...(await note(record.name)), data: { session: record.id } };
-        return (await this.#put(place, record, kept.version, said)) ? { ended: record.id } : undefined;
+        return (await this.#put(place, { record, version: kept.version }, said)) ? { ended: record.id } : undefined;
       })
       .then(({ ended }) => ended);
   }
@@ -195,7 +195,7 @@ export class SessionBook {
     return found === undefined ? undefined : { record: found.body as unknown as SessionRecord, version: found.version };
   }
 
-  #put(place: string, record: SessionRecord, version: number, note: Note | undefined): Promise<boolean> {
+  #put(place: string, { record, version }: Kept, note: Note | undefined): Promise<boolean> {
     return this.#notes.put({ kind, id: place }, { body: asJson(record), version }, note);
   }
 }

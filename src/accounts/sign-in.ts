@@ -1,6 +1,7 @@
 import type { Actor } from "../calls/actor.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { type AccountBook, type AccountRecord, accountOf, checkedName, spelled } from "./account-book.ts";
+import { spelled } from "../calls/same-person.ts";
+import { type AccountBook, type AccountRecord, accountOf, checkedName } from "./account-book.ts";
 import type { AccountNotes, Note } from "./account-notes.ts";
 import {
   type Account,

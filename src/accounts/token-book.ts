@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { type Actor, checkWho } from "../calls/actor.ts";
+import type { Actor } from "../calls/actor.ts";
 import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
-import { spelled } from "./account-book.ts";
+import { isSamePerson } from "../calls/same-person.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions } from "./roles.ts";
@@ -35,12 +35,11 @@ export class TokenBook {
     may: ReadonlySet<Permission>,
     actor: Actor,
   ): Promise<{ readonly token: ApiToken; readonly text: string }> {
-    checkWho(actor, "account_invalid");
     const text = `pat_${randomBytes(32).toString("base64url")}`;
     const hash = sha256(text);
     const now = this.#notes.now;
     const { name, kind: what, agent, user } = given;
-    const isOwn = user !== undefined && spelled(user) === owner.name;
+    const isOwn = isSamePerson(owner.name, user);
     const token: ApiToken = {
       id: `tok_${hash.slice(0, idDigits)}`,
       name: word("name", name),
@@ -59,7 +58,7 @@ export class TokenBook {
       throw refused("`agent` and `user` name who calls with an agent's token; a person's speaks for its owner.");
     if (user !== undefined && !isOwn && !namesFreely(may))
       throw refused("`user` is for whom an agent calls; only an admin lets one call for somebody else.");
-    const note = noteOf("token_created", `token ${token.id} created`, token, actor);
+    const note = noteOf("created", token, actor);
     const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: 0 }, note);
     if (!won) throw new Error("Two tokens of 256 random bits are the same."); // the machine's randomness is broken
     return { token, text };
@@ -70,7 +69,6 @@ export class TokenBook {
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ApiToken[]> {
-    checkWho(actor, "account_invalid");
     const found = await Promise.all((await this.#notes.list(kind)).map((hash) => this.#kept(hash)));
     const mine = found.flatMap((kept) =>
       kept !== undefined && mayTouch(actor, kept.token.tenant) && (owner ?? kept.token.owner) === kept.token.owner
@@ -89,7 +87,7 @@ export class TokenBook {
         throw accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
       if (kept.token.revokedAt !== undefined) return kept.token;
       const token: ApiToken = { ...kept.token, revokedAt: this.#notes.now };
-      const note = noteOf("token_revoked", `token ${id} revoked`, token, actor);
+      const note = noteOf("revoked", token, actor);
       const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: kept.version }, note);
       return won ? token : undefined;
     });
@@ -170,7 +168,7 @@ function refused(message: string): Error {
   return accountFault("token_refused", message);
 }
 
-function noteOf(act: string, summary: string, token: ApiToken, actor: Actor): Note {
+function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): Note {
   const { id, name, kind: what, owner, agent, tenant, permissions: may, expiresAt } = token;
   const data = {
     token: id,
@@ -181,7 +179,8 @@ function noteOf(act: string, summary: string, token: ApiToken, actor: Actor): No
     permissions: [...may],
     expires_at: new Date(expiresAt).toISOString(),
   };
-  return { act, summary, by: actor.by, via: actor.via, tenant, data };
+  const said = { act: `token_${became}`, summary: `token ${id} ${became}` };
+  return { ...said, by: actor.by, via: actor.via, tenant, data };
 }
 
 function asJson(token: ApiToken): Json {

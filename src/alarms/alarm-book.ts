@@ -1,13 +1,16 @@
 import { type Actor, checkWho } from "../calls/actor.ts";
+import { checkId } from "../calls/checked-id.ts";
+import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
-import { alarmFromJson, alarmId, alarmKind, alarmToJson } from "./alarm-record.ts";
+import { alarmFromJson, alarmId, alarmKind, alarmToJson, raisedName } from "./alarm-record.ts";
 import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, Alarms, AlarmWord, Cause } from "./alarms.ts";
 import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./broken.ts";
+import { checkedFilter } from "./checked-filter.ts";
 
 export interface AlarmBookOptions {
   readonly store: Store;
@@ -37,6 +40,7 @@ const mostTries = 10;
 const mostAlarms = 5_000;
 /** Of what the cause says, beside its names. */
 const mostCharacters = 500;
+const mostListed = 100;
 
 export async function openAlarms(options: AlarmBookOptions): Promise<AlarmBook> {
   const book = new AlarmBook(options);
@@ -68,7 +72,8 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     for (const id of await this.#options.store.documents.list(alarmKind, "")) await this.#reread(id);
   }
 
-  list({ tenant, state, limit = 1_000 }: AlarmFilter = {}): readonly Alarm[] {
+  list(where: AlarmFilter = {}): readonly Alarm[] {
+    const { tenant, state, limit = 1_000 } = checkedFilter(where);
     const { alarm: ofStore } = this.ofStore;
     return [
       ...(ofStore === undefined ? [] : [ofStore]),
@@ -82,6 +87,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   get(id: string): Alarm | undefined {
+    checkId(id, "alarm");
     if (id === storeAlarmId) return this.ofStore.alarm;
     const alarm = this.#kept.get(id)?.alarm;
     return alarm && this.#counted(alarm);
@@ -173,6 +179,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   #reasonOf(reason: string | undefined): Pick<AlarmWord, "reason"> {
+    if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
     return reason === undefined ? {} : { reason: this.#options.redact(reason) };
   }
 
@@ -275,10 +282,6 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
 
 const ranks: Readonly<Record<Alarm["state"], number>> = { open: 0, acked: 1, resolved: 2 };
 
-function raisedName(tenant: string, key: string): string {
-  return `${tenant}\u0000${key}`;
-}
-
 function whoOf({ by, via }: Actor): Pick<Actor, "by" | "via"> {
   return { by, via };
 }
@@ -292,6 +295,6 @@ function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {
 function cleaned(value: Json, redact: (text: string) => string): Json {
   if (typeof value === "string") return redact(value).slice(0, mostCharacters);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.slice(0, 100).map((inner: Json) => cleaned(inner, redact));
+  if (Array.isArray(value)) return value.slice(0, mostListed).map((inner: Json) => cleaned(inner, redact));
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cleaned(inner, redact)]));
 }

@@ -4,8 +4,13 @@ import type { Alarm, AlarmWord } from "./alarms.ts";
 /** The kind of its documents. */
 export const alarmKind = "alarm";
 
+/** What an alarm that is not resolved is told by: its cause comes again under the same name. */
+export function raisedName(tenant: string, key: string): string {
+  return `${tenant}\u0000${key}`;
+}
+
 export function alarmId(tenant: string, key: string): string {
-  return `alm_${sha256(`${tenant}\u0000${key}`).slice(0, 24)}`;
+  return `alm_${sha256(raisedName(tenant, key)).slice(0, 24)}`;
 }
 
 export function alarmToJson({ id: _id, acked, resolved, ...alarm }: Alarm): JsonObject {

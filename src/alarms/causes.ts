@@ -11,10 +11,14 @@ type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
 const failuresFrom = 5;
 /** A tool that is not let in needs no five tries to say so. */
 const authFailuresFrom = 2;
-const requestsFrom = 50;
-const requestsWithinMs = 600_000;
-const signInsFrom = 10;
-const signInsWithinMs = 300_000;
+/** Of which more than so many within so long are too many. */
+interface Burst {
+  readonly kind: string;
+  readonly most: number;
+  readonly withinMs: number;
+}
+const requests: Burst = { kind: "approval_storm", most: 50, withinMs: 600_000 };
+const failedSignIns: Burst = { kind: "sign_in_failures", most: 10, withinMs: 300_000 };
 /** What ends by being quiet is over after so long. */
 const quietMs: ReadonlyMap<string, number> = new Map([
   ["notification_storm", 3_600_000],
@@ -32,7 +36,7 @@ const ends: ReadonlyMap<string, { readonly kind: string; readonly name: string; 
   ["mcp.connected", { kind: "auth_failed/server", name: "server", reason: "it is connected again" }],
   ["channel.recovered", { kind: "channel_failed", name: "channel", reason: "it delivers again" }],
 ]);
-const failedSignIn = /^operator\.action\.(?:sign_?in|login)_(?:failed|refused)$/;
+const signInFailed = "operator.action.sign_in_failed";
 const sweepEveryMs = 60_000;
 /** Beyond so many tools that fail the oldest is forgotten: its count begins again. */
 const mostFailing = 1_000;
@@ -129,10 +133,10 @@ export class Causes implements Disposable {
   }
 
   #held(tenant: string): void {
-    if (!this.#tooMany("approval_storm", tenant, requestsFrom, requestsWithinMs)) return;
-    const summary = `More than ${requestsFrom} approvals were asked for within ten minutes; people stop reading.`;
-    const key = `approval_storm/${tenant}`;
-    this.#bell.raise({ kind: "approval_storm", key, tenant, severity: "warning", summary });
+    if (!this.#tooMany(requests, tenant)) return;
+    const { kind, most } = requests;
+    const summary = `More than ${most} approvals were asked for within ten minutes; people stop reading.`;
+    this.#bell.raise({ kind, key: `${kind}/${tenant}`, tenant, severity: "warning", summary });
   }
 
   #noted(event: NotedEvent): void {
@@ -147,7 +151,7 @@ export class Causes implements Disposable {
     } else if (over !== undefined) {
       this.#bell.settle(tenant, `${over.kind}/${named(over.name)}`, over.reason);
     } else if (type === "mcp.disconnected") this.#disconnected(event, tenant, named("server"));
-    else if (failedSignIn.test(type)) this.#signInFailed(tenant);
+    else if (type === signInFailed) this.#signInFailed(tenant);
   }
 
   #disconnected({ summary }: NotedEvent, tenant: string, server: string): void {
@@ -159,19 +163,19 @@ export class Causes implements Disposable {
   }
 
   #signInFailed(tenant: string): void {
-    if (!this.#tooMany("sign_in_failures", tenant, signInsFrom, signInsWithinMs)) return;
-    const summary = `More than ${signInsFrom} sign-ins failed within five minutes; somebody may be guessing.`;
-    const key = `sign_in_failures/${tenant}`;
-    this.#bell.raise({ kind: "sign_in_failures", key, tenant, severity: "critical", summary });
+    if (!this.#tooMany(failedSignIns, tenant)) return;
+    const { kind, most } = failedSignIns;
+    const summary = `More than ${most} sign-ins failed within five minutes; somebody may be guessing.`;
+    this.#bell.raise({ kind, key: `${kind}/${tenant}`, tenant, severity: "critical", summary });
   }
 
-  #tooMany(kind: string, tenant: string, from: number, withinMs: number): boolean {
+  #tooMany({ kind, most, withinMs }: Burst, tenant: string): boolean {
     const name = `${kind}\u0000${tenant}`;
     const now = this.#clock.now();
-    const times = (this.#recent.get(name) ?? []).filter((at) => now - at < withinMs).slice(-from);
+    const times = (this.#recent.get(name) ?? []).filter((at) => now - at < withinMs).slice(-most);
     times.push(now);
     this.#recent.set(name, times);
-    if (times.length <= from) return false;
+    if (times.length <= most) return false;
     this.#noise(kind, tenant);
     return true;
   }

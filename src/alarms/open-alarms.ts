@@ -42,14 +42,15 @@ export function hearAltered(bell: AlarmBell, found: Broken, log: (problem: strin
 /** Whoever has the log verified, its answer is heard here as well. */
 export function hearVerification(bell: AlarmBell, found: Verification): void {
   if (found.intact) bell.settle("default", auditKey, "the log was verified and is intact");
-  else notIntact(bell, found);
+  else if (found.unreadable !== "failing") notIntact(bell, found); // who asked was told, and may ask again
 }
 
 function notIntact(bell: AlarmBell, found: Broken): void {
   auditProblem(bell, notIntactSentence(found), { first_broken: found.firstBroken });
 }
 
-function notIntactSentence({ firstBroken, why }: Broken): string {
+function notIntactSentence({ firstBroken, why, unreadable }: Broken): string {
+  if (unreadable !== undefined) return `The audit log cannot be read from entry ${firstBroken} on: ${why}`;
   return `The audit log is not intact from entry ${firstBroken} on: ${why}`;
 }
 

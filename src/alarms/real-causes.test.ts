@@ -98,6 +98,25 @@ function edit(text: string, other: string): void {
   }
 }
 
+/** Nothing but zeros in the pages, and the frames of the log beside them, that hold the text. */
+function tearPagesOf(text: string): void {
+  const files = [
+    ["postern.db", 0, pageBytes],
+    ["postern.db-wal", 32, pageBytes + 24],
+  ] as const;
+  for (const [name, head, frame] of files) {
+    const bytes = readFileSync(join(folder, name));
+    const fd = openSync(join(folder, name), "r+");
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
+      const page = head + Math.floor((at - head) / frame) * frame + frame - pageBytes;
+      writeSync(fd, Buffer.alloc(pageBytes), 0, pageBytes, page);
+    }
+    closeSync(fd);
+  }
+}
+
+const pageBytes = 4096;
+
 describe("a log that is edited under a Postern that runs", () => {
   it("is found when it is verified, raised once, and over when a verification finds it intact", async () => {
     const ops = listener();
@@ -164,6 +183,38 @@ describe("a log that is edited under a Postern that runs", () => {
     expect(await ask("/v1/alarms")).toMatchObject({ alarms: [{ ...raised, data: { first_broken: 0 } }] });
     expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact"]);
     expect(said).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
+  });
+
+  it("is raised where a page of the database is torn: never shown as intact, by nobody, until it can be read", async () => {
+    await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder });
+    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    const ids: string[] = [];
+    for (let i = 0; i < 300; i += 1) ids.push((await h.runtime.invoke(echo, asker)).callId);
+    await h.runtime.audit.checkpoint();
+    const recheck = async () => {
+      for (let i = 0; i < 12; i += 1) {
+        await h.clock.advance(10_000);
+        await settled(50);
+      }
+    };
+    await recheck();
+    expect(h.runtime.audit.checked?.found).toMatchObject({ intact: true });
+
+    tearPagesOf(ids[150] ?? "");
+    await recheck();
+    const unread = { intact: false, unreadable: "damaged", why: expect.stringContaining("malformed") };
+    expect(await ask("/v1/audit/verify")).toMatchObject(unread);
+    expect(h.runtime.audit.checked?.found).toMatchObject({ intact: false, unreadable: "damaged" });
+    await settled(50);
+    expect(h.runtime.alarms.list()).toMatchObject([
+      {
+        kind: "audit_not_intact",
+        state: "open",
+        count: 2,
+        summary: expect.stringContaining("cannot be read from entry"),
+      },
+    ]);
   });
 
   it("is not looked for where that is switched off", async () => {

@@ -1,7 +1,8 @@
 import { builtInName } from "../accounts/roles.ts";
 import type { Actor } from "../calls/actor.ts";
 import { isByHand } from "../calls/own-agents.ts";
-import type { ApprovalRecord, Routed } from "../calls/records.ts";
+import type { ApprovalRecord, Given, Routed, Said } from "../calls/records.ts";
+import { isSamePerson } from "../calls/same-person.ts";
 import type { Audience } from "../stores/audience.ts";
 import { shownDigest } from "./binding.ts";
 import {
@@ -11,6 +12,7 @@ import {
   type DecisionRequest,
   decisions,
   isWellFormed,
+  noApproval,
   type Standing,
   type WhyNot,
 } from "./decision.ts";
@@ -31,10 +33,13 @@ export interface Bench {
   readonly lent: readonly Delegation[];
 }
 
-export interface Admitted {
+/** In whose place somebody speaks, and by which delegation; neither: their own. */
+type Place = Pick<Said, "onBehalfOf" | "delegation">;
+
+export interface Admitted extends Place {
   readonly admitted: true;
   readonly demand: Routed;
-  readonly onBehalfOf?: string;
+  readonly given: Given;
 }
 
 const operatorToken = "token:operator";
@@ -48,7 +53,14 @@ interface Problem extends Pick<Extract<Decided, { decided: false }>, "code" | "m
 
 /** Of a record, what is looked at; calls and grants are like one that is still to be decided. */
 type Asked = Audience & Partial<Pick<ApprovalRecord, "id" | "state" | "decision">>;
-type Place = { readonly onBehalfOf?: string };
+
+/** Who says something to what, and what is held against it. */
+interface Hearing {
+  readonly approval: Asked;
+  readonly by: Decider;
+  readonly demand: Routed;
+  readonly bench: Bench;
+}
 
 /** Who may decide what, and what a yes must bring. The problem says what is missing; to another tenant there is nothing. */
 export function admit(approval: ApprovalRecord, request: DecisionRequest, bench: Bench): Admitted | Problem {
@@ -64,36 +76,41 @@ export function admit(approval: ApprovalRecord, request: DecisionRequest, bench:
   const demand = demandOf(approval, bench);
   const missing =
     changedSince(approval, request, isYes(decision)) ??
-    (isYes(decision) ? missingFor(approval, request, demand, bench) : undefined);
-  return missing ?? { admitted: true, demand, ...place };
+    (isYes(decision) ? missingFor(request, { approval, by, demand, bench }) : undefined);
+  return missing ?? { admitted: true, demand, given: givenBy(request, approval, bench), ...place };
 }
 
 /** What this person may say as things stand, whatever they bring: what the decision itself is held against. */
 export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench): Omit<Standing, "lapsed"> {
   const yes = hindrance(approval, by, bench);
   const may = decisions.filter((says) => !("code" in hindrance(approval, by, bench, says)));
-  if (!("code" in yes)) return { may, ...yes };
+  const demand = approval.state === "pending" ? demandOf(approval, bench) : (approval.routed ?? unrouted);
+  if (!("code" in yes)) return { may, demand, ...(yes.onBehalfOf !== undefined && { onBehalfOf: yes.onBehalfOf }) };
   const { why = "not_asked", message } = yes;
-  return { may, whyNot: { why, message } };
+  return { may, demand, whyNot: { why, message } };
 }
 
-/** Why this person may not say that to such a request as things stand; else in whose place they may. */
+/**
+ * Why this person may not say that to such a request as things stand; else in whose place they may. The one answer to
+ * what counts: of what is said now, of what was said before (givers.ts), and of a word that was lent.
+ */
 export function hindrance(approval: Asked, by: Decider, bench: Bench, says: Says = "approved"): Place | Problem {
   if (by.tenant !== undefined && by.tenant !== approval.principal.tenant)
-    return { code: "approval_unknown", message: `There is no approval \`${approval.id}\`.` };
+    return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
   if (approval.state !== undefined && approval.state !== "pending") return late(approval);
   const demand = demandOf(approval, bench);
+  const hearing = { approval, by, demand, bench };
   const isCounted = isYes(says) || (demand.quorum > 1 && demand.deny === "quorum");
-  const place = placeOf(approval, by, bench);
+  const place = placeOf(hearing, says);
   const problem =
     askedItself(approval, by, demand.separateUser) ??
-    ("code" in place ? place : saidAlready(approval, { ...actorOf(by), ...place }, says, demand)) ??
-    (isCounted ? noPerson(approval, by, demand, bench) : undefined) ??
-    (isYes(says) ? unsigned(approval, by, demand, bench) : undefined);
+    ("code" in place ? place : saidAlready(hearing, { ...actorOf(by), ...place }, says)) ??
+    (isCounted ? noPerson(hearing) : undefined) ??
+    (isYes(says) ? unsigned(hearing) : undefined);
   return problem ?? place;
 }
 
-function isYes(says: Says): boolean {
+export function isYes(says: Says): boolean {
   return says === "approved" || says === "modified";
 }
 
@@ -103,8 +120,9 @@ export function demandOf({ routed = unrouted }: Audience, { present }: Pick<Benc
 }
 
 /** A no that ends it counts whoever said what before; an edit begins anew. */
-function saidAlready(approval: Asked, word: Actor & Place, says: Says, { deny }: Routed): Problem | undefined {
-  if (says === "modified" || (says !== "approved" && deny === "any") || !hasSaid(approval, word)) return undefined;
+function saidAlready({ approval, demand }: Hearing, word: Actor & Place, says: Says): Problem | undefined {
+  const ends = says !== "approved" && demand.deny === "any";
+  if (says === "modified" || ends || !hasSaid(approval, word)) return undefined;
   return { code: "approval_voted", message: votedAlready(approval, word), why: "voted" };
 }
 
@@ -126,12 +144,12 @@ function askedItself({ principal }: Audience, by: Decider, separateUser: boolean
  * Where people have accounts, the operator's token is nobody of them: whose hand holds it is not known. So it is not one
  * more person, and not another one than who asked.
  */
-export function noPerson(
-  { tool, principal }: Audience,
-  by: Decider,
-  { quorum, separateUser }: Routed,
-  { accountsExist }: Pick<Bench, "accountsExist">,
-): Problem | undefined {
+function noPerson({
+  approval: { tool, principal },
+  by,
+  demand: { quorum, separateUser },
+  bench: { accountsExist },
+}: Hearing): Problem | undefined {
   if (!accountsExist || !isOfTheFolder(by)) return undefined;
   if (quorum === 1 && !separateUser && !isByHand(principal)) return undefined;
   const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
@@ -148,44 +166,33 @@ function isOfTheFolder({ user, via }: Pick<Decider, "user" | "via">): boolean {
 }
 const ofTheFolder = /^(session:operator$|token:tok_)/;
 
-function isAsker({ principal }: Pick<Audience, "principal">, user: string): boolean {
-  return user === principal.user || user === principal.owner;
+/** Whether they called, by their own hand or by an agent of theirs. */
+export function isAsker({ principal }: Pick<Audience, "principal">, user: string): boolean {
+  return isSamePerson(user, principal.user) || isSamePerson(user, principal.owner);
 }
 
-/** In whose place this person decides: their own, or that of somebody who gave them their word until a time. */
-function placeOf(
-  approval: Audience,
-  by: Decider,
-  bench: Pick<Bench, "present" | "lent">,
-): { readonly onBehalfOf?: string } | Problem {
-  const isAsked = (person: Parameters<typeof isAmong>[1]): boolean => isAskedOf(approval, bench.present, person);
-  if (isAsked(by)) return {};
-  const giver = bench.lent.find(
-    (one) =>
-      one.tenant === approval.principal.tenant &&
-      !isAsker(approval, one.from) && // whoever asked gives nobody a word on it
-      !isAsker(approval, by.user) &&
-      isAsked({ user: one.from, ...(one.roles && { roles: one.roles }), ...(one.groups && { groups: one.groups }) }),
+/** In whose place this person says it: their own, or that of the first who lent them a word that could still be said. */
+function placeOf({ approval, by, bench }: Hearing, says: Says): Place | Problem {
+  const closed = closedTo(by, approval, bench.present);
+  if (closed === undefined) return {};
+  const lent = isAsker(approval, by.user) ? [] : bench.lent.filter(({ from }) => !isAsker(approval, from)); // whoever asked gives nobody a word on it
+  const said: Problem[] = [];
+  for (const { id, from, ...giver } of lent) {
+    const found = hindrance(approval, { ...giver, user: from }, { ...bench, inProcess: false, lent: [] }, says); // none is handed on
+    if (!("code" in found)) return { onBehalfOf: from, delegation: id };
+    if (found.why === "voted") said.push(found);
+  }
+  const [voted] = said;
+  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide, or delegate.`;
+  return voted ?? { code: "decider_not_allowed", message, why: "not_asked" };
+}
+
+/** The route that does not send it to this person, of the one it was asked by and the one of now. */
+function closedTo(person: Decider, { routed = unrouted, escalatedAt }: Audience, present: Demand): Demand | undefined {
+  const isIn = (to: Routed["to"]): boolean => isOpen(to) || isAmong(to, person);
+  return [routed, present].find(
+    ({ to, escalateTo }) => !isIn(to) && (escalatedAt === undefined || escalateTo === undefined || !isIn(escalateTo)),
   );
-  if (giver !== undefined) return { onBehalfOf: giver.from };
-  const { rule } = approval.routed ?? unrouted;
-  return {
-    code: "decider_not_allowed",
-    message: `\`${by.user}\` is none of those whom the route \`${rule}\` sends this to; one of them must decide, or delegate.`,
-    why: "not_asked",
-  };
-}
-
-/** Whether the request is sent to this person, as it was and as it would be now. */
-function isAskedOf(approval: Audience, present: Demand, person: Parameters<typeof isAmong>[1]): boolean {
-  const recorded = approval.routed ?? unrouted;
-  const isEscalated = approval.escalatedAt !== undefined && recorded.escalateTo !== undefined;
-  if (isEscalated && recorded.escalateTo !== undefined && isIn(recorded.escalateTo, person)) return true;
-  return isIn(recorded.to, person) && isIn(present.to, person);
-}
-
-function isIn(to: Routed["to"], person: Parameters<typeof isAmong>[1]): boolean {
-  return isOpen(to) || isAmong(to, person);
 }
 
 /** A yes is to what was shown. After an edit it must say what that was: nobody agrees to what they have not seen. */
@@ -204,12 +211,7 @@ function changedSince(approval: ApprovalRecord, request: DecisionRequest, isYes:
 }
 
 /** What is still to be typed. */
-function missingFor(
-  approval: ApprovalRecord,
-  { confirmation }: DecisionRequest,
-  demand: Routed,
-  bench: Bench,
-): Problem | undefined {
+function missingFor({ confirmation }: DecisionRequest, { approval, demand, bench }: Hearing): Problem | undefined {
   if (isFree(demand, bench) || !demand.typedConfirmation || confirmation === approval.tool) return undefined;
   const given = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
   return {
@@ -218,7 +220,7 @@ function missingFor(
   };
 }
 
-function unsigned({ tool, risk }: Audience, by: Decider, demand: Routed, bench: Bench): Problem | undefined {
+function unsigned({ approval: { tool, risk }, by, demand, bench }: Hearing): Problem | undefined {
   const { inProcess, accountsExist } = bench;
   if (isFree(demand, bench) || !demand.signedIn || (!inProcess && isSignedIn(by, accountsExist))) return undefined;
   const instead = inProcess ? "an approver in code" : "a token";
@@ -234,10 +236,22 @@ function isFree({ rule }: Routed, { inProcess, present }: Bench): boolean {
   return inProcess && rule === "default" && present.rule === "default";
 }
 
-/** Without accounts there is no other way to sign in than the operator's own token. */
-export function isSignedIn({ via, signedIn }: Decider, accountsExist: boolean): boolean {
-  if (via === operatorToken && !accountsExist) return true;
+/** Without accounts there is no other way to sign in than the operator's own token; with them, it is nobody's sign-in. */
+function isSignedIn(by: Decider, accountsExist: boolean): boolean {
+  const { via, signedIn } = by;
+  if (accountsExist && isOfTheFolder(by)) return false;
+  if (via === operatorToken) return true;
   return signedIn ?? (via === undefined || !via.startsWith("token:"));
+}
+
+/** What is kept of how it was said. */
+function givenBy({ by, confirmation }: DecisionRequest, { tool }: Audience, bench: Bench): Given {
+  return {
+    ...(by.roles !== undefined && { roles: by.roles }),
+    ...(by.groups !== undefined && { groups: by.groups }),
+    signedIn: !bench.inProcess && isSignedIn(by, bench.accountsExist),
+    typed: confirmation === tool,
+  };
 }
 
 export function late(approval: Pick<Asked, "id" | "state" | "decision">): Problem {

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ApprovalRecord } from "../calls/records.ts";
-import type { BatchDecided, BatchRequest } from "./decision.ts";
+import { type BatchDecided, type BatchRequest, noApproval } from "./decision.ts";
 import { stricter, unrouted } from "./routed.ts";
 import type { Routing } from "./routing.ts";
 
@@ -27,15 +28,14 @@ export function batchProblem(
       message: `A batch is 1 to ${largestBatch} approvals; these are ${found.length}.`,
     };
   const missing = found.find(({ approval }) => isForeign(approval, tenant));
-  if (missing !== undefined)
-    return { taken: false, code: "approval_unknown", message: `There is no approval \`${missing.id}\`.` };
+  if (missing !== undefined) return { taken: false, code: "approval_unknown", message: noApproval(missing.id) };
   const other = found.find(({ approval }) => !isAlike(approval, first.approval));
   if (other === undefined) return decision === "approved" ? singlesProblem(found, routing) : undefined;
   const what = `\`${first.id}\` is ${described(first.approval)} and \`${other.id}\` is ${described(other.approval)}`;
   return {
     taken: false,
     code: "batch_refused",
-    message: `A batch is of one run and one tool; ${what}. Decide them apart.`,
+    message: `A batch is of one run and one tool, asked for the same reasons; ${what}. Decide them apart.`,
   };
 }
 
@@ -68,10 +68,13 @@ function isAlike(one: ApprovalRecord | undefined, other: ApprovalRecord | undefi
     one?.runId === other?.runId &&
     one?.tool === other?.tool &&
     one?.action === other?.action &&
+    one?.risk === other?.risk &&
+    isDeepStrictEqual(one?.why, other?.why) &&
     one?.principal.tenant === other?.principal.tenant
   );
 }
 
 function described(approval: ApprovalRecord | undefined): string {
-  return `\`${approval?.tool}\` in run \`${approval?.runId}\``;
+  const why = approval?.why.map(({ rule, says }) => `${rule} → ${says}`).join(", ");
+  return `\`${approval?.tool}\` in run \`${approval?.runId}\` at risk ${approval?.risk} (${why})`;
 }

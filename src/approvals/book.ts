@@ -23,7 +23,7 @@ import { reminding, tell } from "./noted.ts";
 import { type Asking, type Question, requestOf } from "./request.ts";
 import { votesLeft } from "./routed.ts";
 import type { Routing } from "./routing.ts";
-import type { Ruling } from "./ruling.ts";
+import type { Dated, Ruling } from "./ruling.ts";
 import { type Due, dueNext, Sweeper } from "./sweeper.ts";
 import { counted } from "./voting.ts";
 import { type Answered, Waiting } from "./wait.ts";
@@ -149,8 +149,8 @@ export class Book implements Disposable {
     const call = await this.#callOf(approval);
     const isYes = ruling.as === "approved" || ruling.as === "modified";
     for (let seen = approval; ; ) {
-      const at = this.#clock.now();
-      const count = counted(seen, ruling, at);
+      const dated = { ...ruling, at: this.#clock.now() };
+      const count = counted(seen, dated);
       if (count === undefined) return { won: false, approval: seen, because: "voted" };
       const { ends } = count;
       const expectedRevision = seen.revision ?? 0;
@@ -158,7 +158,7 @@ export class Book implements Disposable {
       const denied =
         ends &&
         (ruling.as === "denied" || ruling.as === "skipped" ? deniedOutcome(call.id, ruling.as, next) : undefined);
-      const event = ends ? this.#decided(call, next, ruling, at) : this.#voted(next, ruling, at);
+      const event = ends ? this.#decided(call, next, dated) : this.#voted(next, dated);
       const write = { write: "decide", approval: next, expectedRevision, ...(denied && { denied }), event } as const;
       const committed = await this.#store.commit(write, "synced");
       if (committed.won) {
@@ -174,12 +174,8 @@ export class Book implements Disposable {
     }
   }
 
-  #decided(
-    call: ToolCall,
-    next: ApprovalRecord,
-    { as, by, via, onBehalfOf, reason }: Ruling,
-    at: number,
-  ): DurableEvent {
+  #decided(call: ToolCall, next: ApprovalRecord, ruling: Dated): DurableEvent {
+    const { as, by, via, at, onBehalfOf, reason } = ruling;
     return {
       moment: "decided",
       at,
@@ -195,10 +191,13 @@ export class Book implements Disposable {
     };
   }
 
-  #voted(next: ApprovalRecord, { as, by, via, onBehalfOf, reason, quorum }: Ruling, at: number): DurableEvent {
+  #voted(next: ApprovalRecord, ruling: Dated): DurableEvent {
+    const { as, by, via, at, onBehalfOf, reason, quorum } = ruling;
     const left = votesLeft(next, quorum);
     const said = as === "modified" ? "edited" : `voted on (${as})`;
-    return tell("approval.voted", `${next.tool} ${said} by ${by}, ${left} more must say yes`, next, {
+    return tell(next, {
+      type: "approval.voted",
+      summary: `${next.tool} ${said} by ${by}, ${left} more must say yes`,
       at,
       by,
       via,
@@ -260,7 +259,7 @@ export class Book implements Disposable {
         [due === "reminder" ? "remindedAt" : "escalatedAt"]: at,
         revision: expectedRevision + 1,
       };
-      const event = reminding(next, due, at, this.#policyVersion);
+      const event = reminding(next, due, { at, policyVersion: this.#policyVersion });
       const { won } = await this.#store.commit({ write: "decide", approval: next, expectedRevision, event }, "synced");
       if (won) return next;
       if (approval.expiresAt <= this.#clock.now()) return approval; // too late to remind anybody

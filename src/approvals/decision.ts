@@ -1,7 +1,8 @@
 import { type Actor, checkWho } from "../calls/actor.ts";
+import { checkMembers } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Routed, Vote } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import { shown } from "../calls/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
@@ -36,16 +37,15 @@ export function checkDecider(by: Decider): void {
 
 /** @throws RuntimeFault `decision_invalid` for a request that nobody can have made, or a reason that is no text */
 export function checkRequest(request: Pick<DecisionRequest, "by" | "reason">): void {
-  if (typeof request !== "object" || request === null)
-    throw new RuntimeFault(
-      "decision_invalid",
-      `The decision is ${shown(request)}; it must be { decision, by, reason? }.`,
-    );
+  checkMembers(request, { code: "decision_invalid", what: "The decision", members: texts });
   checkDecider(request.by);
-  const { reason } = request;
-  if (reason !== undefined && typeof reason !== "string")
-    throw new RuntimeFault("decision_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
 }
+const texts = {
+  reason: "a text",
+  confirmation: "a text",
+  expectedDigest: "a text",
+  expectedDigests: "an object",
+} as const;
 
 /**
  * A decider as the log names them. Without a door to authenticate them, their name is all there is.
@@ -111,6 +111,8 @@ export interface Standing {
   readonly whyNot?: { readonly why: WhyNot; readonly message: string };
   /** The person who delegated the decision to them. */
   readonly onBehalfOf?: string;
+  /** What is demanded of a decision as things stand: the stricter of what was when it was asked and what is now. */
+  readonly demand: Routed;
   readonly lapsed: readonly Lapsed[];
 }
 
@@ -131,6 +133,11 @@ export const decisionProblems = {
 } as const;
 
 export type DecisionProblem = keyof typeof decisionProblems;
+
+/** Also of one that is another tenant's. */
+export function noApproval(id: string): string {
+  return `There is no approval \`${id.slice(0, 200)}\`; \`postern approvals\` lists what waits.`;
+}
 
 export type Decided =
   | {

@@ -1,8 +1,14 @@
+import { checkId } from "../calls/checked-id.ts";
+import { checkMembers } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { Said } from "../calls/records.ts";
+import { isSamePerson } from "../calls/same-person.ts";
+import { shown } from "../calls/shown.ts";
+import { checkDelegationFilter } from "./checked-filters.ts";
 import { actorOf, checkDecider, type Decider } from "./decision.ts";
-import type { Delegation, DelegationRequest } from "./delegation.ts";
+import type { Delegation, DelegationFilter, DelegationRequest } from "./delegation.ts";
 import { type People, personOf } from "./person.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
 
@@ -14,6 +20,7 @@ export type Delegated =
   | { readonly delegated: true; readonly delegation: Delegation }
   | { readonly delegated: false; readonly code: "delegation_invalid" | "delegation_unknown"; readonly message: string };
 
+const asTold = { to: "a text", until: "a number", reason: "a text" } as const;
 const longestMs = 90 * 86_400_000;
 const controlCharacter = /\p{Cc}/u;
 
@@ -33,16 +40,18 @@ export class Delegations {
   }
 
   /** @param by who gives: authenticated by the door */
-  async make({ to: asked, until, reason }: DelegationRequest, by: Decider): Promise<Delegated> {
+  async make(request: DelegationRequest, by: Decider): Promise<Delegated> {
     checkDecider(by);
+    checkMembers(request, { code: "delegation_invalid", what: "The delegation", members: asTold });
+    const { to: asked, until, reason } = request;
     const now = this.#options.clock.now();
-    if (typeof asked !== "string" || asked === "" || asked.length > 256 || controlCharacter.test(asked))
+    if (asked === undefined || asked === "" || asked.length > 256 || controlCharacter.test(asked))
       return invalid("`to` names nobody; write the user who shall decide.");
     const tenant = by.tenant ?? "default";
     const receiver = await this.#receiver(asked, tenant);
     if ("problem" in receiver) return invalid(receiver.problem);
     const { name: to } = receiver;
-    if (to === by.user) return invalid(`\`${to}\` is you; delegate to somebody else.`);
+    if (isSamePerson(to, by.user)) return invalid(`\`${to}\` is you; delegate to somebody else.`);
     if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)
       return invalid("`until` must be a time that is still to come, at most 90 days away.");
     const delegation: Delegation = {
@@ -52,6 +61,7 @@ export class Delegations {
       to,
       ...(by.roles !== undefined && { roles: by.roles }),
       ...(by.groups !== undefined && { groups: by.groups }),
+      ...(by.signedIn !== undefined && { signedIn: by.signedIn }),
       until,
       ...(reason !== undefined && { reason }),
       at: now,
@@ -70,6 +80,7 @@ export class Delegations {
 
   async revoke(id: string, by: Decider): Promise<Delegated> {
     checkDecider(by);
+    checkId(id, "delegation");
     const known = this.#shelf.get(id);
     const revoked =
       known === undefined || known.tenant !== (by.tenant ?? known.tenant)
@@ -80,22 +91,39 @@ export class Delegations {
   }
 
   /** New to old. */
-  list(where: { readonly tenant?: string; readonly live?: boolean } = {}): readonly Delegation[] {
+  list(where: DelegationFilter = {}): readonly Delegation[] {
+    checkDelegationFilter(where);
     return this.#shelf.items
       .filter(({ tenant }) => where.tenant === undefined || tenant === where.tenant)
       .filter((one) => where.live !== true || this.isLive(one))
       .sort((a, b) => b.at - a.at);
   }
 
-  isLive({ revoked, until }: Delegation): boolean {
+  isLive(delegation: Delegation): boolean {
+    if (!isDelegation(delegation))
+      throw new RuntimeFault(
+        "request_invalid",
+        `The delegation is ${shown(delegation)}; it must be one of those that are listed.`,
+      );
+    const { revoked, until } = delegation;
     return revoked === undefined && until > this.#options.clock.now();
   }
 
   /** Who gave this person their word. */
   to({ user, tenant }: Decider): readonly Delegation[] {
     return this.#shelf.items.filter(
-      (one) => one.to === user && (tenant === undefined || one.tenant === tenant) && this.isLive(one),
+      (one) => isSamePerson(one.to, user) && (tenant === undefined || one.tenant === tenant) && this.isLive(one),
     );
+  }
+
+  /** The delegation by which something was said in another's place; of what did not keep it, one that is left. */
+  behind({ delegation, by, onBehalfOf }: Said, tenant: string): Delegation | undefined {
+    if (delegation !== undefined) return this.#shelf.get(delegation);
+    const [found] = this.#shelf.items
+      .filter((one) => one.tenant === tenant && one.revoked === undefined)
+      .filter((one) => isSamePerson(one.to, by) && isSamePerson(one.from, onBehalfOf))
+      .sort((a, b) => b.until - a.until);
+    return found;
   }
 
   /** Where people have accounts: somebody who has one, and may decide. By the account's own spelling. */
@@ -134,11 +162,15 @@ function bodyOf(delegation: Delegation): JsonObject {
 }
 
 function delegationFrom(body: Json): Delegation {
-  if (
+  if (isDelegation(body)) return body;
+  throw new RuntimeFault("delegation_unreadable", "A delegation in the store is not what Postern writes.");
+}
+
+/** Written by `bodyOf` alone: its distinguishing fields tell. */
+function isDelegation(body: unknown): body is Delegation {
+  return (
     isJsonObject(body) &&
     ["id", "tenant", "from", "to"].every((name) => typeof body[name] === "string") &&
     typeof body["until"] === "number"
-  )
-    return body as unknown as Delegation; // written by `bodyOf` alone, and its distinguishing fields are there
-  throw new RuntimeFault("delegation_unreadable", "A delegation in the store is not what Postern writes.");
+  );
 }

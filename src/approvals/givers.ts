@@ -1,23 +1,21 @@
 /**
  * What became of who gave a word: a remembered yes, a delegation and a vote on what is still open count while their
- * giver could still decide, and while nobody took the credential back by which they were given.
+ * giver could still say it, by what they brought then, and while nobody took the credential back by which it was given.
  *
  * Invariant: who has an account is what that account is now; nobody else is known here (the data folder's operator, a
  * library's own people), and they are what they were when they gave it.
  */
-import { builtInName } from "../accounts/roles.ts";
 import type { Actor } from "../calls/actor.ts";
-import type { Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Said, Vote } from "../calls/records.ts";
 import type { Audience } from "../stores/audience.ts";
-import { type Bench, demandOf, hindrance, noPerson } from "./admission.ts";
+import { type Bench, demandOf, hindrance, isYes } from "./admission.ts";
 import type { Decider, Lapsed } from "./decision.ts";
 import type { Delegation } from "./delegation.ts";
 import type { Delegations } from "./delegations.ts";
 import type { Grant } from "./grant.ts";
 import { type People, type Person, personOf } from "./person.ts";
+import { unrouted } from "./routed.ts";
 import type { Routing } from "./routing.ts";
-
-type Word = Pick<Vote, "by" | "via" | "onBehalfOf">;
 
 export interface GiversHouse {
   readonly routing: Routing;
@@ -27,6 +25,9 @@ export interface GiversHouse {
   readonly accountsExist: () => boolean;
 }
 
+/** A request that may still be open, with what was said to it. */
+type Open<Word extends Said> = Audience & Partial<Pick<ApprovalRecord, "state">> & { readonly votes?: readonly Word[] };
+
 export class Givers {
   readonly #house: GiversHouse;
 
@@ -34,76 +35,85 @@ export class Givers {
     this.#house = house;
   }
 
-  get accountsExist(): boolean {
-    return this.#house.accountsExist();
-  }
-
   /** @param lent to the decider: what `lent` answered */
   bench(approval: Audience, lent: readonly Delegation[], inProcess = false): Bench {
-    return { inProcess, lent, accountsExist: this.accountsExist, present: this.#house.routing.demand(approval) };
+    const { accountsExist, routing } = this.#house;
+    return { inProcess, lent, accountsExist: accountsExist(), present: routing.demand(approval) };
   }
 
   /** Why this grant answers no such call as things stand; undefined: its giver could say yes to it now. */
   async silence(grant: Grant, call: Audience): Promise<string | undefined> {
-    const { by: user, via, given } = grant;
-    const giver = await this.#giver(call.principal.tenant, grant);
-    if (typeof giver === "string") return giver;
-    const { present } = this.bench(call, []);
-    if (!present.remembers) return `the route \`${present.rule}\` lets no yes be remembered now`;
-    if (present.typedConfirmation && given?.typed !== true)
-      return `the route \`${present.rule}\` wants the tool's name typed now, and it was not`;
-    const { roles, groups } = giver ?? given ?? {};
-    const by: Decider = {
-      ...{ user, via, signedIn: given?.signedIn === true && !(user === builtInName && this.accountsExist) },
-      ...(roles !== undefined && { roles }),
-      ...(groups !== undefined && { groups }),
-    };
-    const found = hindrance({ ...call, routed: present }, by, this.bench(call, await this.lent(by)));
-    return "code" in found ? found.message : undefined;
+    const routed = this.#house.routing.demand(call);
+    if (!routed.remembers) return `the route \`${routed.rule}\` lets no yes be remembered now`;
+    const lent = this.#house.delegations.behind(grant, call.principal.tenant);
+    if (lent !== undefined && !this.#house.delegations.isLive(lent))
+      return `\`${lent.from}\`, in whose place it was given, lends \`${lent.to}\` no word any more`;
+    return this.#problem(grant, { ...call, routed });
   }
 
   /** Who gave this person their word, with what of it they still have. */
   async lent(to: Decider): Promise<readonly Delegation[]> {
-    const given = this.#house.delegations.to(to).map(async (one) => {
-      const giver = await this.#giver(one.tenant, { by: one.from, via: one.via });
-      if (typeof giver === "string") return [];
-      if (giver === undefined) return [one];
-      return [{ ...one, roles: both(one.roles, giver.roles), groups: both(one.groups, giver.groups) }];
-    });
-    return (await Promise.all(given)).flat();
+    const given = await Promise.all(this.#house.delegations.to(to).map((one) => this.#asNow(one)));
+    return given.filter((one) => typeof one !== "string");
   }
 
-  /** Words on a request that count no more. */
-  async lapsed<Said extends Word>(
-    approval: Audience & { readonly votes?: readonly Said[] },
-  ): Promise<readonly Lapsed<Said>[]> {
-    const votes: readonly Said[] = approval.votes ?? [];
+  /** Words on a request that count no more; on one that is decided, what was decided stays so. */
+  async lapsed<Word extends Said & Partial<Pick<Vote, "as">>>(approval: Open<Word>): Promise<readonly Lapsed<Word>[]> {
+    const { votes: _votes, state = "pending", ...asked } = approval;
+    if (state !== "pending") return [];
+    const votes: readonly Word[] = approval.votes ?? [];
+    const { typedConfirmation: typed, signedIn } = asked.routed ?? unrouted;
     const said = votes.map(async (vote) => {
-      const why = await this.#lapse(approval, vote);
+      const { given = { typed, signedIn }, as } = vote; // one that did not keep it had brought what its request demanded
+      const why = await this.#problem({ ...vote, given }, asked, as);
       return why === undefined ? [] : [{ vote, why }];
     });
     return (await Promise.all(said)).flat();
   }
 
-  async #lapse(approval: Audience, { by, via, onBehalfOf }: Word): Promise<string | undefined> {
-    const { tenant } = approval.principal;
-    const bench = this.bench(approval, []);
-    const nobody = noPerson(approval, { user: by, via }, demandOf(approval, bench), bench);
-    if (nobody !== undefined) return nobody.message;
-    const giver = await this.#giver(tenant, { by, via });
+  /** Why this word does not count for that, as things stand. */
+  async #problem(said: Said, asked: Audience, as: Vote["as"] = "approved"): Promise<string | undefined> {
+    const { by: user, via, given } = said;
+    const giver = await this.#giver(asked.principal.tenant, said);
     if (typeof giver === "string") return giver;
-    return onBehalfOf === undefined ? undefined : (await this.#person(tenant, onBehalfOf))?.barred;
+    const lent = await this.#lentFor(said, asked);
+    if (typeof lent === "string") return lent;
+    const bench = this.bench(asked, lent);
+    const demand = demandOf(asked, bench);
+    if (isYes(as) && demand.typedConfirmation && given?.typed !== true)
+      return `the route \`${bench.present.rule}\` wants the tool's name typed now, and it was not`;
+    const { roles, groups } = giver ?? given ?? {};
+    const by: Decider = {
+      ...{ user, via, signedIn: given?.signedIn === true },
+      ...(roles !== undefined && { roles }),
+      ...(groups !== undefined && { groups }),
+    };
+    const found = hindrance(asked, by, bench, as);
+    return "code" in found ? found.message : undefined;
+  }
+
+  /** What was lent to who said this in another's place, and not taken back. That its time is over takes nothing back. */
+  async #lentFor(said: Said, { principal: { tenant } }: Audience): Promise<readonly Delegation[] | string> {
+    if (said.onBehalfOf === undefined) return [];
+    const one = this.#house.delegations.behind(said, tenant);
+    if (one === undefined || one.revoked !== undefined)
+      return `\`${said.onBehalfOf}\` took back the word that \`${said.by}\` gave in their place`;
+    const now = await this.#asNow(one);
+    return typeof now === "string" ? now : [now];
+  }
+
+  /** A sentence: why it is worth nothing. */
+  async #asNow(one: Delegation): Promise<Delegation | string> {
+    const giver = await this.#giver(one.tenant, { by: one.from, via: one.via });
+    if (giver === undefined || typeof giver === "string") return giver ?? one;
+    return { ...one, roles: both(one.roles, giver.roles), groups: both(one.groups, giver.groups) };
   }
 
   /** As they are now; undefined: nobody known here. A sentence: why no word of theirs by that credential counts. */
   async #giver(tenant: string, { by, via }: Pick<Actor, "by" | "via">): Promise<Person | undefined | string> {
-    const person = await this.#person(tenant, by);
+    const person = await personOf(this.#house.people, tenant, by);
     if (person?.barred !== undefined) return person.barred;
     return (await this.#house.people.isRevoked(via)) ? `\`${via}\`, by which it was given, was revoked` : person;
-  }
-
-  #person(tenant: string, user: string): Promise<Person | undefined> {
-    return personOf(this.#house.people, tenant, user);
   }
 }
 

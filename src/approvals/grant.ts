@@ -3,9 +3,9 @@ import type { Reason } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, Said } from "../calls/records.ts";
+import { shown } from "../calls/shown.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
-import { actorOf, type Decider } from "./decision.ts";
 
 /**
  * What is to be remembered of a yes: the next calls like it need nobody.
@@ -31,7 +31,7 @@ export interface Remember {
  *
  * @public
  */
-export interface Grant {
+export interface Grant extends Said {
   readonly id: string;
   readonly tool: string;
   readonly action: string;
@@ -45,19 +45,6 @@ export interface Grant {
   /** Wall clock, milliseconds; exclusive. */
   readonly until: number;
   readonly reason: string;
-  readonly by: string;
-  readonly via: string;
-  /** The person who delegated the decision to `by`. */
-  readonly onBehalfOf?: string;
-  /** What `by` was and did then: held, at each use, against what such a call demands now. None: nothing is known of it. */
-  readonly given?: {
-    readonly roles?: readonly string[];
-    readonly groups?: readonly string[];
-    /** As a person, not by a token. */
-    readonly signedIn: boolean;
-    /** The tool's name. */
-    readonly typed: boolean;
-  };
   readonly at: number;
   readonly approvalId: string;
   /** Digest of the tool's definition: another one voids the grant. */
@@ -71,8 +58,19 @@ export interface Grant {
   readonly revoked?: { readonly by: string; readonly via: string; readonly at: number; readonly reason?: string };
 }
 
+/** What became of a grant: `void` when its tool is not what it was. */
+export type GrantState = "live" | "over" | "revoked" | "void";
+
+export interface GrantFilter {
+  readonly tenant?: string;
+  readonly state?: GrantState;
+  readonly tool?: string;
+}
+
 const dayMs = 86_400_000;
 const longestGrantMs = 90 * dayMs;
+/** Grants are kept in memory. */
+const longestConditions = 100_000;
 const names: ReadonlySet<string> = new Set(["scope", "for", "reason"]);
 const scopeNames: ReadonlySet<string> = new Set(["tool", "action", "arguments"]);
 
@@ -102,6 +100,9 @@ export function rememberProblem(remember: Remember, approval: ApprovalRecord, no
   if (typeof until === "string") return until;
   try {
     const holds = compileConditions(conditions, "`remember.scope.arguments`");
+    const { length } = JSON.stringify(conditions);
+    if (length > longestConditions)
+      return `\`remember.scope.arguments\` are ${length} characters of JSON, and ${longestConditions} are the most; hold fewer arguments, or approve this call alone.`;
     if (fits(holds, approval.arguments)) return undefined;
     return "`remember.scope.arguments` does not fit the call that is approved here; write a pattern that does.";
   } catch (error) {
@@ -134,18 +135,17 @@ export function asking(reasons: readonly Reason[]): readonly string[] {
   return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
 }
 
-interface Giving {
-  readonly by: Decider;
-  readonly given: Pick<NonNullable<Grant["given"]>, "signedIn" | "typed">;
-  readonly now: number;
-  readonly until: number;
-}
-
-export function grantOf(remember: Remember, approval: ApprovalRecord, { by, given, now, until }: Giving): Grant {
+/** The yes that ended the request, kept. */
+export function grantOf(
+  remember: Remember,
+  approval: ApprovalRecord,
+  { now, until }: { readonly now: number; readonly until: number },
+): Grant {
   const { tenant, agent, user } = approval.principal;
   const { for: span, reason, scope } = remember;
-  const giver = approval.decision?.onBehalfOf;
-  const actor = actorOf(by);
+  const yes = approval.votes?.at(-1);
+  if (yes === undefined) throw new RuntimeFault("grant_invalid", `Nobody has said yes to \`${approval.id}\`.`);
+  const { as: _as, at: _at, reason: _reason, ...said } = yes;
   return {
     id: newId("grt"),
     tool: approval.tool,
@@ -158,13 +158,7 @@ export function grantOf(remember: Remember, approval: ApprovalRecord, { by, give
     ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
     until,
     reason,
-    ...{ by: actor.by, via: actor.via },
-    ...(giver !== undefined && { onBehalfOf: giver }),
-    given: {
-      ...given,
-      ...(by.roles !== undefined && { roles: by.roles }),
-      ...(by.groups !== undefined && { groups: by.groups }),
-    },
+    ...said,
     at: now,
     approvalId: approval.id,
     definition: approval.definition,
@@ -180,17 +174,25 @@ export function spanText({ for: span, until }: Grant): string {
 
 /** @throws RuntimeFault `grant_unreadable` for what Postern did not write: a grant is not guessed */
 export function grantFrom(body: Json): Grant {
-  if (
+  if (isGrant(body)) return body;
+  throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
+}
+
+/** @throws RuntimeFault `request_invalid` */
+export function checkGrant(given: Grant): void {
+  if (!isGrant(given))
+    throw new RuntimeFault("request_invalid", `The grant is ${shown(given)}; it must be one of those that are listed.`);
+}
+
+/** Written by `bodyOf` alone: its distinguishing fields tell. */
+function isGrant(body: unknown): body is Grant {
+  return (
     isJsonObject(body) &&
-    typeof body["id"] === "string" &&
-    typeof body["tool"] === "string" &&
-    typeof body["definition"] === "string" &&
+    ["id", "tool", "definition"].every((name) => typeof body[name] === "string") &&
     typeof body["until"] === "number" &&
     isJsonObject(body["principal"]) &&
     Array.isArray(body["asks"])
-  )
-    return body as unknown as Grant; // written by `bodyOf` alone, and its distinguishing fields are there
-  throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
+  );
 }
 
 export function bodyOf(grant: Grant): JsonObject {

@@ -1,4 +1,5 @@
 import type { Authority, Risk } from "../calls/call.ts";
+import { checkId } from "../calls/checked-id.ts";
 import type { Reason, Weighing } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
@@ -6,10 +7,23 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import { compileConditions, type Holds } from "../policy/condition.ts";
 import type { Audience } from "../stores/audience.ts";
-import { isSignedIn } from "./admission.ts";
-import { actorOf, checkDecider, type Decider, type DecisionRequest } from "./decision.ts";
+import { checkGrantFilter } from "./checked-filters.ts";
+import { actorOf, checkRequest, type Decider } from "./decision.ts";
 import type { Givers } from "./givers.ts";
-import { asking, bodyOf, fits, type Grant, grantFrom, grantOf, type Remember, spanText, untilOf } from "./grant.ts";
+import {
+  asking,
+  bodyOf,
+  checkGrant,
+  fits,
+  type Grant,
+  type GrantFilter,
+  type GrantState,
+  grantFrom,
+  grantOf,
+  type Remember,
+  spanText,
+  untilOf,
+} from "./grant.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
 
 /** What a grant is held against; every FreshCall is one. (A stage type would point upwards.) */
@@ -40,15 +54,6 @@ export interface Answering {
 interface Silent {
   readonly grant: Grant;
   readonly why: string;
-}
-
-/** What became of a grant: `void` when its tool is not what it was. */
-export type GrantState = "live" | "over" | "revoked" | "void";
-
-export interface GrantFilter {
-  readonly tenant?: string;
-  readonly state?: GrantState;
-  readonly tool?: string;
 }
 
 /** Uses are written so many milliseconds after the first that is not yet: a call waits for none of it. */
@@ -100,7 +105,7 @@ export class Grants implements AsyncDisposable {
       if (held === undefined || !this.#answers(held, call, sessionId)) continue;
       const grant = await this.#shelf.fresh(id);
       if (grant === undefined || !this.#answers(grant, call, sessionId)) continue;
-      const why = await this.#options.givers.silence(grant, audienceOf(call));
+      const why = outOfSession(grant, sessionId) ?? (await this.#options.givers.silence(grant, audienceOf(call)));
       if (why === undefined) return { grant, silent: [] };
       silent.push({ grant, why });
     }
@@ -108,22 +113,17 @@ export class Grants implements AsyncDisposable {
   }
 
   /** Why a live grant answers nothing at present, at the risk that was shown; undefined: it does. */
-  silence(grant: Grant): Promise<string | undefined> {
+  async silence(grant: Grant): Promise<string | undefined> {
+    checkGrant(grant);
     return this.#options.givers.silence(grant, grant);
   }
 
   /** @param remember was checked: `rememberProblem` of grant.ts */
-  async make(
-    remember: Remember,
-    approval: ApprovalRecord,
-    { by, confirmation }: Pick<DecisionRequest, "by" | "confirmation">,
-  ): Promise<Grant> {
+  async make(remember: Remember, approval: ApprovalRecord): Promise<Grant> {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
-    const signedIn = isSignedIn(by, this.#options.givers.accountsExist);
-    const given = { signedIn, typed: confirmation === approval.tool };
-    const grant = grantOf(remember, approval, { by, given, now, until });
+    const grant = grantOf(remember, approval, { now, until });
     await this.#shelf.add(grant, bodyOf(grant), {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
@@ -144,7 +144,8 @@ export class Grants implements AsyncDisposable {
 
   /** Undefined: there is none. One that is revoked stays as it was revoked first. */
   async revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
-    checkDecider(by);
+    checkRequest({ by, ...(reason !== undefined && { reason }) });
+    checkId(id, "grant");
     return this.#shelf.change(id, (grant) => {
       if (grant.revoked !== undefined) return undefined;
       const at = this.#options.clock.now();
@@ -163,12 +164,15 @@ export class Grants implements AsyncDisposable {
   }
 
   get(id: string): Grant | undefined {
+    checkId(id, "grant");
     const grant = this.#shelf.get(id);
     return grant && this.#withUses(grant);
   }
 
   /** New to old. */
-  list({ tenant, state, tool }: GrantFilter = {}): readonly Grant[] {
+  list(where: GrantFilter = {}): readonly Grant[] {
+    checkGrantFilter(where);
+    const { tenant, state, tool } = where;
     return this.#shelf.items
       .filter((grant) => tenant === undefined || grant.principal.tenant === tenant)
       .filter((grant) => tool === undefined || grant.tool === tool)
@@ -177,7 +181,9 @@ export class Grants implements AsyncDisposable {
       .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
   }
 
-  stateOf({ revoked, until, tool, action, definition }: Grant): GrantState {
+  stateOf(grant: Grant): GrantState {
+    checkGrant(grant);
+    const { revoked, until, tool, action, definition } = grant;
     if (revoked !== undefined) return "revoked";
     if (until <= this.#options.clock.now()) return "over";
     const now = this.#options.definitionOf(tool, action);
@@ -200,7 +206,7 @@ export class Grants implements AsyncDisposable {
       grant.definition === call.found.definition &&
       rankOf(call.risk) <= rankOf(grant.risk) &&
       (grant.for !== "run" || grant.runId === runId) &&
-      (grant.for !== "session" || grant.sessionId === sessionId) &&
+      (grant.for !== "session" || grant.sessionId === sessionId || sessionId === undefined) &&
       asking(call.weighing.reasons).every((rule) => grant.asks.includes(rule)) &&
       fits(this.#holds.get(grant.id) ?? [], call.arguments)
     );
@@ -237,6 +243,11 @@ export class Grants implements AsyncDisposable {
           this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),
         );
   }
+}
+
+/** Who asks what would be decided may have no session: then it is named, and does not count. */
+function outOfSession(grant: Grant, sessionId: string | undefined): string | undefined {
+  return grant.for === "session" && sessionId === undefined ? "it answers only in its session" : undefined;
 }
 
 /** How a call that a grant answered was weighed: the grant stands among the reasons, wherever they are told. */

@@ -18,6 +18,7 @@ export interface Question extends ToolCall {
     readonly definition: string;
     readonly idempotent: boolean;
     readonly approvalTtlMs: number | undefined;
+    readonly previewBinds: boolean;
   };
 }
 
@@ -62,7 +63,9 @@ export function requestOf(
     why: weighing.reasons,
     ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     policyVersion: weighing.policyVersion,
-    ...(preview !== undefined && { preview, previewDigest: previewDigest(preview) }),
+    ...(preview !== undefined && {
+      ...{ preview, previewDigest: previewDigest(preview), previewBinds: found.previewBinds },
+    }),
     routed: routedBy(demand, requestedAt, expiresAt),
     ...askedBy(caller),
   };

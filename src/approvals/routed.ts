@@ -1,4 +1,5 @@
 import type { Addressees, ApprovalRecord, Routed } from "../calls/records.ts";
+import { isSamePerson } from "../calls/same-person.ts";
 
 /** What holds of a record that was made before there were routes. */
 export const unrouted: Routed = Object.freeze({
@@ -17,10 +18,11 @@ export function votesLeft({ routed = unrouted, votes = [] }: ApprovalRecord, quo
   return Math.max(0, quorum - votes.filter(({ as }) => as === "approved").length);
 }
 
-/** Of the record and of what is demanded now, the more. Whom it was sent to is asked of both apart. */
+/** Of the record and of what is demanded now, the more, by the route that demands it. Whom it was sent to is asked of both apart. */
 export function stricter(recorded: Routed, present: Routed): Routed {
-  return {
+  const demand = {
     ...recorded,
+    to: isOpen(recorded.to) && !isOpen(present.to) ? present.to : recorded.to,
     quorum: Math.max(recorded.quorum, present.quorum),
     deny: recorded.deny === "any" ? "any" : present.deny,
     typedConfirmation: recorded.typedConfirmation || present.typedConfirmation,
@@ -28,7 +30,11 @@ export function stricter(recorded: Routed, present: Routed): Routed {
     signedIn: recorded.signedIn || present.signedIn,
     remembers: recorded.remembers && present.remembers,
   };
+  const isMore = demanded.some((what) => demand[what] !== recorded[what]);
+  return isMore ? { ...demand, rule: present.rule } : demand;
 }
+
+const demanded = ["to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
 
 /** Whether nobody in particular is named. */
 export function isOpen({ roles = [], groups = [], users = [] }: Addressees): boolean {
@@ -41,7 +47,7 @@ export function isAmong(
   person: { readonly user: string; readonly roles?: readonly string[]; readonly groups?: readonly string[] },
 ): boolean {
   return (
-    users.includes(person.user) ||
+    users.some((user) => isSamePerson(user, person.user)) ||
     roles.some((role) => person.roles?.includes(role) === true) ||
     groups.some((group) => person.groups?.includes(group) === true)
   );

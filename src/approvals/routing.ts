@@ -2,6 +2,7 @@ import type { Principal, Risk } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Addressees, Routed } from "../calls/records.ts";
 import { parseRisk, risks } from "../calls/risk.ts";
+import { spelled } from "../calls/same-person.ts";
 import { globMatcher } from "../policy/glob.ts";
 
 /**
@@ -155,17 +156,9 @@ function checkRoute(route: ApprovalRoute, at: string): void {
   if (!Number.isSafeInteger(quorum) || quorum < 1 || quorum > 100)
     throw invalid(`${at}.quorum`, quorum, "a whole number from 1 to 100");
   const { roles = [], groups = [], users = [] } = to ?? {};
-  if (
-    roles.length + groups.length === 0 &&
-    users.length > 0 &&
-    new Set(users).size < quorum &&
-    escalateTo === undefined
-  )
-    throw invalid(
-      `${at}.quorum`,
-      quorum,
-      `at most the ${new Set(users).size} users of \`to\`: else nothing is ever approved`,
-    );
+  const persons = new Set(users.map(spelled)).size;
+  if (roles.length + groups.length === 0 && persons > 0 && persons < quorum && escalateTo === undefined)
+    throw invalid(`${at}.quorum`, quorum, `at most the ${persons} users of \`to\`: else nothing is ever approved`);
   if (deny !== undefined && deny !== "any" && deny !== "quorum") throw invalid(`${at}.deny`, deny, "any or quorum");
   for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)
     if (route[flag] !== undefined && typeof route[flag] !== "boolean")

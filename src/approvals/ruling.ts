@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { Vote } from "../calls/records.ts";
+import type { Said, Vote } from "../calls/records.ts";
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
 export interface Ruling {
@@ -10,6 +10,8 @@ export interface Ruling {
   readonly by: string;
   readonly via: string;
   readonly onBehalfOf?: string | undefined;
+  readonly delegation?: string | undefined;
+  readonly given?: Said["given"];
   readonly reason?: string | undefined;
   /** What is demanded of it. Default: one yes, one no. */
   readonly quorum?: number;
@@ -19,6 +21,9 @@ export interface Ruling {
   /** With `modified`. */
   readonly edited?: Edit | undefined;
 }
+
+/** As it is written: wall clock, milliseconds. */
+export type Dated = Ruling & { readonly at: number };
 
 /** What runs instead, and its binding, made by the gates that weighed it. */
 export interface Edit {

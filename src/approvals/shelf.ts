@@ -72,7 +72,7 @@ export class Shelf<Item extends { readonly id: string }> {
   }
 
   async add(item: Item, body: JsonObject, noted: Noted): Promise<void> {
-    const { won } = await this.#commit(item.id, body, 0, noted);
+    const { won } = await this.#commit({ id: item.id, body, expectedVersion: 0 }, noted);
     if (!won) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
     this.#items.set(item.id, { version: 1, item });
   }
@@ -87,7 +87,7 @@ export class Shelf<Item extends { readonly id: string }> {
       if (held === undefined) return undefined;
       const change = next(held.item);
       if (change === undefined) return held.item;
-      const { won } = await this.#commit(id, change.body, held.version, change.noted);
+      const { won } = await this.#commit({ id, body: change.body, expectedVersion: held.version }, change.noted);
       if (won) {
         this.#items.set(id, { version: held.version + 1, item: change.item });
         return change.item;
@@ -100,7 +100,10 @@ export class Shelf<Item extends { readonly id: string }> {
     );
   }
 
-  async #commit(id: string, body: Json, expectedVersion: number, noted: Noted | undefined): Promise<{ won: boolean }> {
+  async #commit(
+    document: { readonly id: string; readonly body: Json; readonly expectedVersion: number },
+    noted: Noted | undefined,
+  ): Promise<{ won: boolean }> {
     const { store, clock, policyVersion } = this.#options;
     const event: NotedEvent | undefined = noted && {
       moment: "noted",
@@ -110,7 +113,7 @@ export class Shelf<Item extends { readonly id: string }> {
       outcome: "success",
       ...noted,
     };
-    const write = { write: "document", kind: this.#kind, id, body, expectedVersion, ...(event && { event }) } as const;
+    const write = { write: "document", kind: this.#kind, ...document, ...(event && { event }) } as const;
     return await store.commit(write, noted === undefined ? "committed" : "synced");
   }
 }

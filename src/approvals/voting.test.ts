@@ -26,6 +26,7 @@ const record: ApprovalRecord = {
   expiresAt: 1000,
   routed: unrouted,
 };
+const count = (before: ApprovalRecord, ruling: Ruling, at: number) => counted(before, { ...ruling, at });
 const says = (as: "approved" | "denied" | "skipped", by: string, more: Partial<Ruling> = {}): Ruling => ({
   as,
   by,
@@ -36,9 +37,9 @@ const edit = { arguments: { to: "y" }, binding: "c", risk: "critical", why: [] }
 
 describe("counting", () => {
   it("approves with the n-th yes of different persons, and not before", () => {
-    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
+    const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
     expect(one).toMatchObject({ ends: false, next: { state: "pending", votes: [{ by: "ann", as: "approved" }] } });
-    const two = counted(one?.next ?? record, says("approved", "bob", { quorum: 2 }), 2);
+    const two = count(one?.next ?? record, says("approved", "bob", { quorum: 2 }), 2);
     expect(two).toMatchObject({ ends: true, next: { state: "approved", decision: { as: "approved", by: "bob" } } });
     expect(two?.next.votes).toHaveLength(2);
   });
@@ -48,15 +49,17 @@ describe("counting", () => {
     ["by another credential", says("approved", "ann", { quorum: 3, via: "token:other" })],
     ["under another name", says("approved", "eve", { quorum: 3, via: "user:ann" })],
     ["through a delegate", says("approved", "eve", { quorum: 3, onBehalfOf: "ann" })],
+    ["in another spelling", says("approved", "Ann", { quorum: 3 })],
+    ["in another spelling through a delegate", says("approved", "eve", { quorum: 3, onBehalfOf: "ＡＮＮ" })],
   ])("counts no person %s", (_, again) => {
-    const one = counted(record, says("approved", "ann", { quorum: 3 }), 1);
-    expect(counted(one?.next ?? record, again, 2)).toBeUndefined();
+    const one = count(record, says("approved", "ann", { quorum: 3 }), 1);
+    expect(count(one?.next ?? record, again, 2)).toBeUndefined();
   });
 
   it("does not let the giver of a word say another one beside the delegate's", () => {
-    const one = counted(record, says("approved", "bob", { quorum: 3, onBehalfOf: "ann" }), 1);
-    expect(counted(one?.next ?? record, says("approved", "ann", { quorum: 3 }), 2)).toBeUndefined();
-    expect(counted(one?.next ?? record, says("approved", "cal", { quorum: 3, onBehalfOf: "bob" }), 2)).toBeUndefined();
+    const one = count(record, says("approved", "bob", { quorum: 3, onBehalfOf: "ann" }), 1);
+    expect(count(one?.next ?? record, says("approved", "ann", { quorum: 3 }), 2)).toBeUndefined();
+    expect(count(one?.next ?? record, says("approved", "cal", { quorum: 3, onBehalfOf: "bob" }), 2)).toBeUndefined();
   });
 
   it.each([
@@ -65,32 +68,52 @@ describe("counting", () => {
     ["another of the channel", says("approved", "bob", { via: "channel:ops" }), "`channel:ops` has had its word"],
     ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was said already"],
   ])("says truly whose word there is already: %s", (_, first, said) => {
-    const voted = counted(record, { ...first, quorum: 3 }, 1)?.next ?? record;
+    const voted = count(record, { ...first, quorum: 3 }, 1)?.next ?? record;
     expect(votedAlready(voted, { by: "ann", via: "channel:ops" })).toContain(said);
   });
 
   it("ends with one no, also by whoever said yes before", () => {
-    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
-    expect(counted(one?.next ?? record, says("denied", "ann", { quorum: 2 }), 2)).toMatchObject({
+    const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
+    expect(count(one?.next ?? record, says("denied", "ann", { quorum: 2 }), 2)).toMatchObject({
       ends: true,
       next: { state: "denied", decision: { by: "ann" } },
     });
   });
 
+  it("counts no word that counts no more, as when a reminder was written between the look and the vote", () => {
+    const voted = count(record, says("approved", "ann", { quorum: 2 }), 1)?.next ?? record;
+    const lapsed = voted.votes ?? [];
+    const reminded = { ...voted, remindedAt: 2, revision: 2 };
+    const two = count(reminded, says("approved", "bob", { quorum: 2, lapsed }), 3);
+    expect(two).toMatchObject({ ends: false, next: { state: "pending", votes: [{ by: "bob" }] } });
+    expect(two?.next.votes).toHaveLength(1);
+    expect(count(reminded, says("approved", "ann", { quorum: 2, lapsed }), 3)?.next.votes).toHaveLength(1);
+  });
+
+  it.each([
+    ["by another credential", { via: "session:ann" }, 1],
+    ["at another time", {}, 2],
+  ])("keeps a word that was said anew meanwhile %s", (_, more, at) => {
+    const old = count(record, says("approved", "ann", { quorum: 3 }), 1)?.next.votes ?? [];
+    const anew = count(record, says("approved", "ann", { quorum: 3, ...more }), at)?.next ?? record;
+    const two = count(anew, says("approved", "bob", { quorum: 3, lapsed: old }), 3);
+    expect(two?.next.votes).toMatchObject([{ by: "ann", at }, { by: "bob" }]);
+  });
+
   it("waits for as many noes as yeses where the route says so", () => {
     const rule = { quorum: 2, deny: "quorum" } as const;
-    const one = counted(record, says("denied", "ann", rule), 1);
+    const one = count(record, says("denied", "ann", rule), 1);
     expect(one).toMatchObject({ ends: false, next: { state: "pending" } });
-    expect(counted(one?.next ?? record, says("approved", "ann", rule), 2)).toBeUndefined();
-    expect(counted(one?.next ?? record, says("skipped", "bob", rule), 2)).toMatchObject({
+    expect(count(one?.next ?? record, says("approved", "ann", rule), 2)).toBeUndefined();
+    expect(count(one?.next ?? record, says("skipped", "bob", rule), 2)).toMatchObject({
       ends: true,
       next: { state: "skipped" },
     });
   });
 
   it("voids what others said of other arguments: an edit begins anew, without the preview of the old ones", () => {
-    const one = counted(record, says("approved", "ann", { quorum: 2 }), 1);
-    const edited = counted(
+    const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
+    const edited = count(
       one?.next ?? record,
       { as: "modified", by: "bob", via: "user:bob", quorum: 2, edited: edit },
       2,
@@ -115,10 +138,10 @@ describe("counting", () => {
         let now = record;
         for (const { as, ...who } of words) {
           const ruling = { ...who, as, quorum, deny: "quorum", ...(as === "modified" && { edited: edit }) } as const;
-          const count = counted(now, ruling, 1);
-          if (count === undefined) continue;
-          now = count.next;
-          if (count.ends) break;
+          const said = count(now, ruling, 1);
+          if (said === undefined) continue;
+          now = said.next;
+          if (said.ends) break;
         }
         const votes = now.votes ?? [];
         const yeses = votes.filter(({ as }) => as === "approved").length;

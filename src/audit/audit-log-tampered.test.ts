@@ -1,6 +1,9 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
+import { ownFolder } from "../../test/fakes/own-folder.ts";
 import type { Json } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { openAuditLog } from "./audit-log.ts";
@@ -17,7 +20,20 @@ beforeEach(() => {
 const open = (over: Store = store) =>
   openAuditLog({ store: over, clock, signer, log: (problem) => problems.push(problem) });
 
+const folder = ownFolder();
+
 describe("a log that was tampered with", () => {
+  it("is not called intact while its anchors cannot be read", async () => {
+    await noteSome(store, 6);
+    const anchorFile = join(folder, "audit.anchors");
+    await using log = await openAuditLog({ store, clock, signer, anchorFile });
+    expect(await log.verify()).toMatchObject({ intact: true });
+    rmSync(anchorFile);
+    mkdirSync(anchorFile);
+    expect(await log.verify()).toMatchObject({ intact: false, unreadable: "failing", firstBroken: 0 });
+    expect(log.checked).toMatchObject({ found: { intact: false } });
+  });
+
   it.each<[string, (body: { readonly [name: string]: Json }) => Json, RegExp]>([
     ["its note is another's", (body) => ({ ...body, note: "x" }), /not signed by its key/],
     ["its edge is none", (body) => ({ ...body, edge: {} }), /not signed by its key/],

@@ -1,3 +1,4 @@
+import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
@@ -124,11 +125,11 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   }
 
   async verify(against?: string): Promise<Verification> {
+    if (against !== undefined) checkMember("against", against, "a text", "request_invalid");
     await this.#tryCheckpoint();
     const upTo = this.size;
     const seen = this.#sign(await this.#tree.edge()); // what this process saw, whatever the store says by now
-    const kept = (await this.#anchors?.notes()) ?? [];
-    const anchors = against === undefined ? [...kept, seen] : [...kept, seen, against];
+    const anchors = this.#notes(against === undefined ? [seen] : [seen, against]);
     const found = await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
     if (against !== undefined) return found; // a note from outside may be anybody's
     this.#keepChecked(found);
@@ -178,6 +179,12 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     if (this.#isDue(1) && this.#store.broken === undefined) await this.#tryCheckpoint();
     await this.#writing;
     await this.#tree[Symbol.asyncDispose]();
+  }
+
+  /** With those kept outside the store: where they cannot be read, that is what the verifier finds. */
+  async *#notes(more: readonly string[]): AsyncGenerator<string> {
+    yield* more;
+    yield* (await this.#anchors?.notes()) ?? [];
   }
 
   #sign(edge: Edge): string {

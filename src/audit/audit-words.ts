@@ -92,6 +92,13 @@ export function stageOf(as: EndName, code?: RefusalCode): string {
   return as === "refused" && code !== undefined ? refusalStages[code] : endStages[as];
 }
 
+/** Nobody has decided: the arrival is over, and what it asked for is not. */
+export function openSummary(name: string, as: EndName): string {
+  return as === "deduped"
+    ? `${name} waits for a person: it was asked for already`
+    : `${name} waits for a person still: this caller waited as long as it would`;
+}
+
 export function endSummary(name: string, as: EndName, code?: RefusalCode): string {
   return code === undefined ? `${name} ${endSummaries[as]}` : `${name} ${endSummaries[as]}: ${code}`;
 }

@@ -8,13 +8,14 @@ import { bodyOf } from "../stores/store.ts";
 import { spellWith } from "./entry.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
-const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome => ({
-  status: "ok",
-  callId: "call_1",
-  content: [{ type: "text", text }],
-  text,
-  ...more,
-});
+const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =>
+  ({
+    status: "ok",
+    callId: "call_1",
+    content: [{ type: "text", text }],
+    text,
+    ...more,
+  }) as ToolOutcome; // what is written is told from any shape
 const spelling = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
 const spell = (event: DurableEvent): string => bodyOf(spelling(event));
 const read = (event: DurableEvent): Record<string, Json> => JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects

@@ -1,7 +1,7 @@
 import type { Principal, ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../calls/event.ts";
 import { type Json, maxDepth } from "../calls/json.ts";
-import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, stageOf } from "./audit-words.ts";
+import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, openSummary, stageOf } from "./audit-words.ts";
 import type { AuditEvent } from "./log.ts";
 import { responseHash } from "./response-hash.ts";
 import type { Timestamps } from "./timestamps.ts";
@@ -103,10 +103,15 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
     ...(!attemptedEnds.has(as) && { request_hash: call.digest }),
     response_hash: responseHash(outcome),
     stage: stageOf(as, code),
-    summary: endSummary(nameOf(call, clean), as, code),
+    summary: isOpen(event) ? openSummary(nameOf(call, clean), as) : endSummary(nameOf(call, clean), as, code),
     timestamp: timestamps.spell(at),
     type: endWords[as].audit,
   };
+}
+
+/** This arrival ended, and the request it waited for did not. */
+function isOpen({ as, code, outcome }: Of<"ended">): boolean {
+  return code === "approval_timed_out" || (as === "deduped" && outcome.status === "pending");
 }
 
 function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {

@@ -168,7 +168,7 @@ export class Forms {
     const name = code === undefined ? as : `${as} ${code}`;
     let end = ends.get(name);
     if (end === undefined) {
-      end = makeEnd(form, weighing, as, code, this.#clean);
+      end = makeEnd(form, weighing, { as, code }, this.#clean);
       ends.set(name, end);
     }
     return end;
@@ -213,7 +213,12 @@ function makeWeighed(form: Form, weighing: Weighing, clean: Clean): WeighedForm 
   };
 }
 
-function makeEnd(form: Form, weighing: Weighing, as: EndName, code: RefusalCode | undefined, clean: Clean): EndForm {
+interface NamedEnd {
+  readonly as: EndName;
+  readonly code: RefusalCode | undefined;
+}
+
+function makeEnd(form: Form, weighing: Weighing, { as, code }: NamedEnd, clean: Clean): EndForm {
   const { connector_id, policy_version, risk_level } = weighingFields(weighing, clean);
   const { audit, outcome } = endWords[as];
   const coded = code === undefined ? form.head : `${form.head},${inner({ code })}`;

@@ -12,7 +12,7 @@ export interface GrowingTreeOptions {
   readonly lost: (why: string) => void;
 }
 
-/** A log is busy that had as many entries in as many milliseconds, so many times in a row: starting a thread costs as much as they do. */
+/** A log is busy that had as many entries in as many milliseconds, so many times more often than not: starting a thread costs as much as they do. */
 const busyEntries = 1000;
 const busyMs = 200;
 const busyTimes = 100;
@@ -88,7 +88,7 @@ export class GrowingTree implements AsyncDisposable {
     this.#known = this.#here.edge();
     this.#knownAt = this.#clock.monotonic();
     const isBusy = this.#size - before >= busyEntries && this.#knownAt - beganAt <= busyMs;
-    this.#busy = isBusy ? this.#busy + 1 : 0;
+    this.#busy = isBusy ? this.#busy + 1 : Math.max(0, this.#busy - 1);
     if (this.#busy >= busyTimes && this.#mayMove) this.#move();
     return this.#known;
   }

@@ -1,21 +1,81 @@
 import { RuntimeFault } from "../calls/fault.ts";
 
 /**
- * The lines of a file's bytes, split at line feeds only (`node:readline` also splits at U+2028, which JSON may hold).
+ * An exported log, however it is at hand: its text, its bytes, a stream of pieces of either cut anywhere, or its lines
+ * without their breaks (the last may be the empty one that splitting leaves).
  *
- * @throws RuntimeFault `export_unreadable` when the bytes are not UTF-8: a decoder that replaced them would hide a change
+ * @public
  */
-export async function* readLines(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let rest = "";
-  for await (const chunk of bytes) {
-    const text = rest + decode(decoder, chunk);
-    const end = text.lastIndexOf("\n");
-    if (end >= 0) yield* text.slice(0, end).split("\n");
-    rest = text.slice(end + 1);
+export type ExportedLog = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/**
+ * Its lines, split at line feeds only (`node:readline` also splits at U+2028, which JSON may hold).
+ *
+ * @throws RuntimeFault `request_invalid` for what is no log in any form; `export_unreadable` when bytes are not UTF-8: a
+ * decoder that replaced them would hide a change
+ */
+export async function* readLines(log: ExportedLog): AsyncGenerator<string> {
+  const pieces = piecesOf(log);
+  const { value: first, done } = await pieces.next();
+  if (done === true) return;
+  const second = await pieces.next();
+  if (second.done !== true && isHeader(first) && /^[{#]/.test(second.value))
+    yield* asLines(first, second.value, pieces);
+  else yield* splitLines(first, second.done === true ? "" : second.value, pieces);
+}
+
+/** No key goes on with these letters, so what was cut behind the header was cut at a line's end. */
+function isHeader(piece: string): boolean {
+  return /^#postern-audit 1 \S+$/.test(piece);
+}
+
+async function* asLines(first: string, second: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first;
+  let held = second;
+  for await (const line of rest) {
+    yield held;
+    held = line;
   }
-  rest += decode(decoder);
+  if (held !== "") yield held;
+}
+
+async function* splitLines(first: string, second: string, others: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = first + second;
+  for await (const piece of others) {
+    const end = rest.lastIndexOf("\n");
+    if (end >= 0) yield* rest.slice(0, end).split("\n");
+    rest = rest.slice(end + 1) + piece;
+  }
+  if (rest === "") return;
+  yield* (rest.endsWith("\n") ? rest.slice(0, -1) : rest).split("\n");
+}
+
+async function* piecesOf(log: ExportedLog): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  for await (const piece of manyOf(log)) {
+    if (typeof piece === "string") yield piece;
+    else if (piece instanceof Uint8Array) yield decode(decoder, piece);
+    else throw misused(`it holds ${nameOf(piece)}`);
+  }
+  const rest = decode(decoder);
   if (rest !== "") yield rest;
+}
+
+function manyOf(log: ExportedLog): Iterable<unknown> | AsyncIterable<unknown> {
+  if (typeof log === "string" || log instanceof Uint8Array) return [log];
+  const given: unknown = log; // from JavaScript it may be anything
+  if (typeof given === "object" && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given))
+    return log;
+  throw misused(`it is ${nameOf(given)}`);
+}
+
+function misused(why: string): RuntimeFault {
+  const forms = "the text or bytes of an exported log, a stream of pieces of it, or its lines";
+  return new RuntimeFault("request_invalid", `Nothing was verified: ${why}. Give ${forms}.`);
+}
+
+function nameOf(value: unknown): string {
+  return value === null ? "`null`" : `a value of type \`${typeof value}\``;
 }
 
 function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {

@@ -135,6 +135,11 @@ export type Verification =
       /** The first entry known to be wrong or missing. Where only a root differs, the first one after the last good checkpoint. */
       readonly firstBroken: number;
       readonly why: string;
+      /**
+       * It could not be read from `firstBroken` on: what stands there nobody knows. `damaged`: the database is, and no
+       * further try reads it. `failing`: another try may.
+       */
+      readonly unreadable?: "damaged" | "failing";
     };
 
 export type Broken = Extract<Verification, { readonly intact: false }>;
@@ -157,7 +162,7 @@ export interface AuditLog {
   head(): Promise<string>;
   /** Signs what is committed now, and gives the signed note: keep it elsewhere to prove that nothing was cut off later. */
   checkpoint(): Promise<string>;
-  /** Reads everything again. `against`: a signed note kept elsewhere. */
+  /** Reads everything again; a log that cannot be read is an answer, too. `against`: a signed note kept elsewhere. */
   verify(against?: string): Promise<Verification>;
   /** When the whole log was last verified, by whoever asked or in the background. */
   readonly checked: Checked | undefined;

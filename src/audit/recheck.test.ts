@@ -4,7 +4,7 @@ import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-s
 import type { Store } from "../stores/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import type { Broken } from "./log.ts";
-import { paceOf } from "./recheck.ts";
+import { paceOf, Recheck } from "./recheck.ts";
 import { createSigner } from "./signer.ts";
 
 const signer = createSigner();
@@ -42,16 +42,23 @@ const open = (over: Store, entriesPerSecond = 500) =>
     recheck: { entriesPerSecond, altered: (broken) => found.push(broken) },
   });
 
-/** A store that cannot be read while it is broken. */
-function stopping(over: Store, broken: () => Error | undefined): Store {
-  return bent(over, {
-    get broken() {
-      return broken();
-    },
+/** A store whose entries cannot be read while there is a failure. */
+function failing(over: Store, failure: () => Error | undefined, more: Partial<Store> = {}): Store {
+  const bend: Partial<Store> = {
     events: (where) => {
-      const error = broken();
+      const error = failure();
       if (error !== undefined) throw error;
       return over.events(where);
+    },
+  };
+  return bent(over, Object.defineProperties(bend, Object.getOwnPropertyDescriptors(more)));
+}
+
+/** One that cannot be read because it has stopped. */
+function stopping(over: Store, broken: () => Error | undefined): Store {
+  return failing(over, broken, {
+    get broken() {
+      return broken();
     },
   });
 }
@@ -136,23 +143,53 @@ describe("a log that is checked in the background", () => {
     expect(log.checked?.found).toMatchObject({ intact: true, events: 600 });
   });
 
-  it("says so when it cannot be read, and tries again", async () => {
+  it("that cannot be read is never called intact; it is tried again, and raised when the third try fails", async () => {
     await noteSome(store, 10);
-    let fails = false;
-    const read = watched();
-    const failing = bent(read, {
-      events: (where) => {
-        if (fails) throw new Error("disk I/O error");
-        return read.events(where);
-      },
+    let failure: Error | undefined;
+    await using log = await open(failing(watched(), () => failure));
+    await checked(10);
+    for (const tries of [1, 2, 3, 4, 0, 1, 2]) {
+      failure = tries === 0 ? undefined : new Error("disk I/O error");
+      const before = log.checked;
+      while (log.checked === before) await clock.advance(100);
+      const unread = { intact: false, unreadable: "failing", why: "disk I/O error" };
+      expect(log.checked?.found).toMatchObject(tries === 0 ? { intact: true } : unread);
+    }
+    expect(found.map(({ unreadable }) => unreadable)).toEqual(["failing", "failing"]);
+    expect(new Set(problems)).toEqual(new Set(["The audit log could not be checked: disk I/O error"]));
+  });
+
+  it.each([
+    ["SQLite calls damaged", Object.assign(new Error("database disk image is malformed"), { errcode: 267 })],
+    ["is no text of ours", new Error("it says nothing", { cause: new SyntaxError("Unexpected end of JSON input") })],
+  ])("is raised at once where what was kept %s", async (_, damage) => {
+    await noteSome(store, 10);
+    let failure: Error | undefined;
+    await using log = await open(failing(watched(), () => failure));
+    failure = damage;
+    await checked(10);
+    expect(found).toMatchObject([{ intact: false, unreadable: "damaged", why: damage.message }]);
+    expect(log.checked?.found).toBe(found[0]);
+  });
+
+  it("says so, and tries again, when the root it is held against is not to be had", async () => {
+    let isThere = false;
+    const verify = async () => {
+      if (!isThere) throw new Error("ask again");
+      return { intact: true, events: 0, head: "", checkpoints: 0 } as const;
+    };
+    const told: unknown[] = [];
+    await using _recheck = new Recheck({
+      ...{ store, clock, verify, entriesPerSecond: 500 },
+      checked: (what) => told.push(what),
+      altered: (broken) => found.push(broken),
+      log: (problem) => problems.push(problem),
     });
-    await using log = await open(failing);
-    fails = true;
-    await checked(10);
-    expect(problems).toEqual(["The audit log could not be checked: disk I/O error"]);
-    fails = false;
-    await checked(10);
-    expect(log.checked?.found).toMatchObject({ intact: true });
+    await checked(0);
+    expect([problems, told]).toEqual([["The audit log could not be checked: ask again"], []]);
+    isThere = true;
+    await checked(0);
+    expect(told).toMatchObject([{ intact: true }]);
   });
 
   it("says nothing of a store that has stopped: the store did", async () => {

@@ -38,7 +38,7 @@ export interface RecheckOptions extends Pace {
   /** The verifier, over a store that gives its entries slowly. */
   readonly verify: (slowly: Pick<Store, "events" | "documents">) => Promise<Verification>;
   readonly checked: (found: Verification) => void;
-  /** Told after each time something was found, also when it is the same. */
+  /** Told after each time something was found, also when it is the same; of a log that may be read at another try after the third. */
   readonly altered: (found: Broken) => void;
   readonly log: (problem: string) => void;
 }
@@ -49,6 +49,8 @@ const sliceEveryMs = 200;
 /** A slice ends after so long, whatever it had to read: a signature costs as much as thirty entries. */
 const sliceMs = 2;
 const restMs = 60_000;
+/** A disk may fail once. */
+const failuresTold = 3;
 
 /**
  * Has the log verified again and again while it is in use, a slice at a time: what is altered under a running Postern is
@@ -63,6 +65,8 @@ export class Recheck implements AsyncDisposable {
   #goOn: (() => void) | undefined;
   #running: Promise<void> = Promise.resolve();
   #over = false;
+  /** How often in a row it could not be read. */
+  #failures = 0;
 
   constructor(options: RecheckOptions) {
     this.#options = options;
@@ -86,16 +90,26 @@ export class Recheck implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    const { store, verify, checked, altered, log } = this.#options;
+    const { store, verify, log } = this.#options;
     try {
       const found = await verify({ documents: store.documents, events: (where) => this.#slices(where) });
       if (this.#over) return; // it saw less than there is
-      checked(found);
-      if (!found.intact) altered(found);
+      this.#tell(found);
     } catch (error) {
-      if (store.broken === undefined) log(`The audit log could not be checked: ${messageOf(error)}`);
+      log(`The audit log could not be checked: ${messageOf(error)}`);
     }
     if (!this.#over) this.#rest();
+  }
+
+  #tell(found: Verification): void {
+    const { store, checked, altered, log } = this.#options;
+    const failure = found.intact ? undefined : found.unreadable;
+    if (failure !== undefined && store.broken !== undefined) return; // it has stopped, and says so itself
+    checked(found);
+    this.#failures = failure === "failing" ? this.#failures + 1 : 0;
+    if (found.intact) return;
+    if (failure === "failing") log(`The audit log could not be checked: ${found.why}`);
+    if (failure !== "failing" || this.#failures >= failuresTold) altered(found);
   }
 
   async *#slices({ after, fresh = false }: EntryFilter): AsyncGenerator<Entry> {

@@ -3,6 +3,8 @@
  * Shares nothing with tree.ts, so that one mistake cannot hide in both.
  */
 import { createHash } from "node:crypto";
+import { messageOf } from "../calls/fault.ts";
+import { isDamage } from "../system/error-code.ts";
 import type { Broken, Verification } from "./log.ts";
 import type { Checkpoint } from "./note.ts";
 
@@ -83,6 +85,12 @@ export class Recount {
   /** @param first the first entry that cannot be trusted; by default the first after the last good checkpoint */
   broken(why: string, first: number = this.#vouched): Broken {
     return { intact: false, events: this.#size, firstBroken: first, why };
+  }
+
+  /** The next entry, or what is signed over it, could not be read. */
+  unread(error: unknown): Broken {
+    const unreadable = isDamage(error) ? "damaged" : "failing";
+    return { ...this.broken(messageOf(error), this.#size), unreadable };
   }
 
   /** Over everything counted so far, 64 hex digits. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Entry, Store } from "../stores/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
@@ -51,8 +52,7 @@ describe("the verifier of an exported file", () => {
     const lines = await all(exportLines(log, signer.publicKey, await noteAt(log, 12)));
     bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
   });
-  const verifyBytes = (file: Uint8Array, options?: Parameters<typeof verifyExport>[1]) =>
-    verifyExport(readLines([file]), options);
+  const verifyBytes = (file: Uint8Array, options?: Parameters<typeof verifyExport>[1]) => verifyExport([file], options);
   const linesOf = (): string[] => bytes.toString().trimEnd().split("\n");
 
   it("needs no more than the file", async () => {
@@ -191,9 +191,44 @@ describe("the verifier of an exported file", () => {
     expect(await verifyExport(lines)).toMatchObject({ intact: true, events: 12, checkpoints: 1 });
   });
 
-  it("reads lines as they were cut, whatever the chunks", async () => {
+  it("takes text, bytes, and lines with or without the empty one that splitting leaves", async () => {
+    const text = bytes.toString();
+    const forms = [text, text.trimEnd(), bytes, [text], text.split("\n"), linesOf(), new Set(linesOf())];
+    const found = await Promise.all(forms.map((form) => verifyExport(form)));
+    for (const one of found) expect(one).toMatchObject({ intact: true, events: 12, checkpoints: 3 });
+    for (const more of ["", "x"])
+      expect(await verifyExport([...text.split("\n"), more])).toMatchObject({ intact: false, events: 12 });
+  });
+
+  it("says whose key signed it, and whether that is more than its own word", async () => {
+    const { publicKey } = signer;
+    expect(await verifyBytes(bytes)).toMatchObject({ publicKey, keyTrusted: false });
+    expect(await verifyBytes(bytes, { publicKey: `${publicKey}\n` })).toMatchObject({ publicKey, keyTrusted: true });
+  });
+
+  it.each([undefined, null, 12, {}, [12], [bytes, undefined], () => ""])(
+    "is told at once what it cannot read: %s",
+    async (given) => {
+      await expect(verifyExport(given as never)).rejects.toMatchObject({
+        name: "RuntimeFault",
+        code: "request_invalid",
+      });
+    },
+  );
+
+  it("reads lines as they were cut, whatever the pieces", async () => {
     const chunks = Array.from(bytes, (byte) => Uint8Array.of(byte));
     expect(await all(readLines(chunks))).toEqual(linesOf());
+    const text = bytes.toString();
+    const cuts = fc.array(fc.oneof(fc.nat(text.length), fc.constant(text.indexOf("\n"))), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(cuts, fc.boolean(), async (places, asBytes) => {
+        const whole = asBytes ? bytes : text;
+        const edges = [0, ...places.toSorted((one, other) => one - other), whole.length];
+        const pieces = edges.slice(1).map((end, i) => whole.slice(edges[i], end));
+        expect(await all(readLines(pieces))).toEqual(linesOf());
+      }),
+    );
     await expect(all(readLines([Uint8Array.of(0xff)]))).rejects.toMatchObject({
       code: "export_unreadable",
     });

@@ -214,3 +214,31 @@ describe("the verifier of a store", () => {
     expect(await check(log)).toMatchObject({ intact: false, firstBroken: 3 });
   });
 });
+
+describe("a log that cannot be read", () => {
+  const damage = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
+
+  it("is an answer that names the first entry nobody could read", async () => {
+    const log = logOf(20, 5);
+    const events = async function* () {
+      for await (const entry of log.events({ after: -1 })) {
+        if (entry.seq === 7) throw damage;
+        yield entry;
+      }
+    };
+    expect(await verifyStore({ documents: log.documents, events }, signer.publicKey)).toMatchObject({
+      ...{ intact: false, firstBroken: 7, events: 7, unreadable: "damaged" },
+      why: "database disk image is malformed",
+    });
+  });
+
+  it("is an answer where a checkpoint is what cannot be read", async () => {
+    const log = logOf(20, 5);
+    const get = async () => Promise.reject(new Error("disk I/O error"));
+    const documents = { ...log.documents, get };
+    const events = log.events.bind(log);
+    expect(await verifyStore({ documents, events }, signer.publicKey)).toMatchObject({
+      ...{ intact: false, unreadable: "failing", why: "disk I/O error" },
+    });
+  });
+});

@@ -7,6 +7,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { ExportReader } from "./export-reader.ts";
+import { type ExportedLog, readLines } from "./lines.ts";
 import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
 import { Recount } from "./recount.ts";
@@ -21,16 +22,32 @@ export interface VerifyOptions {
   readonly upTo?: number;
 }
 
+/** @public */
 export interface VerifyExportOptions {
-  /** The key as known from elsewhere. Without it the file is held against the key it names itself: that proves no more than that nothing was damaged. */
+  /** The key as known from elsewhere (`audit.pub`). Without it the file is held against the key it names itself: that proves no more than that nothing was damaged. */
   readonly publicKey?: string;
   /** A signed note kept elsewhere: shows whether the file was cut off or belongs to another history. */
   readonly against?: string;
 }
 
 /**
+ * What an exported log was found to be. That it is intact says something about its writer only with `keyTrusted`.
+ *
+ * @public
+ */
+export type ExportVerification =
+  | (Extract<Verification, { readonly intact: true }> & {
+      /** The verifier key that every checkpoint in it is signed by. */
+      readonly publicKey: string;
+      /** It is the one that was given; else it is what the file says of itself, as a forged one would. */
+      readonly keyTrusted: boolean;
+    })
+  | Broken;
+
+/**
  * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
- * What came after the last checkpoint is counted as `unsigned`: in order, but vouched for by nobody.
+ * What came after the last checkpoint is counted as `unsigned`: in order, but vouched for by nobody. A store that cannot
+ * be read is an answer, too: `unreadable`.
  *
  * @param publicKey C2SP verifier key, as in `audit.pub`
  * @throws RuntimeFault `verifier_key_invalid`
@@ -42,12 +59,29 @@ export async function verifyStore(
 ): Promise<Verification> {
   const key = trustedKey(publicKey);
   const recount = new Recount();
-  const foreign = await claimAll(recount, key, options);
-  if (foreign !== undefined) return foreign;
+  try {
+    const foreign = await claimAll(recount, key, options);
+    return foreign ?? (await readAll(store, { key, recount, upTo: options.upTo }));
+  } catch (error) {
+    return recount.unread(error);
+  }
+}
+
+interface Reading {
+  readonly key: VerifierKey;
+  readonly recount: Recount;
+  readonly upTo: number | undefined;
+}
+
+/** What it throws, the store threw: anything wrong with what was read is an answer. */
+async function readAll(
+  store: Pick<Store, "events" | "documents">,
+  { key, recount, upTo = Number.POSITIVE_INFINITY }: Reading,
+): Promise<Verification> {
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
-  const until = Math.max(options.upTo ?? Number.POSITIVE_INFINITY, Number(ids.at(-1) ?? 0), recount.claimed);
+  const until = Math.max(upTo, Number(ids.at(-1) ?? 0), recount.claimed);
   let next = 0;
   for await (const { seq, body } of unhurried(store.events({ after: -1, fresh: true }))) {
     if (recount.size === until) break;
@@ -71,19 +105,22 @@ export async function verifyStore(
 const header = /^#postern-audit 1 (\S+)$/;
 
 /**
- * Checks an exported log: the file alone, in the form of export-reader.ts.
+ * Checks an exported log: the file alone, needing no Postern.
  *
- * @param lines without their line breaks; `readLines` makes them of a file's bytes
- * @throws RuntimeFault `verifier_key_invalid`
+ * @example
+ * const found = await verifyExport(createReadStream("audit.log"), { publicKey: await readFile("audit.pub", "utf8") });
+ * if (!found.intact) console.log(`From entry ${found.firstBroken} on: ${found.why}`);
+ *
+ * @throws RuntimeFault `verifier_key_invalid`; `request_invalid` and `export_unreadable` for what is no text
+ * @public
  */
-export async function verifyExport(
-  lines: Iterable<string> | AsyncIterable<string>,
-  options: VerifyExportOptions = {},
-): Promise<Verification> {
+export async function verifyExport(log: ExportedLog, options: VerifyExportOptions = {}): Promise<ExportVerification> {
   const recount = new Recount();
   let reader: ExportReader | undefined;
-  for await (const line of lines) {
+  let publicKey = "";
+  for await (const line of readLines(log)) {
     if (reader === undefined) {
+      publicKey = line.slice(line.lastIndexOf(" ") + 1);
       const key = keyOf(line, options);
       if (typeof key === "string") return recount.broken(key);
       const foreign = await claimAll(recount, key, options);
@@ -94,7 +131,8 @@ export async function verifyExport(
       if (wrong !== undefined) return wrong;
     }
   }
-  return reader === undefined ? recount.broken("There is nothing in it.") : reader.end();
+  const found = reader === undefined ? recount.broken("There is nothing in it.") : reader.end();
+  return found.intact ? { ...found, publicKey, keyTrusted: options.publicKey !== undefined } : found;
 }
 
 /** The key to believe, or what is wrong with the first line. */

@@ -1,4 +1,5 @@
 import type { Authority, Autonomy, Principal } from "./call.ts";
+import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newTraceId } from "./ids.ts";
 import { sha256 } from "./json.ts";
@@ -108,7 +109,7 @@ export interface PerCall {
   readonly approvalWaitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly deadline?: number | undefined;
-  readonly onProgress?: ((content: string) => void) | undefined;
+  readonly onProgress?: ProgressSink | undefined;
   readonly reason?: string | undefined;
 }
 

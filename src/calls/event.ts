@@ -175,5 +175,27 @@ export const endWords = {
 } as const;
 endWords satisfies Record<EndName, { audit: string; archive: string; record: string; outcome: NotedEvent["outcome"] }>;
 
+/**
+ * SPEC 14.2: what a run's own display, or the caller itself, is told of calls that are really attempted.
+ *
+ * @public
+ */
+export interface AgentProgress {
+  readonly agentId: string;
+  readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT";
+  /** The tool's name, its own words, or the outcome's text. */
+  readonly content: string;
+  readonly runId: string;
+  /** Which call of its run it is, of those that are told, from 1; the same for all steps of one call. */
+  readonly seq: number;
+}
+
+/**
+ * Hears of progress. What it throws, or rejects with, is logged and changes nothing.
+ *
+ * @public
+ */
+export type ProgressSink = (progress: AgentProgress) => void | Promise<void>;
+
 /** A watcher observes: it is called after the moment, its throw is logged, and it cannot stop a call (D14). */
 export type Announce = (event: CallEvent) => void;

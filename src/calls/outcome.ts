@@ -1,7 +1,7 @@
 import type { Json } from "./json.ts";
 import type { Refusal } from "./refusals.ts";
 
-export type CallStatus = "ok" | "error" | "denied" | "pending" | "preview";
+export type CallStatus = ToolOutcome["status"];
 
 /** What a tool's answer is made of: MCP's blocks in our spelling. Bytes are base64 text, or an artifact's digest. */
 export type ContentBlock =
@@ -54,9 +54,8 @@ export interface Mark {
   readonly why: string;
 }
 
-/** How a call left. Frozen data; the same shape for every door, for replay and for the record. */
-export interface ToolOutcome {
-  readonly status: CallStatus;
+/** What an outcome may have whatever its status is. */
+interface Left {
   readonly callId: string;
   readonly content: readonly ContentBlock[];
   /** The text blocks, joined by line breaks. */
@@ -80,6 +79,13 @@ export interface ToolOutcome {
   readonly timedOut?: true;
 }
 
+/** How a call left. Frozen data; the same shape for every door, for replay and for the record. */
+export type ToolOutcome =
+  | (Left & { readonly status: "ok" })
+  | (Left & { readonly status: "pending"; readonly approvalId: string; readonly expiresAt: number })
+  | (Left & { readonly status: "preview"; readonly preview: Preview })
+  | (Left & { readonly status: "denied" | "error"; readonly refusal: Refusal });
+
 export function textOf(content: readonly ContentBlock[]): string {
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
@@ -91,7 +97,7 @@ export function textOf(content: readonly ContentBlock[]): string {
 }
 
 /** An outcome without a result: its text is what the model is told. */
-export function refusedOutcome(callId: string, status: CallStatus, refused: Refusal): ToolOutcome {
+export function refusedOutcome(callId: string, status: "denied" | "error", refused: Refusal): ToolOutcome {
   return {
     status,
     callId,

@@ -83,14 +83,31 @@ export interface Routed {
   readonly escalateTo?: Addressees;
 }
 
-/** One person's word, where more than one is needed, and where one was enough. */
-export interface Vote {
-  readonly as: "approved" | "denied" | "skipped";
+/** What somebody said that is used later: a vote, a yes that is remembered. It counts while they could still say it. */
+export interface Said {
   readonly by: string;
   readonly via: string;
-  readonly at: number;
   /** The person who delegated the decision to `by`. */
   readonly onBehalfOf?: string;
+  /** By which delegation. */
+  readonly delegation?: string;
+  /** What `by` was and did then: held against what is demanded when it is used. None: nothing is known of it. */
+  readonly given?: Given;
+}
+
+export interface Given {
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  /** As a person, not by a token. */
+  readonly signedIn: boolean;
+  /** The tool's name. */
+  readonly typed: boolean;
+}
+
+/** One person's word, where more than one is needed, and where one was enough. */
+export interface Vote extends Said {
+  readonly as: "approved" | "denied" | "skipped";
+  readonly at: number;
   readonly reason?: string;
 }
 
@@ -121,6 +138,8 @@ export interface ApprovalRecord {
   readonly preview?: Preview;
   /** SHA-256 over the canonical preview: what was shown. */
   readonly previewDigest?: string;
+  /** With a preview: whether it must be shown again at use. None: nobody said. */
+  readonly previewBinds?: boolean;
   /** After an edit: what was shown of `asked`. */
   readonly askedPreview?: Preview;
   /** Wall clock, milliseconds. */

@@ -1,5 +1,6 @@
 import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { Clock } from "./clock.ts";
+import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newId } from "./ids.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
@@ -215,7 +216,8 @@ export interface Caller {
   readonly deadline?: number | undefined;
   /** How long this caller waits for a person, when shorter than the session's limit. */
   readonly approvalWaitMs?: number | undefined;
-  readonly progress?: ((content: string) => void) | undefined;
+  /** Hears of this call, and of the calls it makes. */
+  readonly progress?: ProgressSink | undefined;
   /** The agent's own word on why it calls, for a person to read. */
   readonly reason?: string | undefined;
   /** Who asks that a recorded call goes on; none: whoever holds the runtime. */

@@ -1,6 +1,6 @@
 import type { Principal } from "../calls/call.ts";
 import type { Parts } from "../parts.ts";
-import type { Action } from "../tools/tool.ts";
+import type { Offer } from "../tools/tool.ts";
 import type { ChainTerms } from "./chain-options.ts";
 import type { Engines } from "./engines.ts";
 import type { FrozenScripts } from "./frozen.ts";
@@ -15,6 +15,6 @@ export interface ChainHouse {
   readonly engines: Engines;
   readonly frozen: FrozenScripts;
   readonly live: LiveScripts;
-  readonly isShown: (action: Action) => boolean;
-  offered(principal: Principal): readonly Action[];
+  readonly isShown: (action: Offer) => boolean;
+  offered(principal: Principal): readonly Offer[];
 }

@@ -63,7 +63,11 @@ export function chainTerms(options: ChainOptions): ChainTerms {
 }
 
 /** What a script gets: its own terms, never more than whoever called it has left. */
-export function scriptLimits(terms: Limits, caller: Limits, remainingMs: number, timeoutMs: number): Limits {
+export function scriptLimits(
+  terms: Limits,
+  caller: Limits,
+  { remainingMs, timeoutMs }: { readonly remainingMs: number; readonly timeoutMs: number },
+): Limits {
   const totalTimeoutMs = Math.max(0, Math.floor(Math.min(terms.totalTimeoutMs, timeoutMs, remainingMs - graceMs)));
   return narrower(narrower(caller, terms), { totalTimeoutMs });
 }

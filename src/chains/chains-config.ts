@@ -1,7 +1,6 @@
 /** The `chains` section of a configuration file. Only src/config imports this: code mode itself knows no zod. */
 import { z } from "zod";
-import type { Risk } from "../calls/call.ts";
-import type { Limits } from "../calls/session.ts";
+import { type LimitsFile, limitsFrom } from "../calls/limits-file.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import { type DriversFile, driversSchema, engineSettingsFrom } from "./drivers-config.ts";
 
@@ -9,20 +8,11 @@ export interface ChainsFile {
   readonly enabled?: boolean | undefined;
   readonly engines?: readonly string[] | undefined;
   readonly engine_settings?: DriversFile | undefined;
-  readonly limits?: ChainLimitsFile | undefined;
+  readonly limits?: LimitsFile | undefined;
   readonly cpu_ms?: number | undefined;
   readonly memory_bytes?: number | undefined;
   readonly output_bytes?: number | undefined;
   readonly calls_at_once?: number | undefined;
-}
-
-interface ChainLimitsFile {
-  readonly max_tool_calls?: number | undefined;
-  readonly call_timeout_ms?: number | undefined;
-  readonly approval_wait_ms?: number | undefined;
-  readonly total_timeout_ms?: number | undefined;
-  readonly max_inline_result_bytes?: number | undefined;
-  readonly max_risk_unapproved?: Risk | undefined;
 }
 
 const mebibyte = 1024 * 1024;
@@ -93,18 +83,5 @@ export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
     ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),
     ...(output_bytes !== undefined && { outputBytes: output_bytes }),
     ...(calls_at_once !== undefined && { callsAtOnce: calls_at_once }),
-  };
-}
-
-function limitsFrom(file: ChainLimitsFile): Partial<Limits> {
-  const { max_tool_calls, call_timeout_ms, approval_wait_ms, total_timeout_ms } = file;
-  const { max_inline_result_bytes, max_risk_unapproved } = file;
-  return {
-    ...(max_tool_calls !== undefined && { maxToolCalls: max_tool_calls }),
-    ...(call_timeout_ms !== undefined && { callTimeoutMs: call_timeout_ms }),
-    ...(approval_wait_ms !== undefined && { approvalWaitMs: approval_wait_ms }),
-    ...(total_timeout_ms !== undefined && { totalTimeoutMs: total_timeout_ms }),
-    ...(max_inline_result_bytes !== undefined && { maxInlineResultBytes: max_inline_result_bytes }),
-    ...(max_risk_unapproved !== undefined && { maxRiskUnapproved: max_risk_unapproved }),
   };
 }

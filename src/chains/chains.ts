@@ -2,6 +2,8 @@
 import { Arrival } from "../calls/arrival.ts";
 import { isForeign } from "../calls/authority.ts";
 import type { Principal, ToolCall } from "../calls/call.ts";
+import { checkId } from "../calls/checked-id.ts";
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
 import type { ChainEngine, ChainSummary } from "../calls/scripts.ts";
@@ -9,10 +11,10 @@ import type { Caller } from "../calls/session.ts";
 import type { CallContext, Chains } from "../face.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
-import { learnNamed } from "../secrets/lend.ts";
+import { revealer } from "../secrets/lend.ts";
 import type { Store } from "../stores/store.ts";
 import type { Registry } from "../tools/registry.ts";
-import type { Action } from "../tools/tool.ts";
+import type { Offer } from "../tools/tool.ts";
 import type { ChainHouse } from "./chain-house.ts";
 import { type ChainOptions, chainTerms } from "./chain-options.ts";
 import { chainTool } from "./chain-tool.ts";
@@ -20,7 +22,6 @@ import { describeChain } from "./describe-chain.ts";
 import { Engines } from "./engines.ts";
 import { FrozenScripts } from "./frozen.ts";
 import { imageKey } from "./image-key.ts";
-import type { ResolveSecret } from "./known-engines.ts";
 import { LiveScripts } from "./live-scripts.ts";
 import { chainToolName } from "./names.ts";
 import type { MakeChild } from "./script-run.ts";
@@ -32,7 +33,7 @@ export interface ChainParts {
   readonly running: {
     readonly child: MakeChild;
     readonly tools: Pick<Registry, "blocked">;
-    visible(principal: Principal): readonly Action[];
+    visible(principal: Principal): readonly Offer[];
     entering(
       context: CallContext,
       go: (arrival: Arrived, caller: Caller) => Promise<ToolOutcome | undefined>,
@@ -42,10 +43,17 @@ export interface ChainParts {
   readonly closing: AsyncDisposableStack;
 }
 
+/** What is asked of scripts, and the tool that runs them: who holds the one cannot run the other. */
+export interface OpenedChains {
+  readonly chains: OpenChains;
+  /** None where no engine can run (SPEC 12.2). */
+  readonly tools: readonly ReturnType<typeof chainTool>[];
+}
+
 type Arrived = Pick<ToolCall, "id" | "number" | "arrivedAt">;
 
 /** @throws RuntimeFault for options that cannot work */
-export async function openChains(options: ChainOptions, around: ChainParts): Promise<OpenChains> {
+export async function openChains(options: ChainOptions, around: ChainParts): Promise<OpenedChains> {
   const terms = chainTerms(options);
   const { parts, store, running, folder, closing } = around;
   const engines = closing.use(await Engines.open(options, parts.clock, revealer(parts)));
@@ -53,19 +61,18 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   const frozen = new FrozenScripts(store, await imageKey(folder));
   const makeChild: MakeChild = (parent, position, request) => running.child(parent, position, request);
   // The very name of a tool nobody has approved yet is a stranger's word.
-  const isShown = ({ tool }: Action): boolean => running.tools.blocked(tool)?.why !== "new";
-  const offered = (principal: Principal): readonly Action[] => running.visible(principal).filter(isShown);
-  return new OpenChains({ parts, makeChild, offered, isShown, terms, engines, live, frozen }, store, running);
+  const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
+  const offered = (principal: Principal): readonly Offer[] => running.visible(principal).filter(isShown);
+  const house: ChainHouse = { parts, makeChild, offered, isShown, terms, engines, live, frozen };
+  const tools = engines.languages.length === 0 ? [] : [chainTool(house)];
+  return { chains: new OpenChains(house, store, running), tools };
 }
 
-/** Every mask knows a secret before an engine has it. */
-function revealer({ secrets, redactor }: Parts): ResolveSecret {
-  return async (connector, key) => {
-    const value = (await secrets.get(connector, key)).reveal();
-    learnNamed(redactor, value, `${connector}/${key}`);
-    return value;
-  };
-}
+const ofScripts: Readonly<Record<keyof NonNullable<Parameters<Chains["list"]>[0]>, Kind>> = {
+  tenant: "a text",
+  runId: "a text",
+  limit: "a whole number from 0",
+};
 
 export class OpenChains implements Chains {
   readonly #house: ChainHouse;
@@ -78,17 +85,12 @@ export class OpenChains implements Chains {
     this.#running = running;
   }
 
-  /** None where no engine can run: the tool is not registered then (SPEC 12.2). */
-  get tools(): readonly ReturnType<typeof chainTool>[] {
-    return this.#house.engines.languages.length === 0 ? [] : [chainTool(this.#house)];
-  }
-
   engines(): Promise<readonly ChainEngine[]> {
     return this.#house.engines.states();
   }
 
   /** What is offered, with `tool_chain` described for whoever sees exactly this. */
-  described(actions: readonly Action[]): readonly Action[] {
+  described(actions: readonly Offer[]): readonly Offer[] {
     const { engines, isShown } = this.#house;
     return describeChain(actions, isShown, engines.languages);
   }
@@ -98,15 +100,9 @@ export class OpenChains implements Chains {
     parts.clock.in(settledMs, () => void engines.warm(), false);
   }
 
-  async list({
-    tenant,
-    runId,
-    limit = 100,
-  }: {
-    readonly tenant?: string;
-    readonly runId?: string;
-    readonly limit?: number;
-  } = {}): Promise<readonly ChainSummary[]> {
+  async list(asked: Parameters<Chains["list"]>[0] = {}): Promise<readonly ChainSummary[]> {
+    checkMembers(asked, { code: "filter_invalid", what: "The filter", members: ofScripts, of: "scripts" });
+    const { tenant, runId, limit = 100 } = asked;
     const where = {
       tool: chainToolName,
       limit,
@@ -126,6 +122,7 @@ export class OpenChains implements Chains {
   }
 
   async resume(callId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
+    checkId(callId, "call");
     const record = await this.#store.call({ key: callId });
     if (record?.call.tool !== chainToolName || record.state !== "suspended") return undefined;
     if (isForeign(record.call.authority.principal, context.principal)) return undefined;

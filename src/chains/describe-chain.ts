@@ -1,4 +1,4 @@
-import type { Action } from "../tools/tool.ts";
+import type { Offer } from "../tools/tool.ts";
 import { chainPurpose } from "./chain-tool.ts";
 import { chainToolName } from "./names.ts";
 import { scriptOffer } from "./offer.ts";
@@ -13,15 +13,15 @@ const mostSignatures = 8000;
  * where there are many, the servers and how to look.
  */
 export function describeChain(
-  actions: readonly Action[],
-  isShown: (action: Action) => boolean,
+  actions: readonly Offer[],
+  isShown: (action: Offer) => boolean,
   languages: readonly Program["language"][],
-): readonly Action[] {
+): readonly Offer[] {
   const at = actions.findIndex(({ tool }) => tool === chainToolName);
   const chain = actions[at];
   if (chain === undefined) return actions;
   const { sketches } = scriptOffer(actions.filter(isShown));
-  return actions.with(at, { ...chain, description: descriptionFor(sketches, languages) });
+  return actions.with(at, Object.freeze({ ...chain, description: descriptionFor(sketches, languages) }));
 }
 
 function descriptionFor(sketches: readonly ToolSketch[], languages: readonly Program["language"][]): string {

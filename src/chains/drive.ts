@@ -54,6 +54,7 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
     const step: Step | undefined =
       waiting === undefined ? await run.watch.next(engine) : { step: "calls", calls: waiting };
     if (step === undefined) return stopped(run);
+    run.pace.heard();
     run.journal.print(step.printed);
     if (step.step === "done") return { end: "done", value: step.value };
     if (step.step === "failed") {
@@ -72,6 +73,8 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
     if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls, held });
     overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
     if (overdrawn > mostOverdrawn) return overdrew(run);
+    await run.pace.afterBatch();
+    if (run.watch.stopped !== undefined) return stopped(run);
     await engine.settle(answers.map(({ settled }) => settled));
   }
 }
@@ -89,6 +92,7 @@ async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<re
   const left = calls.entries();
   const lane = async (): Promise<void> => {
     for (const [at, asked] of left) {
+      await run.pace.beforeCall();
       if (run.watch.stopped !== undefined) return;
       answers[at] = await answer(asked, run);
     }

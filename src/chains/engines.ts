@@ -1,14 +1,9 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import type { ChainEngine } from "../calls/scripts.ts";
+import type { ResolveSecret } from "../secrets/lend.ts";
 import type { ChainOptions } from "./chain-options.ts";
-import {
-  defaultEngines,
-  type EngineSettings,
-  knownEngines,
-  placedEngine,
-  type ResolveSecret,
-} from "./known-engines.ts";
+import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "./known-engines.ts";
 import type { Program, SandboxDriver } from "./sandbox.ts";
 
 type Language = Program["language"];

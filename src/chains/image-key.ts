@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { RuntimeFault } from "../calls/fault.ts";
-import { createFile, openIfThere } from "../secrets/private-file.ts";
 import { codeOf } from "../system/error-code.ts";
 import { makeOwnFolder } from "../system/own-folder.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { createWhole } from "../system/whole-file.ts";
 
 /** What frozen scripts are sealed with. */
 export interface ImageKey {
@@ -26,7 +27,7 @@ export async function imageKey(folder: string | undefined): Promise<ImageKey> {
   const path = join(folder, "chains.key");
   const kept = await readKey(path);
   if (kept !== undefined) return keyOf(kept);
-  await createFile(path, Buffer.from(`${randomBytes(keyBytes).toString("base64")}\n`));
+  await createWhole(path, Buffer.from(`${randomBytes(keyBytes).toString("base64")}\n`));
   const made = await readKey(path); // two that do this at once get the same one
   if (made === undefined) throw invalid(path, "was removed while it was made; try again");
   return keyOf(made);

@@ -1,5 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
+import type { ResolveSecret } from "../secrets/lend.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
 import { type FirecrackerOptions, firecrackerDriver, type KubernetesOptions, kubernetesDriver } from "./hardened.ts";
 import type { SandboxDriver } from "./sandbox.ts";
@@ -20,9 +21,6 @@ export interface EngineSettings {
   readonly kubernetes?: KubernetesOptions;
   readonly firecracker?: FirecrackerOptions;
 }
-
-/** Gives the value behind `secret://connector/key`. */
-export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
 /** Undefined: there is no such engine. @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded */
 export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {

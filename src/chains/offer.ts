@@ -1,4 +1,4 @@
-import type { Action } from "../tools/tool.ts";
+import type { Offer } from "../tools/tool.ts";
 import { publicName } from "../tools/upstream/names.ts";
 import { chainToolName } from "./names.ts";
 import type { AskedCall, ToolSketch } from "./sandbox.ts";
@@ -8,12 +8,11 @@ export interface ScriptOffer {
   readonly sketches: readonly ToolSketch[];
   /** By table, never by taking a name apart. A name nobody offered goes to the gates as it is: they refuse and count it. */
   targetOf(asked: Pick<AskedCall, "tool" | "action">): { readonly tool: string; readonly action: string };
-  actionNamed(name: string): Action | undefined;
 }
 
 /** A tool of a server is `tools.server.tool`, one with several actions `tools.tool.action`, any other `tools.tool`. */
-export function scriptOffer(actions: readonly Action[]): ScriptOffer {
-  const byName = new Map<string, Action>();
+export function scriptOffer(actions: readonly Offer[]): ScriptOffer {
+  const byName = new Map<string, Offer>();
   const sketches: ToolSketch[] = [];
   for (const action of actions) {
     if (action.kind !== "local" || action.notFromChain !== undefined || action.tool === chainToolName) continue;
@@ -24,7 +23,6 @@ export function scriptOffer(actions: readonly Action[]): ScriptOffer {
   }
   return {
     sketches,
-    actionNamed: (name) => byName.get(name),
     targetOf: ({ tool, action = "default" }) => {
       const found = byName.get(tool);
       return found === undefined ? { tool, action } : { tool: found.tool, action: found.name };
@@ -32,7 +30,7 @@ export function scriptOffer(actions: readonly Action[]): ScriptOffer {
   };
 }
 
-function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Action): ToolSketch {
+function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Offer): ToolSketch {
   const { server } = facts;
   if (action !== "default")
     return { name, server: identifier(tool), short: identifier(action), isAction: true, description, inputSchema };

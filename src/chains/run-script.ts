@@ -32,19 +32,23 @@ export async function runScript(
 ): Promise<ChainAnswer | Suspended> {
   const inside = CallContext.inside(context);
   if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
-  return new ScriptCall(script, context, inside, house).run();
+  return new ScriptCall({ script, context, inside, house }).run();
+}
+
+interface Calling {
+  readonly script: Script;
+  readonly context: ToolContext;
+  readonly inside: { readonly call: ClaimedCall; readonly caller: Caller };
+  readonly house: ChainHouse;
 }
 
 /** One call of `tool_chain`: from a fresh or a frozen script to its answer, through as many engines as it takes. */
 class ScriptCall {
   readonly #facts: ScriptFacts;
 
-  constructor(
-    { source, language, timeoutMs }: Script,
-    context: ToolContext,
-    { call, caller }: { readonly call: ClaimedCall; readonly caller: Caller },
-    house: ChainHouse,
-  ) {
+  constructor({ script, context, inside, house }: Calling) {
+    const { source, language, timeoutMs } = script;
+    const { call, caller } = inside;
     const { terms, parts } = house;
     const { session } = caller;
     const { key, authority } = call;
@@ -55,7 +59,7 @@ class ScriptCall {
     this.#facts = {
       ...{ house, context, caller, offer, begunAt: parts.clock.monotonic() },
       parent: { id, key, authority: withinScript(authority, terms.limits.maxRiskUnapproved) },
-      limits: scriptLimits(terms.limits, session.limits, session.remainingMs(), timeoutMs),
+      limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
       program: { language, source, tools: offer.sketches, chainId, startedAt, owner },
     };
   }

@@ -9,6 +9,7 @@ import type { Parts } from "../parts.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { Journal } from "./journal.ts";
 import type { ScriptOffer } from "./offer.ts";
+import { Pace } from "./pace.ts";
 import type { AskedCall } from "./sandbox.ts";
 import type { Watch } from "./watch.ts";
 
@@ -45,6 +46,12 @@ export interface ScriptRunOptions {
   readonly callsAtOnce: number;
 }
 
+interface Ended {
+  readonly call: ToolCall;
+  readonly outcome: ToolOutcome;
+  readonly durationMs: number;
+}
+
 const mostHostCalls = 1000;
 const mostPutBytes = 64 * 1024 * 1024;
 
@@ -59,6 +66,7 @@ export class ScriptRun {
   readonly offer: ScriptOffer;
   readonly usedCpuMs: number;
   readonly callsAtOnce: number;
+  readonly pace: Pace;
   readonly #options: ScriptRunOptions;
   readonly #caller: Caller;
   #hostCalls = 0;
@@ -75,6 +83,7 @@ export class ScriptRun {
     this.offer = options.offer;
     this.usedCpuMs = options.usedCpuMs;
     this.callsAtOnce = options.callsAtOnce;
+    this.pace = new Pace(options.parts.clock);
     const { session, watch, caller } = options;
     const { patience, approvalWaitMs } = caller;
     this.#caller = {
@@ -103,7 +112,7 @@ export class ScriptRun {
     const startedAt = parts.clock.monotonic();
     this.#tell(asked, made);
     const outcome = this.#patient(await this.#outcome(await this.#entering(made, asked.place)));
-    this.#note(asked, made, outcome, parts.clock.monotonic() - startedAt);
+    this.#note(asked, { call: made, outcome, durationMs: parts.clock.monotonic() - startedAt });
     return outcome;
   }
 
@@ -154,7 +163,7 @@ export class ScriptRun {
     });
   }
 
-  #note({ place, line }: AskedCall, call: ToolCall, outcome: ToolOutcome, durationMs: number): void {
+  #note({ place, line }: AskedCall, { call, outcome, durationMs }: Ended): void {
     const { status, refusal: refused, timedOut, files = [] } = outcome;
     if (status === "pending") return;
     const code = refused?.code;

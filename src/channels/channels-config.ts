@@ -1,5 +1,6 @@
 /** The `channels` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
+import { given } from "../calls/given.ts";
 import type { NoticeType } from "./channel.ts";
 import { noticeTypes } from "./notice.ts";
 import type { ChannelsOptions, WebhookSettings } from "./open-channels.ts";
@@ -88,8 +89,5 @@ export function channelSettingsFrom({ webhooks = [], console_url: consoleUrl }: 
 }
 
 function settingsOf({ allow_private: allowPrivate, ...rest }: WebhookFile): WebhookSettings {
-  const said = { ...rest, allowPrivate };
-  return Object.fromEntries(
-    Object.entries(said).filter(([, value]) => value !== undefined),
-  ) as unknown as WebhookSettings; // the schema's shape, without what was left out
+  return given({ ...rest, allowPrivate });
 }

@@ -1,6 +1,12 @@
 import type { Account } from "../accounts/accounts.ts";
 import { permissionsOf } from "../accounts/roles.ts";
-import type { Decided, Decider, DecisionProblem, DecisionRequest } from "../approvals/decision.ts";
+import {
+  type Decided,
+  type Decider,
+  type DecisionProblem,
+  type DecisionRequest,
+  noApproval,
+} from "../approvals/decision.ts";
 import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
@@ -90,7 +96,7 @@ export class DecisionDesk {
     const tenants = channel.tenants ?? ["default"];
     const approval = await this.#house.approval(approvalId);
     if (approval === undefined || !tenants.includes(approval.principal.tenant))
-      return refused("approval_unknown", `There is no approval \`${approvalId.slice(0, 200)}\`.`);
+      return refused("approval_unknown", noApproval(approvalId));
     if (approval.risk === "critical")
       return refused("console_only", "This call is critical: decide it in the console.");
     const by = await this.#decider(channel, user, approval.principal.tenant);

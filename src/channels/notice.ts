@@ -37,6 +37,15 @@ export function typeInBody(body: string): NoticeType | undefined {
 
 export type LogEntry = Omit<AuditEvent, "audit_id" | "seq">;
 
+/** Undefined: it is no entry; it is told to nobody, and `audit verify` finds it. */
+export function entryIn(body: string): LogEntry | undefined {
+  try {
+    return JSON.parse(body) as LogEntry; // audit/entry.ts wrote it
+  } catch {
+    return undefined;
+  }
+}
+
 /** A reminder is nobody's call: it names its approval among its data. */
 export function approvalIn({ refs, data }: LogEntry): string | undefined {
   const named = isJsonObject(data) ? data["approval_id"] : undefined;

@@ -1,9 +1,7 @@
-import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
+import type { ResolveSecret } from "../secrets/lend.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
-import type { Store } from "../stores/store.ts";
-import type { Resolve } from "./address-guard.ts";
 import type { Channel, ChannelState, Channels, Delivered } from "./channel.ts";
 import { DecisionDesk, type DecisionHouse, type Incoming, type Received } from "./decisions.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
@@ -26,16 +24,12 @@ export interface ChannelsOptions {
 }
 
 export interface ChannelsHouse extends Omit<DecisionHouse, "reveal"> {
-  readonly store: Store;
-  readonly clock: Clock;
   readonly size: OutboxOptions["size"];
   readonly note: OutboxOptions["note"];
   readonly log: (problem: string) => void;
   readonly redact: (value: JsonObject) => JsonObject;
   /** A secret's value, which every mask knows from then on. */
-  readonly resolveSecret: (connector: string, key: string) => Promise<string>;
-  readonly random?: () => number;
-  readonly resolve?: Resolve;
+  readonly resolveSecret: ResolveSecret;
 }
 
 /**
@@ -59,9 +53,8 @@ export async function openChannels(options: ChannelsOptions, house: ChannelsHous
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
     throw new RuntimeFault("channels_invalid", `Two channels are called \`${twice}\`; rename one.`);
-  const { random = Math.random } = house;
   const outboxes = new Map(
-    channels.map((channel) => [channel.name, new Outbox({ ...house, channel, random, console })]),
+    channels.map((channel) => [channel.name, new Outbox({ ...house, channel, random: Math.random, console })]),
   );
   for (const outbox of outboxes.values()) await outbox.start();
   return new RunningChannels(outboxes, new DecisionDesk(webhooks.flatMap(decidersOf), { ...house, reveal }));

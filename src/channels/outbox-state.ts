@@ -4,6 +4,14 @@ import type { DeadLetter } from "./channel.ts";
 /** The kind of its documents, one a channel. */
 export const outboxKind = "channel";
 
+/** What became of a channel, for the log. */
+export interface ChannelNote {
+  readonly type: "channel.dead_letter" | "channel.recovered";
+  readonly summary: string;
+  readonly outcome: "success" | "failure";
+  readonly data: JsonObject;
+}
+
 /** What is tried again, by its entry in the log. */
 export interface Waiting {
   readonly seq: number;

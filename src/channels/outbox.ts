@@ -6,8 +6,15 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Entry, Store } from "../stores/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, NoticeType } from "./channel.ts";
-import { approvalIn, isStillAsked, type LogEntry, noticeFrom, noticeTypeOf, typeInBody } from "./notice.ts";
-import { type OutboxState, outboxKind, stateFromJson, stateToJson, type Waiting } from "./outbox-state.ts";
+import { approvalIn, entryIn, isStillAsked, noticeFrom, noticeTypeOf, typeInBody } from "./notice.ts";
+import {
+  type ChannelNote,
+  type OutboxState,
+  outboxKind,
+  stateFromJson,
+  stateToJson,
+  type Waiting,
+} from "./outbox-state.ts";
 
 export interface OutboxOptions {
   readonly store: Store;
@@ -18,7 +25,7 @@ export interface OutboxOptions {
   readonly approval: (id: string) => Promise<ApprovalRecord | undefined>;
   /** The console's address, once it is known. */
   readonly console: () => string | undefined;
-  readonly note: (type: string, summary: string, outcome: "success" | "failure", data: JsonObject) => Promise<void>;
+  readonly note: (note: ChannelNote) => Promise<void>;
   readonly log: (problem: string) => void;
   /** Between 0 and 1. */
   readonly random: () => number;
@@ -126,8 +133,8 @@ export class Outbox implements AsyncDisposable {
   #hear(entries: readonly Entry[]): void {
     const isLevel = this.#reading === undefined && this.#state.after === this.#told;
     this.#told = entries.at(-1)?.seq ?? this.#told;
-    const isNone = entries.every(({ event, body }) =>
-      event?.moment === "attempted" || event?.moment === "ended" ? true : typeInBody(body) === undefined,
+    const isNone = entries.every(
+      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || typeInBody(body) === undefined,
     );
     if (isLevel && isNone) this.#state = { ...this.#state, after: this.#told };
     else this.#read();
@@ -153,7 +160,7 @@ export class Outbox implements AsyncDisposable {
       for await (const { seq, body } of store.events({ after: before, limit: entriesARead })) {
         if (this.#state.waiting.length >= mostWaiting) return;
         const type = typeInBody(body);
-        const entry = type === undefined ? undefined : entryOf(body);
+        const entry = type === undefined ? undefined : entryIn(body);
         const isWanted = type !== undefined && entry !== undefined && channel.wants({ type, tenant: entry.tenant });
         const more = isWanted ? [{ seq, type, attempts: 0, nextAt: clock.now() }] : [];
         this.#state = { ...this.#state, after: seq, waiting: [...this.#state.waiting, ...more] };
@@ -194,7 +201,7 @@ export class Outbox implements AsyncDisposable {
   async #deliver(seq: number): Promise<Delivered> {
     const { store, approval, console, clock } = this.#options;
     for await (const { body } of store.events({ after: seq - 1, limit: 1 })) {
-      const entry = entryOf(body);
+      const entry = entryIn(body);
       const type = entry && noticeTypeOf(entry.type);
       if (entry === undefined || type === undefined) break;
       const approvalId = approvalIn(entry);
@@ -224,7 +231,8 @@ export class Outbox implements AsyncDisposable {
     };
     if (!this.#failing) return;
     this.#failing = false;
-    this.#note("channel.recovered", `The channel \`${this.#id}\` delivers again.`, "success", {});
+    const summary = `The channel \`${this.#id}\` delivers again.`;
+    this.#note({ type: "channel.recovered", summary, outcome: "success", data: { channel: this.#id } });
   }
 
   #refused(one: Waiting, { problem, final = false, retryAfterMs: asked = 0 }: Delivered & { delivered: false }): void {
@@ -246,13 +254,14 @@ export class Outbox implements AsyncDisposable {
     this.#state = { ...this.#state, waiting, dead: [...this.#state.dead, letter].slice(-mostDead) };
     this.#failing = true;
     const summary = `A notice to the channel \`${this.#id}\` was given up after ${counted(attempts, "try", "tries")}: ${problem}`;
-    this.#note("channel.dead_letter", summary, "failure", { entry: seq, attempts, problem });
+    const data = { channel: this.#id, entry: seq, attempts, problem };
+    this.#note({ type: "channel.dead_letter", summary, outcome: "failure", data });
   }
 
-  #note(type: string, summary: string, outcome: "success" | "failure", data: JsonObject): void {
+  #note(note: ChannelNote): void {
     this.#options
-      .note(type, summary, outcome, { channel: this.#id, ...data })
-      .catch((error: unknown) => this.#options.log(`${summary} This could not be recorded: ${messageOf(error)}`));
+      .note(note)
+      .catch((error: unknown) => this.#options.log(`${note.summary} This could not be recorded: ${messageOf(error)}`));
   }
 
   #saveLater(): void {
@@ -287,13 +296,5 @@ export class Outbox implements AsyncDisposable {
       }
       this.#version = committed.version ?? 0;
     }
-  }
-}
-
-function entryOf(body: string): LogEntry | undefined {
-  try {
-    return JSON.parse(body) as LogEntry; // audit/entry.ts wrote it
-  } catch {
-    return undefined; // it is told to nobody; `audit verify` finds it
   }
 }

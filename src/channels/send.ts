@@ -5,6 +5,7 @@ import type { LookupFunction } from "node:net";
 import type { Target } from "./address-guard.ts";
 import type { Delivered } from "./channel.ts";
 
+/** What one kind of receiver wants: the body, and headers that prove who sends it. */
 export interface Posted {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -91,6 +92,6 @@ function waitIn(header: string | undefined): number | undefined {
 /** The kind of failure, never the address: that may hold what is secret. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
-  if (error.name === "TimeoutError") return "no answer within 15 s";
+  if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -3,9 +3,9 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import type { Notice } from "./channel.ts";
 import type { Speller, WebhookHouse, WebhookOptions } from "./webhook.ts";
 
-/** Limits of Slack's blocks, in characters. */
-const mostHeader = 150;
-const mostText = 2_800;
+/** Limits of Slack's blocks. */
+const mostHeaderCharacters = 150;
+const mostTextCharacters = 2_800;
 const mostReasons = 5;
 
 /** Characters that hide, reorder or break text: a person decides by what is shown. */
@@ -21,7 +21,7 @@ export function slackSpeller({ clock, redact }: WebhookHouse, { arguments: withA
     const blocks =
       approval === undefined
         ? alarmBlocks(notice)
-        : approvalBlocks(notice, approval, clock.now(), withArguments === true);
+        : approvalBlocks({ ...notice, approval }, clock.now(), withArguments === true);
     const message = redact({ text: escaped(titleOf(notice)), mrkdwn: false, unfurl_links: false, blocks });
     return { body: JSON.stringify(message), headers: {} };
   };
@@ -61,21 +61,19 @@ function nameOf({ tool, action }: ApprovalRecord): string {
   return action === "default" ? tool : `${tool}.${action}`;
 }
 
-function approvalBlocks(notice: Notice, approval: ApprovalRecord, now: number, withArguments: boolean): JsonObject[] {
-  const { risk, principal, runId, why, summary, reason, expiresAt, state, decision } = approval;
-  const left = Math.max(0, Math.round((expiresAt - now) / 60_000));
+type ApprovalNotice = Notice & { readonly approval: ApprovalRecord };
+
+function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: boolean): JsonObject[] {
+  const { approval } = notice;
+  const { risk, principal, runId, why, summary, reason, state } = approval;
   const who = `${principal.agent}${principal.user === undefined ? "" : ` for ${principal.user}`}`;
-  const until =
-    state === "pending"
-      ? `${left} min left, until ${new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ")} UTC; then it is denied`
-      : `${decision?.as ?? state}${decision === undefined ? "" : ` by ${decision.by}`}${decision?.reason === undefined ? "" : `: ${decision.reason}`}`;
   const lines = [
     `Risk: ${risk}`,
     `Asked by: ${who}, run ${runId}`,
     ...why.slice(0, mostReasons).map(({ rule, says }) => `Because: ${rule} → ${says}`),
     ...(summary === undefined ? [] : [`The tool says: ${summary}`]),
     ...(reason === undefined ? [] : [`The agent says (not verified): ${reason}`]),
-    until,
+    standing(approval, now),
   ];
   return [
     header(titleOf(notice)),
@@ -87,6 +85,18 @@ function approvalBlocks(notice: Notice, approval: ApprovalRecord, now: number, w
       state === "pending" ? "Decide in Postern" : "Open in Postern",
     ),
   ];
+}
+
+/** How long it waits still, or what became of it. */
+function standing({ state, expiresAt, decision }: ApprovalRecord, now: number): string {
+  if (state === "pending") {
+    const leftMinutes = Math.max(0, Math.round((expiresAt - now) / 60_000));
+    const until = new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ");
+    return `${leftMinutes} min left, until ${until} UTC; then it is denied`;
+  }
+  if (decision === undefined) return state;
+  const { as, by, reason } = decision;
+  return `${as} by ${by}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 function alarmBlocks(notice: Notice): JsonObject[] {
@@ -111,12 +121,12 @@ function linkBlocks(link: string | undefined, isCritical: boolean, label: string
 function header(text: string): JsonObject {
   return {
     type: "header",
-    text: { type: "plain_text", emoji: false, text: cut(shown(text).replaceAll("\n", " "), mostHeader) },
+    text: { type: "plain_text", emoji: false, text: cut(shown(text).replaceAll("\n", " "), mostHeaderCharacters) },
   };
 }
 
 function plain(text: string): JsonObject {
-  return { type: "section", text: { type: "plain_text", emoji: false, text: cut(shown(text), mostText) } };
+  return { type: "section", text: { type: "plain_text", emoji: false, text: cut(shown(text), mostTextCharacters) } };
 }
 
 function cut(text: string, most: number): string {

@@ -79,6 +79,17 @@ describe("a webhook", () => {
     expect(bodyAt(r, 0)).toMatchObject({ data: { approval: { decided_in: "console" } } });
   });
 
+  it("says of a test that it is one, and speaks of no approval and no alarm", async () => {
+    await using r = await receiver();
+    await using h = await houseWith(hook(r));
+    expect(await h.runtime.channels?.test("hook")).toEqual({ delivered: true });
+    expect(bodyAt(r, 0)).toEqual({
+      type: "channel.test",
+      timestamp: "2026-11-20T00:00:00.000Z",
+      data: { tenant: "default", summary: expect.stringContaining("only a test"), test: true },
+    });
+  });
+
   it("is taken by the Standard Webhooks library as it is", async () => {
     await using r = await receiver();
     const { createRuntime, defineTool } = await import("../index.ts");

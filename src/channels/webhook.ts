@@ -4,7 +4,7 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { type Resolve, targetOf } from "./address-guard.ts";
 import type { Channel, Delivered, Notice, NoticeType } from "./channel.ts";
-import { post } from "./send.ts";
+import { type Posted, post } from "./send.ts";
 import { fewestKeyBytes, keyFrom, sign } from "./signature.ts";
 
 export interface WebhookOptions {
@@ -32,13 +32,7 @@ export interface WebhookHouse {
   readonly resolve?: Resolve;
 }
 
-/** What one kind of receiver wants: the body, and headers that prove who sends it. */
-export interface Spelled {
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export type Speller = (notice: Notice, secret: string | undefined) => Spelled | { readonly problem: string };
+export type Speller = (notice: Notice, secret: string | undefined) => Posted | { readonly problem: string };
 
 /** One HTTP POST a notice, wherever the operator wants it. */
 export function webhookChannel(options: WebhookOptions, house: WebhookHouse, spell: Speller): Channel {
@@ -78,14 +72,11 @@ export function standardSpeller(
   return (notice, secret = "") => {
     const key = keyFrom(secret);
     if (key === undefined) return { problem: `Its secret is shorter than ${fewestKeyBytes} bytes.` };
-    const { id, type, at, approval } = notice;
+    const { id, type, at } = notice;
     const data = {
       ...{ tenant: notice.tenant, summary: notice.summary },
       ...(notice.link !== undefined && { link: notice.link }),
-      ...(approval === undefined
-        ? { alarm: notice.data }
-        : { approval: approvalBody(approval, withArguments === true) }),
-      ...(type === "channel.test" && { test: true }),
+      ...(type === "channel.test" ? { test: true } : subjectOf(notice, withArguments === true)),
     };
     const body = JSON.stringify({ type, timestamp: at, data: redact(data) });
     const timestamp = Math.floor(clock.now() / 1000);
@@ -98,6 +89,10 @@ export function standardSpeller(
       },
     };
   };
+}
+
+function subjectOf({ approval, data }: Notice, withArguments: boolean): JsonObject {
+  return approval === undefined ? { alarm: data } : { approval: approvalBody(approval, withArguments) };
 }
 
 /** A message brings neither a typed name nor a person who signed in. */

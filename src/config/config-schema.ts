@@ -2,7 +2,8 @@ import { z } from "zod";
 import { type AccountsFile, accountsSchema } from "../accounts/accounts-config.ts";
 import { type ApprovalsFile, approvalsSchema } from "../approvals/approvals-config.ts";
 import { type AuditFile, auditSchema } from "../audit/audit-config.ts";
-import type { Autonomy, Risk } from "../calls/call.ts";
+import type { Autonomy } from "../calls/call.ts";
+import type { LimitsFile } from "../calls/limits-file.ts";
 import { autonomies } from "../calls/risk.ts";
 import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
 import { type ChannelsFile, channelsSchema } from "../channels/channels-config.ts";
@@ -51,15 +52,6 @@ export interface ListenFile {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly public_url?: string | undefined;
-}
-
-export interface LimitsFile {
-  readonly max_tool_calls?: number | undefined;
-  readonly call_timeout_ms?: number | undefined;
-  readonly approval_wait_ms?: number | undefined;
-  readonly total_timeout_ms?: number | undefined;
-  readonly max_inline_result_bytes?: number | undefined;
-  readonly max_risk_unapproved?: Risk | undefined;
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug";

@@ -80,7 +80,7 @@ export function noConfiguration(folder: string): RuntimeFault {
   const code = codeNearby(folder);
   const fix =
     code === undefined
-      ? "Write postern.yaml, or name one: `--config FILE`."
+      ? "`postern init` writes a first one here; or name one: `--config FILE`."
       : `\`${code}\` is code and is run only when it is named: \`--config ${code}\`.`;
   return new RuntimeFault("config_missing", `There is no configuration in ${folder}. ${fix}`);
 }

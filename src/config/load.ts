@@ -12,6 +12,7 @@ import { accountSettingsFrom } from "../accounts/accounts-config.ts";
 import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-config.ts";
 import { auditSettingsFrom } from "../audit/audit-config.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { limitsFrom } from "../calls/limits-file.ts";
 import { chainOptionsFrom } from "../chains/chains-config.ts";
 import { channelSettingsFrom } from "../channels/channels-config.ts";
 import { cedarLayer } from "../policy/cedar.ts";
@@ -26,7 +27,7 @@ import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
 import { memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
-import { type ConfigFile, configSchema, configShape, type LimitsFile, publicUrlPattern } from "./config-schema.ts";
+import { type ConfigFile, configSchema, configShape, publicUrlPattern } from "./config-schema.ts";
 import { type Found, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
 import { ConfigProblems, type KeyPath } from "./problem.ts";
@@ -47,7 +48,7 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   const { overrides, problems } = overridesFrom(flags, environment);
   if (problems.length > 0) throw new ConfigProblems(problems);
   const found = findFile(overrides.config, folder);
-  if (found === undefined) return settingsOf({ data: {} }, undefined, overrides, folder, {});
+  if (found === undefined) return settingsOf({ data: {}, policy: {} }, { file: undefined, folder }, overrides);
   if ("problem" in found) throw new ConfigProblems([found.problem]);
   const { given, locate } = await givenBy(found, folder);
   const parsed = configSchema.safeParse(given.data);
@@ -64,7 +65,7 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   checkMemory(parsed.data, locate);
   checkRoutes(parsed.data, locate);
   const guardrails = await guardrailsOf(parsed.data, given.guardrails ?? [], locate);
-  return settingsOf({ ...given, data: parsed.data, guardrails }, found.file, overrides, folder, policy);
+  return settingsOf({ ...given, data: parsed.data, policy, guardrails }, { file: found.file, folder }, overrides);
 }
 
 /** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
@@ -205,6 +206,13 @@ function checkRoutes({ approvals = {} }: ConfigFile, locate: Locate): void {
 
 interface Parsed extends Given {
   readonly data: ConfigFile;
+  readonly policy: PolicyOptions;
+}
+
+interface Place {
+  readonly file: string | undefined;
+  /** What relative paths of flags and environment are relative to. */
+  readonly folder: string;
 }
 
 /** Where people's browsers go and where links in messages lead is one address: either says it for both. */
@@ -213,29 +221,19 @@ function publicUrlOf({ listen, channels }: Pick<ConfigFile, "listen" | "channels
   return listen?.public_url ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
 }
 
-function settingsOf(
-  given: Parsed,
-  file: string | undefined,
-  over: Overrides,
-  folder: string,
-  policy: PolicyOptions,
-): Settings {
-  const { data } = given;
+function settingsOf(given: Parsed, { file, folder }: Place, over: Overrides): Settings {
+  const { data, policy } = given;
   const base = file === undefined ? folder : dirname(file);
   const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
   return {
     file,
-    listen: {
-      host: over.host ?? data.listen?.host ?? "127.0.0.1",
-      port: over.port ?? data.listen?.port ?? 7420,
-      publicUrl: publicUrlOf(data),
-    },
+    listen: listenOf(data, over),
     dataFolder,
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
     agentScopes: data.agent?.scopes ?? [],
     policy,
     guardrails: given.guardrails ?? [],
-    limits: respelled(data.limits ?? {}),
+    limits: limitsFrom(data.limits ?? {}),
     accounts: accountSettingsFrom(data.accounts ?? {}),
     approvals: approvalSettingsFrom(data.approvals ?? {}),
     audit: auditSettingsFrom(data.audit ?? {}),
@@ -261,8 +259,12 @@ function settingsOf(
   };
 }
 
-function respelled(limits: LimitsFile): Settings["limits"] {
-  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [camel(name), value])); // each key is one of Limits, snake-cased
+function listenOf(data: ConfigFile, { host, port }: Overrides): Settings["listen"] {
+  return {
+    host: host ?? data.listen?.host ?? "127.0.0.1",
+    port: port ?? data.listen?.port ?? 7420,
+    publicUrl: publicUrlOf(data),
+  };
 }
 
 /** A server starts in the configuration's folder, so that relative arguments mean what they say there. */

@@ -30,6 +30,16 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     'FILE:2:9 listen.port: `"7420"` is not a number. Fix: Write a number.',
   ],
   [
+    "a span where seconds are wanted",
+    "approvals:\n  ttl_seconds: 1h\n",
+    'FILE:2:16 approvals.ttl_seconds: `"1h"` is not a number. Fix: Write seconds: 3600.',
+  ],
+  [
+    "a span where milliseconds are wanted",
+    "limits:\n  call_timeout_ms: 30s\n",
+    'FILE:2:20 limits.call_timeout_ms: `"30s"` is not a number. Fix: Write milliseconds: 30000.',
+  ],
+  [
     "a port that is none",
     "listen:\n  port: 70000\n",
     "FILE:2:9 listen.port: `70000` is too big. Fix: Write at most 65535.",

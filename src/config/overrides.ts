@@ -41,6 +41,20 @@ const names: readonly (readonly [keyof Flags, string, string])[] = [
   ["logLevel", "--log-level", "POSTERN_LOG_LEVEL"],
 ];
 
+export interface Mistyped {
+  readonly name: string;
+  readonly meant: string;
+}
+
+/** Variables that nobody reads and that are spelled nearly as one that is read. */
+export function mistypedVariables(environment: Environment): readonly Mistyped[] {
+  const known = names.map(([, , variable]) => variable);
+  return Object.keys(environment).flatMap((name) => {
+    const meant = name.startsWith("POSTERN_") && !known.includes(name) ? nearest(name, known) : undefined;
+    return meant === undefined ? [] : [{ name, meant }];
+  });
+}
+
 /** An empty variable says nothing: shells and CI set them so. */
 export function overridesFrom(
   flags: Flags,

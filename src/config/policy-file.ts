@@ -4,7 +4,7 @@ import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { sha256 } from "../calls/json.ts";
 import type { PolicyDocument, PolicyFile, PolicySaved } from "../doors/policy-file.ts";
-import { writeWhole } from "../results/atomic-file.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { findSection, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 
@@ -46,7 +46,8 @@ export function openPolicyFile(options: PolicyFileOptions): PolicyFile {
 
 const notAlone = "The policy does not stand by itself in the file. Edit the file itself.";
 
-async function look({ file: path, mayEdit, redact }: PolicyFileOptions): Promise<Read> {
+async function look(options: PolicyFileOptions): Promise<Read> {
+  const path = options.file;
   if (!/^\.ya?ml$/.test(extname(path).toLowerCase()))
     return {
       file: "",
@@ -58,15 +59,13 @@ async function look({ file: path, mayEdit, redact }: PolicyFileOptions): Promise
     return { file: "", section: undefined, whyNot: `\`${basename(path)}\` cannot be read as UTF-8 text.` };
   const section = findSection(basename(path), file);
   if (section === undefined) return { file, section, whyNot: notAlone };
-  const whyNot = await whyNotSaved(path, section, mayEdit, redact);
+  const whyNot = await whyNotSaved(options, section);
   return { file, section, ...(whyNot !== undefined && { whyNot }) };
 }
 
 async function whyNotSaved(
-  path: string,
+  { file: path, mayEdit, redact }: PolicyFileOptions,
   section: PolicySection,
-  mayEdit: boolean,
-  redact: PolicyFileOptions["redact"],
 ): Promise<string | undefined> {
   if (redact(section.text) !== section.text)
     return "The policy holds what looks like a secret; it is masked here. Edit the file itself.";
@@ -102,7 +101,7 @@ async function save(
   const { mode } = await stat(target);
   const kept = `${target}.before-${new Date(options.clock.now()).toISOString().replaceAll(/[:.]/g, "-")}`;
   await copyFile(target, kept);
-  await writeWhole(target, made, dirname(target));
+  await writeWhole(target, made);
   await chmod(target, mode & 0o777);
   return { saved: true, name, digest, kept: basename(kept) };
 }

@@ -10,6 +10,8 @@ export type Locate = (
   part: "key" | "value",
 ) => { readonly source: string; readonly line?: number; readonly column?: number };
 
+type Said = Pick<ConfigProblem, "message" | "fix">;
+
 /** What was checked, and how to speak of it. */
 export interface Written {
   readonly value: unknown;
@@ -77,14 +79,14 @@ function keyOf(path: KeyPath, { shape, spell }: Written): string {
 /** Keys of earlier versions, as files spell them. */
 const renamed: ReadonlyMap<string, string> = new Map([["chains.drivers", "chains.engine_settings"]]);
 
-function renamedKey(key: string): { readonly message: string; readonly fix: string } | undefined {
+function renamedKey(key: string): Said | undefined {
   const name = renamed.get(key);
   return name === undefined
     ? undefined
     : { message: `\`${key}\` has another name now.`, fix: `Write \`${name}\`; what stands in it stays.` };
 }
 
-function unknownKey(name: string, known: readonly string[]): { readonly message: string; readonly fix: string } {
+function unknownKey(name: string, known: readonly string[]): Said {
   const message = `\`${name}\` is not a known key.`;
   const meant = nearest(name, known);
   if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
@@ -99,30 +101,20 @@ function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | u
   return [...meant].sort((a, b) => a.length - b.length)[0];
 }
 
-function said(issue: Issue, value: string, path: KeyPath): { readonly message: string; readonly fix: string } {
+function said(issue: Issue, value: string, path: KeyPath): Said {
   switch (issue.code) {
     case "invalid_type":
       if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
       return {
         message: `${value} is not ${article(issue.expected)}.`,
-        fix: issue.message.startsWith("Invalid")
-          ? `Write ${article(issue.expected)}${hint(issue.expected, value)}.`
-          : issue.message,
+        fix:
+          spanFix(String(path.at(-1)), value) ??
+          (issue.message.startsWith("Invalid")
+            ? `Write ${article(issue.expected)}${hint(issue.expected, value)}.`
+            : issue.message),
       };
-    case "invalid_value": {
-      if (value === "nothing")
-        return {
-          message: "It is missing.",
-          fix: `Add it: one of ${issue.values.map((option) => `\`${String(option)}\``).join(", ")}.`,
-        };
-      const options = issue.values.map(String);
-      const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
-      const list = options.map((option) => `\`${option}\``).join(", ");
-      return {
-        message: `${value} is not one of ${list}.`,
-        fix: meant === undefined ? `Write one of them.` : `Did you mean \`${meant}\`?`,
-      };
-    }
+    case "invalid_value":
+      return noneOf(issue.values.map(String), value);
     case "too_small":
       return {
         message: `${value} is too small.`,
@@ -141,6 +133,16 @@ function said(issue: Issue, value: string, path: KeyPath): { readonly message: s
         fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
       };
   }
+}
+
+function noneOf(options: readonly string[], value: string): Said {
+  const list = options.map((option) => `\`${option}\``).join(", ");
+  if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${list}.` };
+  const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
+  return {
+    message: `${value} is not one of ${list}.`,
+    fix: meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`,
+  };
 }
 
 /** A schema's own check may say how to mend it: `{ message, params: { fix } }`. */
@@ -173,6 +175,17 @@ function article(expected: string): string {
 
 function hint(expected: string, value: string): string {
   return expected === "string" && /^`[\d.]+`$|^`(true|false|null)`$/.test(value) ? ", in quotes" : "";
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `1h` where a key says its unit: the same in that. */
+function spanFix(key: string, value: string): string | undefined {
+  const [, count, unitName = ""] = /^`"?(\d{1,9}) ?([smhd])"?`$/.exec(value) ?? [];
+  const [, named] = /(seconds|ms)$/i.exec(key) ?? [];
+  if (count === undefined || named === undefined) return undefined;
+  const ms = Number(count) * (unitMs[unitName] ?? 1000);
+  return named.toLowerCase() === "ms" ? `Write milliseconds: ${ms}.` : `Write seconds: ${ms / 1000}.`;
 }
 
 function unit(origin: string): string {

@@ -10,6 +10,7 @@ import {
   visit,
   type YAMLError,
 } from "yaml";
+import { messageOf } from "../calls/fault.ts";
 import type { ConfigProblem, KeyPath } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */
@@ -39,12 +40,7 @@ export function readSource(file: string, text: string, language: "yaml" | "json"
   }
   const lines = new LineCounter();
   const schema = language === "json" ? "json" : "core";
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    schema,
-    prettyErrors: true,
-    logLevel: "error",
-  });
+  const document = parseDocument(text, { lineCounter: lines, schema, prettyErrors: true, logLevel: "error" });
   const problems = [...document.errors, ...document.warnings].map((error) => syntaxProblem(file, error));
   if (problems.length > 0) return { problems };
   const strange = strangeKeys(file, document.contents, lines);
@@ -55,14 +51,16 @@ export function readSource(file: string, text: string, language: "yaml" | "json"
       source: {
         file,
         value: root ?? {},
-        place: (path, part) => placeOf(document.contents, path, part ?? "value", lines),
+        place: (path, part = "value") => {
+          const { line, col } = lines.linePos(offsetAt(document.contents, path, part));
+          return { line, column: col };
+        },
       },
     };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
     return failed(
       file,
-      `${message}.`,
+      `${messageOf(error)}.`,
       "Write the value out instead of using so many aliases (`*name`), and define each anchor (`&name`) first.",
     );
   }
@@ -120,12 +118,8 @@ function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCount
   return problems;
 }
 
-function placeOf(
-  contents: Node | null,
-  path: KeyPath,
-  part: "key" | "value",
-  lines: LineCounter,
-): { line: number; column: number } {
+/** Of the last thing on this path that is there. */
+function offsetAt(contents: Node | null, path: KeyPath, part: "key" | "value"): number {
   let offset = contents?.range?.[0] ?? 0;
   let node: unknown = contents;
   for (const [i, step] of path.entries()) {
@@ -142,8 +136,7 @@ function placeOf(
       node = item;
     } else break;
   }
-  const { line, col } = lines.linePos(offset);
-  return { line, column: col };
+  return offset;
 }
 
 function offsetOf(node: unknown): number | undefined {

@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../calls/fault.ts";
 import { scanCatalogue } from "../tools/catalogue.ts";
@@ -56,7 +57,7 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
         source,
         key,
         message: `\`${path}\` cannot be loaded: ${messageOf(error)}.`,
-        fix: "Name an existing module, relative to the configuration.",
+        fix: remedyFor(path, error),
       },
     ]);
   }
@@ -73,4 +74,22 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
       fix: "Export what `defineTool({ … })` gives.",
     },
   ]);
+}
+
+/** What loading a module fails at, told apart by Node's own words. */
+function remedyFor(path: string, error: unknown): string {
+  if (!existsSync(path)) return "Name an existing module, relative to the configuration.";
+  const said = messageOf(error);
+  if (/is not defined in ES module scope/.test(said)) return "Write it with `import` and `export`: it is an ES module.";
+  if (/outside a module|Unexpected token 'export'/.test(said))
+    return `Set \`"type": "module"\` in the package.json beside it, or name it \`${moduleNameOf(path)}\`.`;
+  const [, missing] = /Cannot find (?:package|module) '([^']+)'/.exec(said) ?? [];
+  if (missing !== undefined && !missing.startsWith("/"))
+    return `Install what it imports where it lies: \`npm install ${missing}\`.`;
+  if (missing !== undefined) return "Mend the import in it: name the file with its extension.";
+  return "Mend the module; `node` shows the same when it is given it.";
+}
+
+function moduleNameOf(path: string): string {
+  return basename(path).replace(/\.([jt])s$/, ".m$1s");
 }

@@ -56,7 +56,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
   await ownFolder(folder, notices);
   const agent = await openToken(join(folder, "agent.token"), notices);
   const operator = await openToken(join(folder, "operator.token"), notices);
-  return new TokenCredentials(agent, operator, options.agentScopes ?? [], notices);
+  return new TokenCredentials({ agent, operator }, options.agentScopes ?? [], notices);
 }
 
 /**
@@ -75,6 +75,12 @@ export async function readToken(folder: string, role: TokenRole): Promise<string
   }
 }
 
+/** Of the data folder. */
+interface OwnTokens {
+  readonly agent: string;
+  readonly operator: string;
+}
+
 class TokenCredentials implements Credentials {
   readonly notices: readonly string[];
   readonly #agentDigest: Buffer;
@@ -82,9 +88,9 @@ class TokenCredentials implements Credentials {
   readonly #agent: Who;
   readonly #operator: Who;
 
-  constructor(agentToken: string, operatorToken: string, agentScopes: readonly string[], notices: readonly string[]) {
-    this.#agentDigest = digest(agentToken);
-    this.#operatorDigest = digest(operatorToken);
+  constructor(tokens: OwnTokens, agentScopes: readonly string[], notices: readonly string[]) {
+    this.#agentDigest = digest(tokens.agent);
+    this.#operatorDigest = digest(tokens.operator);
     this.notices = notices;
     this.#agent = {
       kind: "agent",
@@ -182,9 +188,13 @@ async function ownFolder(folder: string, notices: string[]): Promise<void> {
       await handle.close();
     }
   } catch (error) {
-    const message = `\`${folder}\` cannot be used as data folder (${codeOf(error)}); name another with \`--data\`.`;
-    throw new RuntimeFault("data_folder_unusable", message, { cause: error });
+    throw unusableFolder(folder, error);
   }
+}
+
+export function unusableFolder(folder: string, cause: unknown): RuntimeFault {
+  const message = `\`${folder}\` cannot be used as data folder (${codeOf(cause)}); name another with \`--data\`.`;
+  return new RuntimeFault("data_folder_unusable", message, { cause });
 }
 
 function checkedToken(path: string, text: string): string {

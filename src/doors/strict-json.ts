@@ -1,10 +1,5 @@
 import { type Json, maxDepth } from "../calls/json.ts";
 
-export interface StrictLimits {
-  /** Nested containers, the outermost counted. */
-  readonly maxDepth?: number;
-}
-
 export type Strict =
   | { readonly value: Json }
   /** `position` counts UTF-16 units from 0. */
@@ -29,11 +24,11 @@ interface Frame {
  *
  * Contract: never throws, and its work and memory grow with the text only.
  */
-export function parseStrict(text: string, limits: StrictLimits = {}): Strict {
+export function parseStrict(text: string): Strict {
   if (text.startsWith("\ufeff"))
     return { problem: "The text begins with a byte order mark; send it without.", position: 0 };
   if (!text.isWellFormed()) return { problem: "The text holds half of a surrogate pair." };
-  const problem = new Scan(text, limits.maxDepth ?? maxDepth).firstProblem();
+  const problem = new Scan(text).firstProblem();
   if (problem !== undefined) return problem;
   try {
     return { value: JSON.parse(text) as Json }; // JSON.parse makes nothing but JSON
@@ -48,13 +43,11 @@ export function parseStrict(text: string, limits: StrictLimits = {}): Strict {
  */
 class Scan {
   readonly #text: string;
-  readonly #maxDepth: number;
   readonly #frames: Frame[] = [];
   #at = 0;
 
-  constructor(text: string, depth: number) {
+  constructor(text: string) {
     this.#text = text;
-    this.#maxDepth = depth;
   }
 
   firstProblem(): Problem | undefined {
@@ -80,8 +73,8 @@ class Scan {
   }
 
   #open(isObject: boolean): Problem | undefined {
-    if (this.#frames.length >= this.#maxDepth) {
-      return { problem: `Nested deeper than ${this.#maxDepth} levels.`, position: this.#at };
+    if (this.#frames.length >= maxDepth) {
+      return { problem: `Nested deeper than ${maxDepth} levels.`, position: this.#at };
     }
     this.#frames.push({ names: isObject ? new Set() : undefined, expectsName: true });
     this.#at += 1;

@@ -36,6 +36,8 @@ export interface ApprovalWire {
   readonly summary?: string | undefined;
   readonly preview?: PreviewWire | undefined;
   readonly preview_digest?: string | undefined;
+  /** Whether it must be the same when the call runs; `false`: it may differ then. */
+  readonly preview_binds?: boolean | undefined;
   readonly policy_version: string;
   readonly definition: string;
   readonly binding: string;
@@ -45,6 +47,7 @@ export interface ApprovalWire {
   readonly shown_digest: string;
   /** Of the tool as it is offered now. Of one approval only, not in lists. */
   readonly input_schema?: JsonObject | undefined;
+  /** What is demanded of a decision now; of one that is over, what was. */
   readonly routed: RoutedWire;
   readonly votes: readonly VoteWire[];
   /** How many different persons must still say yes. */
@@ -53,12 +56,12 @@ export interface ApprovalWire {
   readonly run_calls?: number | undefined;
   /** The agent's own word; nobody has checked it. */
   readonly reason?: string | undefined;
-  readonly edited?: { readonly by: string; readonly at: string } | undefined;
+  readonly edited?: { readonly by: string; readonly via: string; readonly at: string } | undefined;
   readonly reminded_at?: string | undefined;
   readonly escalated_at?: string | undefined;
   readonly on_expiry: "denied";
   readonly how_to_approve: string;
-  readonly decision?: (VoteWire & { readonly via: string }) | undefined;
+  readonly decision?: VoteWire | undefined;
   /** What whoever asks may say to it. */
   readonly viewer?: ViewerWire | undefined;
 }
@@ -78,6 +81,8 @@ export interface ViewerWire {
 export interface VoteWire {
   readonly as: string;
   readonly by: string;
+  /** The credential they said it with. */
+  readonly via: string;
   readonly at: string;
   readonly on_behalf_of?: string | undefined;
   readonly reason?: string | undefined;
@@ -105,7 +110,7 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-export function viewerToWire({ may, whyNot, onBehalfOf }: Standing): ViewerWire {
+export function viewerToWire({ may, whyNot, onBehalfOf }: Omit<Standing, "demand" | "lapsed">): ViewerWire {
   return {
     may: may.map((says) => verbs[says]),
     why_not: whyNot?.why,
@@ -114,8 +119,8 @@ export function viewerToWire({ may, whyNot, onBehalfOf }: Standing): ViewerWire 
   };
 }
 
-function voteToWire({ as, by, at, onBehalfOf, reason }: NonNullable<ApprovalRecord["decision"]> | Vote): VoteWire {
-  return { as, by, at: iso(at), on_behalf_of: onBehalfOf, reason };
+function voteToWire({ as, by, via, at, onBehalfOf, reason }: NonNullable<ApprovalRecord["decision"]> | Vote): VoteWire {
+  return { as, by, via, at: iso(at), on_behalf_of: onBehalfOf, reason };
 }
 
 function routedToWire(routed: Routed): RoutedWire {
@@ -138,17 +143,15 @@ interface Beside {
   readonly inputSchema?: JsonObject | undefined;
   readonly viewer?: ViewerWire | undefined;
   readonly lapsed?: readonly Lapsed[] | undefined;
+  /** What is demanded of a decision now. Default: what was when it was asked. */
+  readonly demand?: Routed | undefined;
 }
 
 export function approvalToWire(
   approval: ApprovalRecord,
-  { inputSchema, viewer, lapsed = [] }: Beside = {},
+  { inputSchema, viewer, lapsed = [], demand = approval.routed ?? unrouted }: Beside = {},
 ): ApprovalWire {
-  const { decision, routed = unrouted, edited, votes = [] } = approval;
-  const counted = standingVotes(
-    approval,
-    lapsed.map(({ vote }) => vote),
-  );
+  const { decision, edited, votes = [] } = approval;
   return {
     approval_id: approval.id,
     status: approval.state,
@@ -166,26 +169,33 @@ export function approvalToWire(
     summary: approval.summary,
     preview: approval.preview && previewToWire(approval.preview),
     preview_digest: approval.previewDigest,
+    preview_binds: approval.preview && approval.previewBinds,
     policy_version: approval.policyVersion,
     definition: approval.definition,
     binding: approval.binding,
     digest: digestOf(approval.arguments),
     shown_digest: shownDigest(approval),
     input_schema: inputSchema,
-    routed: routedToWire(routed),
+    routed: routedToWire(demand),
     votes: votes.map((vote) => ({ ...voteToWire(vote), lapsed: lapsed.find((one) => one.vote === vote)?.why })),
-    quorum_left: approval.state === "pending" ? votesLeft(counted) : 0,
-    remembers_allowed: routed.remembers,
+    quorum_left: leftOf(approval, lapsed, demand),
+    remembers_allowed: demand.remembers,
     run_calls: approval.runCalls,
     reason: approval.reason,
-    edited: edited && { by: edited.by, at: iso(edited.at) },
+    edited: edited && { by: edited.by, via: edited.via, at: iso(edited.at) },
     reminded_at: isoOrNothing(approval.remindedAt),
     escalated_at: isoOrNothing(approval.escalatedAt),
     on_expiry: "denied",
     how_to_approve: howToApprove(approval.id),
-    decision: decision && { ...voteToWire(decision), via: decision.via },
+    decision: decision && voteToWire(decision),
     viewer,
   };
+}
+
+function leftOf(approval: ApprovalRecord, lapsed: readonly Lapsed[], { quorum }: Routed): number {
+  if (approval.state !== "pending") return 0;
+  const gone = lapsed.map(({ vote }) => vote);
+  return votesLeft(standingVotes(approval, gone), quorum);
 }
 
 function isEdited({ asked, arguments: runs, decision }: ApprovalRecord): boolean {

@@ -1,10 +1,10 @@
 /** Grants and delegations as they are spelled outside. */
 import type { Delegation } from "../approvals/delegation.ts";
-import type { Grant, Remember } from "../approvals/grant.ts";
-import type { GrantState } from "../approvals/grants.ts";
+import type { Grant, GrantState, Remember } from "../approvals/grant.ts";
 import type { Risk } from "../calls/call.ts";
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { JsonObject } from "../calls/json.ts";
 import type { Conditions } from "../policy/condition.ts";
+import { inTypeScript, onTheWire } from "../policy/condition-spelling.ts";
 import { iso, isoOrNothing, type PrincipalWire } from "./wire.ts";
 
 export interface GrantWire {
@@ -19,6 +19,7 @@ export interface GrantWire {
   readonly until: string;
   readonly reason: string;
   readonly by: string;
+  readonly via: string;
   readonly on_behalf_of?: string | undefined;
   readonly at: string;
   readonly approval_id: string;
@@ -28,7 +29,9 @@ export interface GrantWire {
   readonly answers: readonly string[];
   readonly uses: number;
   readonly last_used_at?: string | undefined;
-  readonly revoked?: { readonly by: string; readonly at: string; readonly reason?: string | undefined } | undefined;
+  readonly revoked?:
+    | { readonly by: string; readonly via: string; readonly at: string; readonly reason?: string | undefined }
+    | undefined;
 }
 
 export function grantToWire(grant: Grant, status: GrantState, silent?: string): GrantWire {
@@ -40,7 +43,7 @@ export function grantToWire(grant: Grant, status: GrantState, silent?: string): 
     scope: {
       tool: grant.tool,
       action: grant.action,
-      arguments: conditions && (respelled(conditions as unknown as Json, outside) as JsonObject), // conditions are plain JSON
+      arguments: conditions && (onTheWire(conditions) as JsonObject), // conditions are plain JSON
     },
     granted_to: { ...grant.principal },
     for: grant.for,
@@ -48,6 +51,7 @@ export function grantToWire(grant: Grant, status: GrantState, silent?: string): 
     until: iso(grant.until),
     reason: grant.reason,
     by: grant.by,
+    via: grant.via,
     on_behalf_of: grant.onBehalfOf,
     at: iso(grant.at),
     approval_id: grant.approvalId,
@@ -56,7 +60,7 @@ export function grantToWire(grant: Grant, status: GrantState, silent?: string): 
     answers: grant.asks,
     uses: grant.uses,
     last_used_at: isoOrNothing(grant.lastUsedAt),
-    revoked: revoked && { by: revoked.by, at: iso(revoked.at), reason: revoked.reason },
+    revoked: revoked && { by: revoked.by, via: revoked.via, at: iso(revoked.at), reason: revoked.reason },
   };
 }
 
@@ -81,51 +85,37 @@ export function rememberFromWire({ scope, for: span, reason }: RememberWire): Re
     scope: {
       ...(tool !== undefined && { tool }),
       ...(action !== undefined && { action }),
-      ...(conditions !== undefined && { arguments: respelled(conditions, inside) as unknown as Conditions }), // compileConditions judges it
+      ...(conditions !== undefined && { arguments: inTypeScript(conditions) as Conditions }), // compileConditions judges it
     },
     for: span,
     reason,
   };
 }
 
-/** Every word of a condition that has two spellings; paths into arguments begin with `$` and are none of them. */
-const inside: ReadonlyMap<string, string> = new Map([
-  ["one_of", "oneOf"],
-  ["ignore_case", "ignoreCase"],
-  ["relative_to", "relativeTo"],
-  ["at_least", "atLeast"],
-  ["at_most", "atMost"],
-]);
-const outside: ReadonlyMap<string, string> = new Map([...inside].map(([wire, own]) => [own, wire]));
-
-function respelled(value: Json, spellings: ReadonlyMap<string, string>): Json {
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, field]) => [spellings.get(key) ?? key, respelled(field, spellings)]),
-  );
-}
-
 export interface DelegationWire {
   readonly delegation_id: string;
   readonly status: "live" | "over" | "revoked";
   readonly from: string;
+  /** The credential it was given with. */
+  readonly via: string;
   readonly to: string;
   readonly until: string;
   readonly reason?: string | undefined;
   readonly at: string;
-  readonly revoked?: { readonly by: string; readonly at: string } | undefined;
+  readonly revoked?: { readonly by: string; readonly via?: string | undefined; readonly at: string } | undefined;
 }
 
 export function delegationToWire(delegation: Delegation, isLive: boolean): DelegationWire {
-  const { id, from, to, until, reason, at, revoked } = delegation;
+  const { id, from, via, to, until, reason, at, revoked } = delegation;
   return {
     delegation_id: id,
     status: isLive ? "live" : revoked === undefined ? "over" : "revoked",
     from,
+    via,
     to,
     until: iso(until),
     reason,
     at: iso(at),
-    revoked: revoked && { by: revoked.by, at: iso(revoked.at) },
+    revoked: revoked && { by: revoked.by, via: revoked.via, at: iso(revoked.at) },
   };
 }

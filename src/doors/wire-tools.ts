@@ -3,11 +3,11 @@ import type { Autonomy } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Refusal } from "../calls/refusals.ts";
-import type { Explanation, Health } from "../face.ts";
+import type { Explanation, Health, Recorded } from "../face.ts";
 import type { ControlChange, ControlState } from "../policy/controls.ts";
 import type { Decision, RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { Block } from "../tools/registered.ts";
-import type { Action, ToolHealth } from "../tools/tool.ts";
+import type { Offer, ToolHealth } from "../tools/tool.ts";
 import { iso, isoOrNothing } from "./wire.ts";
 
 export interface ToolHealthWire {
@@ -25,8 +25,8 @@ export interface ToolWire {
   readonly title?: string | undefined;
   readonly description: string;
   readonly server?: string | undefined;
-  readonly kind: Action["kind"];
-  readonly tool_type: Action["toolType"];
+  readonly kind: Offer["kind"];
+  readonly tool_type: Offer["toolType"];
   readonly input_schema: JsonObject;
   readonly output_schema?: JsonObject | undefined;
   readonly risk: ToolFacts["risk"];
@@ -52,7 +52,7 @@ export interface ToolWire {
 }
 
 export function toolToWire(
-  action: Action,
+  action: Offer,
   now: {
     readonly health?: ToolHealth | undefined;
     readonly unavailable?: string | undefined;
@@ -79,7 +79,7 @@ export function toolToWire(
     permissions: facts.permissions,
     idempotent: action.idempotent,
     require_idempotency_key: action.requireIdempotencyKey,
-    previews: action.preview !== undefined,
+    previews: action.previews,
     suspends: action.suspends,
     detached: action.detached,
     timeout_ms: action.timeoutMs,
@@ -120,10 +120,12 @@ export interface DecisionWire {
   readonly missing_scope?: string | undefined;
   /** In mode `observe`: what would have been enforced. */
   readonly observed?: Decision["verdict"] | undefined;
+  /** The grant that answers for a person. */
+  readonly grant_id?: string | undefined;
 }
 
 /** What would be decided; or why it does not get that far, with the decision when there was one. */
-export type ExplanationWire =
+export type ExplanationWire = (
   | {
       readonly reached: "verdict";
       readonly decision: DecisionWire;
@@ -134,7 +136,23 @@ export type ExplanationWire =
       readonly reached: "refused";
       readonly refusal: Refusal;
       readonly decision?: DecisionWire | undefined;
-    };
+    }
+) & { readonly recorded?: RecordedWire | undefined };
+
+/** What is kept of a call that was explained by its id: its edit, and how it was weighed when it began or was asked about. */
+export interface RecordedWire {
+  readonly edited?: { readonly asked_digest: string; readonly digest: string } | undefined;
+  readonly weighed?:
+    | {
+        readonly at: string;
+        readonly verdict: string;
+        readonly risk: string;
+        readonly reasons: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+        readonly policy_version: string;
+        readonly grant_id?: string | undefined;
+      }
+    | undefined;
+}
 
 export interface FactsWire {
   readonly tool: string;
@@ -148,9 +166,11 @@ export interface FactsWire {
 }
 
 export function explanationToWire(explanation: Explanation): ExplanationWire {
+  const recorded = explanation.recorded && recordedToWire(explanation.recorded);
   if (explanation.reached === "refused") {
     return {
       reached: "refused",
+      recorded,
       refusal: explanation.refusal,
       decision: explanation.decision && decisionToWire(explanation.decision),
     };
@@ -158,9 +178,20 @@ export function explanationToWire(explanation: Explanation): ExplanationWire {
   const { decision, facts, summary } = explanation;
   return {
     reached: "verdict",
+    recorded,
     decision: decisionToWire(decision),
     facts: factsToWire(facts),
     summary,
+  };
+}
+
+function recordedToWire({ edited, weighed }: Recorded): RecordedWire {
+  return {
+    edited: edited && { asked_digest: edited.asked, digest: edited.runs },
+    weighed: weighed && {
+      ...{ at: iso(weighed.at), verdict: weighed.verdict, risk: weighed.risk, reasons: weighed.reasons },
+      ...{ policy_version: weighed.policyVersion, grant_id: weighed.grant },
+    },
   };
 }
 
@@ -171,8 +202,10 @@ export function decisionToWire({
   policyVersion,
   missingScope,
   observed,
+  grant,
 }: Decision): DecisionWire {
-  return { verdict, risk, reasons, policy_version: policyVersion, missing_scope: missingScope, observed };
+  const version = { policy_version: policyVersion, missing_scope: missingScope };
+  return { verdict, risk, reasons, ...version, observed, grant_id: grant };
 }
 
 function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, permissions }: ToolFacts): FactsWire {
@@ -182,13 +215,22 @@ function factsToWire({ tool, action, server, risk, riskSource, effects, scopes, 
 /** `autonomy` null: thresholds decide (SPEC 6.6). */
 export interface ControlsWire {
   readonly paused: boolean;
+  readonly paused_by?: Omit<ControlChangeWire, "change" | "value"> | undefined;
   readonly autonomy: Autonomy | null;
   readonly off_tools: readonly string[];
   readonly off_servers: readonly string[];
 }
 
-export function controlsToWire({ paused, autonomy, offTools, offServers }: ControlState): ControlsWire {
-  return { paused, autonomy: autonomy ?? null, off_tools: offTools, off_servers: offServers };
+export function controlsToWire({ paused, pausedBy, autonomy, offTools, offServers }: ControlState): ControlsWire {
+  return {
+    paused,
+    ...(paused && pausedBy && { paused_by: pauseToWire(pausedBy) }),
+    ...{ autonomy: autonomy ?? null, off_tools: offTools, off_servers: offServers },
+  };
+}
+
+function pauseToWire({ at, by, via, reason }: ControlChange): NonNullable<ControlsWire["paused_by"]> {
+  return { at: iso(at), by, via, reason };
 }
 
 export interface ControlChangeWire {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
 import { refusal } from "../calls/refusals.ts";
+import { offerOf } from "../tools/offer.ts";
 import type { Action } from "../tools/tool.ts";
 import { callToWire, contextFromWire, outcomeToWire } from "./wire.ts";
 import { approvalToWire } from "./wire-approvals.ts";
@@ -95,7 +96,7 @@ it.each([
   ],
   [
     "a tool",
-    toolToWire(action, {
+    toolToWire(offerOf(action), {
       health: {
         status: "degraded",
         consecutiveErrors: 3,
@@ -171,4 +172,16 @@ it("reads everything a caller may say of its call, and nothing of who it is", ()
     },
   });
   expect(contextFromWire({})).toEqual({});
+});
+
+it("a wait that ran out is refused and says which request is open still", () => {
+  const details = { approval_id: "apr_1", expires_at: "2026-11-20T00:00:00.000Z" };
+  const timedOut = anOutcome({ status: "denied", refusal: refusal("approval_timed_out", undefined, details) });
+  expect(outcomeToWire(timedOut)).toMatchObject({
+    status: "denied",
+    ...details,
+    how_to_approve: "POST /v1/approvals/apr_1/approve",
+  });
+  const refused = anOutcome({ status: "denied", refusal: refusal("approval_denied", undefined, details) });
+  expect(outcomeToWire(refused).approval_id).toBeUndefined();
 });

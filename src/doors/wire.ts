@@ -5,7 +5,7 @@
  * written out one by one, never split or joined, so that a tool's own names (arguments, structured results) pass untouched.
  */
 import type { Autonomy, Principal, Risk } from "../calls/call.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { CallStatus, ContentBlock, Mark, Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
@@ -37,7 +37,7 @@ export interface OutcomeWire {
 }
 
 export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
-  const { approvalId } = outcome;
+  const open = openRequest(outcome);
   return {
     status: outcome.status,
     call_id: outcome.callId,
@@ -54,12 +54,28 @@ export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
     preview: outcome.preview && previewToWire(outcome.preview),
     marks: outcome.marks,
     refusal: outcome.refusal,
-    approval_id: approvalId,
-    expires_at: isoOrNothing(outcome.expiresAt),
-    how_to_approve: outcome.status === "pending" && approvalId !== undefined ? howToApprove(approvalId) : undefined,
+    approval_id: open?.id ?? outcome.approvalId,
+    expires_at: open?.expiresAt ?? isoOrNothing(outcome.expiresAt),
+    how_to_approve: open && howToApprove(open.id),
     replayed: outcome.replayed,
     timed_out: outcome.timedOut,
   };
+}
+
+/** A request a person has not decided yet. */
+export interface OpenRequest {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly expiresAt: string | undefined;
+}
+
+/** What a call waits for that was not run and is not over, also when its caller's wait ran out. */
+export function openRequest({ status, approvalId, expiresAt, refusal }: ToolOutcome): OpenRequest | undefined {
+  if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
+  const details = isJsonObject(refusal?.details) ? refusal.details : {};
+  const id = approvalId ?? details["approval_id"];
+  const until = isoOrNothing(expiresAt) ?? details["expires_at"];
+  return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
 }
 
 function blockToWire(block: ContentBlock): BlockWire {

@@ -119,11 +119,6 @@ export class CallContext implements ToolContext {
     const kept = this.#call.record?.call.id;
     const as = kept === undefined || kept === this.#call.id ? {} : { recordedAs: kept };
     this.#parts.announce({ moment: "progressed", call: this.#call, content: clean, ...done, ...as });
-    try {
-      this.#caller.progress?.(clean);
-    } catch {
-      // A caller that cannot hear progress still gets its outcome (case 196).
-    }
   }
 
   #emit(type: string, summary: string, data?: JsonObject): void {

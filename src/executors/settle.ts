@@ -35,10 +35,11 @@ export interface SettleParts extends GuardrailParts {
  */
 export async function settle(
   call: ClaimedCall,
-  ran: Ran<unknown>,
+  running: Ran<unknown> | Promise<Ran<unknown>>,
   caller: Caller,
   parts: SettleParts,
 ): Promise<ToolOutcome | Ending> {
+  const ran = running instanceof Promise ? await running : running;
   const made = concluded(call, ran, caller, parts);
   const end = made instanceof Promise ? await made : made;
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
@@ -136,6 +137,7 @@ function guarded(
 }
 
 /** A result that is withheld is not kept either; a failure keeps being one, without its words. */
+// biome-ignore lint/complexity/useMaxParams: it lies on the path of every guarded call, and a record would be made for each
 function judged(
   call: ClaimedCall,
   raw: RawResult,
@@ -174,12 +176,13 @@ function shaped(
 ): Settlement | Promise<Settlement> {
   const { session } = caller;
   const order = {
+    callId: call.id,
     limitBytes: session.limits.maxInlineResultBytes,
     owner: call.authority.principal,
     session,
     tool: call.tool,
   };
-  const made = shape(call.id, raw, order, parts);
+  const made = shape(raw, order, parts);
   return made instanceof Promise
     ? made.then((outcome) => answered(call, raw, outcome, parts))
     : answered(call, raw, made, parts);

@@ -57,7 +57,7 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
     case "approved":
       return useApproval(call, approval, caller, parts);
     case "pending":
-      if (call.verdict !== "ALLOW") return wait(call, approval, false, caller, parts);
+      if (call.verdict !== "ALLOW") return wait(call, { approval, asked: false }, caller, parts);
       await parts.book.rule(approval, {
         as: "withdrawn",
         by: "policy",
@@ -112,39 +112,42 @@ async function previewChanged(
   parts: ApprovalParts,
 ): Promise<string | undefined> {
   const isOwnEdit = approval.decision?.as === "modified"; // nobody else had to be shown anything
-  if (!call.found.previewBinds || isOwnEdit) return undefined;
+  if (!call.found.previewBinds || isOwnEdit) return undefined; // its definition is the same, and with it what was said of that
   const now = await parts.preview(call, caller);
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
-  const { grant } = await grantFor(call, caller, parts);
+  const { grant } = await grantFor(call, caller.session, parts);
   if (grant !== undefined) return granted(call, grant);
-  if (caller.patience === "deny")
-    return refuse(
-      "approval_unavailable",
-      `\`${call.tool}\` needs a person's approval at risk ${call.risk}, and ${caller.asksNobody === true ? "this caller asks nobody (its patience is `deny`)" : "there is no approver (no ApprovalHandler) to ask"}.`,
-    );
+  if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller));
   const preview = await parts.preview(call, caller);
   if (caller.signal?.aborted === true) return refuse("cancelled");
   const made = await parts.book.ask(call, preview, caller).catch(unwritten);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     parts.consult?.(made.asked);
-    return wait(call, made.asked, true, caller, parts);
+    return wait(call, { approval: made.asked, asked: true }, caller, parts);
   }
   const { prior, approval } = made; // somebody else asked first
-  if (approval?.state === "pending") return wait(call, approval, false, caller, parts);
+  if (approval?.state === "pending") return wait(call, { approval, asked: false }, caller, parts);
   return (await replay(prior, parts)) ?? refuse("in_progress");
+}
+
+function nobodyAsked({ tool, risk }: FreshCall, { asksNobody }: Caller): string {
+  const needs = `\`${tool}\` needs a person's approval at risk ${risk}, and`;
+  return asksNobody === true
+    ? `${needs} this caller asks nobody (its patience is \`deny\`).`
+    : `${needs} there is no approver (no ApprovalHandler) to ask. Give the runtime \`approvals: { approver }\`, or \`approvals: { patience: "suspend" }\`: then such a call waits until somebody decides.`;
 }
 
 /** A yes that was remembered, if its giver could still say it today: it lowers no verdict, it answers for a person. */
 export async function grantFor(
   call: WeighedCall,
-  caller: Pick<Caller, "session"> | undefined,
+  session: Pick<Caller["session"], "id"> | undefined,
   { grants }: Pick<ApprovalParts, "grants">,
 ): Promise<Answering> {
-  return grants.isEmpty ? { silent: [] } : grants.answering(call, caller?.session.id);
+  return grants.isEmpty ? { silent: [] } : grants.answering(call, session?.id);
 }
 
 function granted(call: FreshCall, grant: Grant): ApprovedCall {
@@ -154,8 +157,7 @@ function granted(call: FreshCall, grant: Grant): ApprovedCall {
 
 async function wait(
   call: FreshCall,
-  approval: ApprovalRecord,
-  asked: boolean,
+  { approval, asked }: { readonly approval: ApprovalRecord; readonly asked: boolean },
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<Approved> {

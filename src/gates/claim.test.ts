@@ -5,7 +5,7 @@ import { anew } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { directLimits, Session } from "../calls/session.ts";
 import type { Claim } from "../ledger/ledger.ts";
-import { memoryArtifacts } from "../results/memory-artifacts.ts";
+import { MemoryArtifacts } from "../results/memory-artifacts.ts";
 import { claim } from "./claim.ts";
 
 it("a call whose past moves at every try is overloaded in the end, and does not try for ever", async () => {
@@ -14,7 +14,7 @@ it("a call whose past moves at every try is overloaded in the end, and does not 
   const parts = {
     clock,
     ledger: { claim: () => moved } as never,
-    artifacts: memoryArtifacts({ clock, retentionMs: 0 }),
+    artifacts: new MemoryArtifacts({ clock, retentionMs: 0 }),
   };
   const caller = { session: new Session(directLimits, clock), patience: "deny" } as const;
   let call: ToolCall = aCall();

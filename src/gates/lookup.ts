@@ -2,19 +2,19 @@ import type { ToolCall } from "../calls/call.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { nearest } from "../calls/nearest.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { Action, Tools } from "../tools/tool.ts";
+import type { Offer, Tools } from "../tools/tool.ts";
 import type { CountedCall, FoundCall, Open } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
   readonly controls: Pick<Controls, "state">;
   /** What the caller may see, asked only where a name is nobody's: nothing else is ever suggested. */
-  readonly visible?: (call: ToolCall) => readonly Action[];
+  readonly visible?: (call: ToolCall) => readonly Offer[];
 }
 
 /** Which tool is meant, and may it be called now. What is paused, switched off or broken fails fast. */
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
-  if (parts.controls.state.paused) return refuse("paused");
+  if (parts.controls.state.paused) return paused(parts.controls.state);
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) return refuse("tool_unknown", unknown(call, parts));
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
@@ -26,6 +26,14 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   return passed;
 }
 
+/** In the operator's own words, where there are any; who it was is nothing for an agent. */
+function paused({ pausedBy }: Controls["state"]): Ending {
+  const { reason } = pausedBy ?? {};
+  return reason === undefined || reason.trim() === ""
+    ? refuse("paused")
+    : refuse("paused", `An operator has paused all tool calls (${reason}); try again later.`);
+}
+
 function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
   if (tools.has(call.tool))
     return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
@@ -34,6 +42,6 @@ function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
   return `No tool is named \`${call.tool}\`; ${perhaps}list the tools to see what there is.`;
 }
 
-function nameOf({ tool }: Action): string {
+function nameOf({ tool }: Offer): string {
   return tool;
 }

@@ -172,19 +172,27 @@ export class Ledger {
         : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
     const row = { state, outcome, retryable, image, endedAt: at };
     const changed = aliveUntil === undefined ? row : { ...row, aliveUntil };
-    return this.#write({ write: "settle", key, fence, end: changed, event }, retryAfterMs);
+    return this.#write({ write: "settle", key, fence, end: changed, event });
   }
 
-  /** Tried again after so many milliseconds each, unless it will never be written. */
-  #write(write: Write, retries: readonly number[]): Promise<Settled> {
-    const again = async (): Promise<Settled> => {
-      const [waitMs, ...later] = retries;
-      if (waitMs === undefined || this.#store.broken !== undefined) return "unkept";
+  async #write(write: Write): Promise<Settled> {
+    try {
+      return settledOf(await this.#store.commit(write, this.#settleDurability));
+    } catch {
+      return await this.#writeAgain(write);
+    }
+  }
+
+  /** Unless it will never be written. */
+  async #writeAgain(write: Write): Promise<Settled> {
+    for (const waitMs of retryAfterMs) {
+      if (this.#store.broken !== undefined) break;
       await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
-      return this.#write(write, later);
-    };
-    const committed = this.#store.commit(write, this.#settleDurability);
-    return committed instanceof Promise ? committed.then(settledOf, again) : Promise.resolve(settledOf(committed));
+      try {
+        return settledOf(await this.#store.commit(write, this.#settleDurability));
+      } catch {} // what is wrong with the store, the store has logged
+    }
+    return "unkept";
   }
 
   /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */

@@ -1,6 +1,7 @@
+import type { Json } from "../calls/json.ts";
 import type { CedarArgument, CedarKind } from "./cedar-facts.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";
-import type { Condition, Conditions, PlainCondition, Scalar } from "./condition.ts";
+import type { Condition, Conditions, PlainCondition } from "./condition.ts";
 
 /** When a rule's conditions permit, deny or ask, as Cedar expressions. */
 interface Held {
@@ -67,8 +68,10 @@ export class CedarConditions {
     return tests;
   }
 
-  #oneOf(path: string, wanted: readonly Scalar[]): Answers {
+  #oneOf(path: string, wanted: readonly Json[]): Answers {
     const [first] = wanted;
+    if (wanted.some((one) => typeof one === "object" && one !== null))
+      throw new Unsupported("lists and objects as a whole");
     if (wanted.some((one) => one === null || typeof one !== typeof first) || first === undefined)
       throw new Unsupported("values of several kinds, null or none at all");
     if (typeof first === "number")

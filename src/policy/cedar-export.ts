@@ -52,15 +52,15 @@ export function cedarFrom(options: PolicyOptions): CedarExport {
     throw new RuntimeFault("cedar_unsupported", `Cedar cannot say this policy exactly: ${problems.join("; ")}.`);
   const permits = rules.filter(({ rule }) => rule.effect !== "deny");
   const policies = [
-    policy("base", "permit", []),
+    policy("base", "permit", {}),
     ...safeDefaults(permits),
     ...(options.default === "deny"
-      ? [policy("default: deny", "forbid", [], [any(permits.map(({ permits: when }) => when))])]
+      ? [policy("default: deny", "forbid", { unless: any(permits.map(({ permits: when }) => when)) })]
       : []),
-    policy("scopes", "forbid", [], ["context.granted.containsAll(resource.scopes)"]),
+    policy("scopes", "forbid", { unless: "context.granted.containsAll(resource.scopes)" }),
     ...[...runtime, ...rules].flatMap(({ rule, name, strikes }) => {
-      if (rule.effect === "deny") return [policy(name, "forbid", [strikes])];
-      return rule.effect === "confirm" ? [policy(name, "permit", [strikes], [], "confirm")] : [];
+      if (rule.effect === "deny") return [policy(name, "forbid", { when: strikes })];
+      return rule.effect === "confirm" ? [policy(name, "permit", { when: strikes, gate: "confirm" })] : [];
     }),
   ];
   return { policies: policies.join("\n"), schema: cedarSchema(conditions.arguments), arguments: conditions.arguments };
@@ -79,23 +79,23 @@ function safeDefaults(permits: readonly Written[]): readonly string[] {
   const naming = permits.filter(({ rule }) => rule.tool !== undefined && !isGlob(rule.tool));
   const enabled = any(naming.map(({ permits: when }) => when));
   return [
-    policy(
-      "default: own line",
-      "forbid",
-      ['(resource.effects == "destructive" || resource.permissions.contains("shell"))'],
-      [enabled],
-    ),
+    policy("default: own line", "forbid", {
+      when: '(resource.effects == "destructive" || resource.permissions.contains("shell"))',
+      unless: enabled,
+    }),
   ];
 }
 
-function policy(
-  id: string,
-  effect: "permit" | "forbid",
-  when: readonly string[],
-  unless: readonly string[] = [],
-  gate?: string,
-): string {
-  const clauses = [...when.map((one) => `when { ${one} }`), ...unless.map((one) => `unless { ${one} }`)];
+interface Clauses {
+  readonly when?: string;
+  readonly unless?: string;
+  readonly gate?: string;
+}
+
+function policy(id: string, effect: "permit" | "forbid", { when, unless, gate }: Clauses): string {
+  const clauses = Object.entries({ when, unless }).flatMap(([word, one]) =>
+    one === undefined ? [] : [`${word} { ${one} }`],
+  );
   const head = `@id(${text(id)})\n${gate === undefined ? "" : `@gate(${text(gate)})\n`}`;
   return `${head}${effect}(principal, action, resource)${clauses.length === 0 ? "" : `\n  ${clauses.join("\n  ")}`};\n`;
 }

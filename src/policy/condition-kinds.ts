@@ -1,9 +1,9 @@
 import type { Json } from "../calls/json.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
 import { fieldsOf, invalid } from "./checking.ts";
-import type { Scalar } from "./condition.ts";
 import { globMatcher } from "./glob.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
+import { checkedValue, isSame } from "./whole-value.ts";
 
 export type Answer = "yes" | "no" | "missing" | "unclear";
 export type Test = (value: Json | undefined) => Answer;
@@ -27,13 +27,10 @@ const atMost: Make = (wanted, at) => ofNumber(wanted, at, (value, than) => value
 
 /** Each kind of condition, compiled from what a rule says; they throw `policy_invalid`. */
 const kinds: Readonly<Record<string, Make>> = {
-  equals: (wanted, at) => {
-    const scalar = checkedScalar(wanted, at);
-    return ofScalar(new Set([scalar]));
-  },
+  equals: (wanted, at) => ofValues([checkedValue(wanted, at)]),
   oneOf: (wanted, at) => {
     if (!Array.isArray(wanted)) throw invalid(`${at} is no list.`);
-    return ofScalar(new Set(wanted.map((one) => checkedScalar(one, at))));
+    return ofValues(wanted.map((one) => checkedValue(one, at)));
   },
   like: (wanted, at, { ignoreCase = false }) => {
     if (typeof ignoreCase !== "boolean")
@@ -120,20 +117,27 @@ function ofNumber(wanted: unknown, at: string, holds: (value: number, than: numb
 }
 
 /** A value of a kind that nothing wanted has was not foreseen: it cannot be judged. */
-function ofScalar(wanted: ReadonlySet<Scalar>): Test {
-  const kinds: ReadonlySet<string> = new Set([...wanted].filter((one) => one !== null).map((one) => typeof one));
+function ofValues(wanted: readonly Json[]): Test {
+  const kinds = new Set(wanted.filter((one) => one !== null).map(kindOf));
+  const scalars: ReadonlySet<Json> = new Set(wanted.filter((one) => !isWhole(one)));
+  const wholes = wanted.filter(isWhole);
   return (value) => {
     if (value === undefined) return "missing";
-    if (typeof value !== "object" && (kinds.has(typeof value) || kinds.size === 0))
-      return wanted.has(value) ? "yes" : "no";
-    return value === null && wanted.has(null) ? "yes" : "unclear";
+    if (value === null) return scalars.has(null) ? "yes" : "unclear";
+    if (isWhole(value)) {
+      if (!kinds.has(kindOf(value))) return "unclear";
+      return wholes.some((one) => isSame(one, value)) ? "yes" : "no";
+    }
+    return kinds.size === 0 || kinds.has(typeof value) ? (scalars.has(value) ? "yes" : "no") : "unclear";
   };
 }
 
-function checkedScalar(value: unknown, at: string): Scalar {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw invalid(`${at} is \`${typeof value}\`; it is text, a number, true, false or null.`);
+function isWhole(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function kindOf(value: Json): string {
+  return Array.isArray(value) ? "list" : typeof value;
 }
 
 function checkedTexts(value: unknown, at: string): readonly string[] {

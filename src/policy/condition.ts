@@ -9,12 +9,11 @@ import { type ArgumentPath, type Found, missing, parsePath, wrong } from "./argu
 import { fieldsOf, invalid } from "./checking.ts";
 import { type Answer, conditionKinds, type Make, type Test, worst } from "./condition-kinds.ts";
 
-export type Scalar = string | number | boolean | null;
-
 /** All that is given must hold. Text is compared in its own case; a value of another kind than is asked for cannot be judged. */
 export interface PlainCondition {
-  readonly equals?: Scalar;
-  readonly oneOf?: readonly Scalar[];
+  /** Any JSON value; lists and objects as a whole, whatever the order of their names. */
+  readonly equals?: Json;
+  readonly oneOf?: readonly Json[];
   /** Text in which `*` stands for any run of characters. Not for paths and URLs: `path` and `host` know how those lie. */
   readonly like?: string | readonly string[];
   /** Beside `like`: upper and lower case are the same. */

@@ -26,9 +26,14 @@ export function historyId(version: number): string {
   return String(version).padStart(12, "0");
 }
 
-export function bodyOf({ paused, autonomy, offTools, offServers }: ControlState, change: ControlChange): JsonObject {
+export function bodyOf(state: ControlState, change: ControlChange): JsonObject {
+  const { paused, pausedBy, autonomy, offTools, offServers } = state;
   return {
-    state: { paused, autonomy: autonomy ?? null, offTools, offServers },
+    state: {
+      paused,
+      ...(pausedBy !== undefined && { pausedBy: { ...pausedBy } }),
+      ...{ autonomy: autonomy ?? null, offTools, offServers },
+    },
     change: { ...change },
   };
 }
@@ -39,10 +44,11 @@ export async function readControls(store: Store): Promise<SavedControls> {
   if (document === undefined) return { version: 0, state: noSwitches, change: undefined };
   const { version, body } = document;
   if (!isJsonObject(body) || !isJsonObject(body["state"])) throw unreadable("state");
-  const { paused, autonomy, offTools, offServers } = body["state"];
+  const { paused, pausedBy, autonomy, offTools, offServers } = body["state"];
   if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy))) throw unreadable("state");
   const state = {
     paused,
+    ...(pausedBy !== undefined && { pausedBy: changeFrom(pausedBy) }),
     autonomy: autonomy ?? undefined,
     offTools: namesFrom(offTools),
     offServers: namesFrom(offServers),

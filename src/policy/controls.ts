@@ -4,6 +4,8 @@ import type { Autonomy } from "../calls/call.ts";
 /** The operator's switches (SPEC 18, D30): durable, audited, read by the gates on every call. */
 export interface ControlState {
   readonly paused: boolean;
+  /** The change that paused, while it holds. */
+  readonly pausedBy?: ControlChange | undefined;
   /** The level of new sessions, and a ceiling for running ones (D24). None: thresholds decide. */
   readonly autonomy: Autonomy | undefined;
   /** Tools and servers that are switched off. */

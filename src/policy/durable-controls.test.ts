@@ -77,6 +77,7 @@ describe("the controls", () => {
     await controls.setServer("github", false, actor("bob"));
     expect(controls.state).toEqual({
       paused: true,
+      pausedBy: { at: clock.now() - 1_000, by: "ada", via: "session:ada", change: "pause", reason: "an incident" },
       autonomy: "A2",
       offTools: ["mail"],
       offServers: ["github"],

@@ -1,5 +1,6 @@
 import { type Actor, checkWho } from "../calls/actor.ts";
 import type { Autonomy } from "../calls/call.ts";
+import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -133,6 +134,7 @@ class DurableControls implements Controls {
     return this.#change({ by, reason }, change, (state) => {
       if (typeof name !== "string" || name === "")
         throw new RuntimeFault("controls_invalid", `A ${kind} to switch needs a name.`);
+      checkMember("on", on, "true or false", "controls_invalid");
       if (on !== state[list].includes(name)) return undefined;
       const others = state[list].filter((off) => off !== name);
       return { ...state, [list]: on ? others : [...others, name].sort() };
@@ -148,10 +150,11 @@ class DurableControls implements Controls {
 
   async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
     checkWho(by, "controls_invalid");
+    if (reason !== undefined) checkMember("reason", reason, "a text", "controls_invalid");
     for (let tries = 0; tries < mostTries; tries += 1) {
       const saved = await readControls(this.#store);
-      const state = next(saved.state);
-      if (state === undefined) return this.#adopt(saved.state);
+      const changed = next(saved.state);
+      if (changed === undefined) return this.#adopt(saved.state);
       await this.#keepHistory(saved);
       const at = this.#clock.now();
       const entry: ControlChange = {
@@ -159,6 +162,7 @@ class DurableControls implements Controls {
         ...(change.value !== undefined && { value: change.value }),
         ...(reason !== undefined && { reason }),
       };
+      const state = pausedAs(changed, entry);
       const body = bodyOf(state, entry);
       const event: NotedEvent = { ...eventOf(entry, change), policyVersion: this.#policyVersion };
       const committed = await this.#store.commit(
@@ -203,6 +207,13 @@ class DurableControls implements Controls {
   #effective(state: ControlState): ControlState {
     return Object.freeze({ ...state, autonomy: state.autonomy ?? this.#configured });
   }
+}
+
+/** Who is refused asks why, and whoever reads it asks whom to ask. */
+function pausedAs({ pausedBy, ...state }: ControlState, entry: ControlChange): ControlState {
+  if (!state.paused) return state;
+  const by = entry.change === "pause" ? entry : pausedBy;
+  return by === undefined ? state : { ...state, pausedBy: by };
 }
 
 function eventOf(entry: ControlChange, { event, summary }: Change): Omit<NotedEvent, "policyVersion"> {

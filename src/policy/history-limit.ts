@@ -82,7 +82,7 @@ export function compileLimit(given: unknown, rule: RuleSelector, at: string): Co
   if (windowSeconds !== undefined && !(Number.isFinite(windowSeconds) && windowSeconds > 0))
     throw invalid(`\`windowSeconds\` of ${at} is \`${String(windowSeconds)}\`; it is a number of seconds above 0.`);
   const window = windowSeconds === undefined ? Number.POSITIVE_INFINITY : windowSeconds * 1000;
-  const counted = compileSelector(own, at, undefined, rule);
+  const counted = compileSelector(own, at, { rule });
   const checks: Check[] = [];
   if (atMost !== undefined) checks.push(countCheck(atMost, counted, at));
   if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
@@ -169,7 +169,7 @@ function amountIn(args: JsonObject, path: ArgumentPath): number {
 }
 
 function requiresCheck(given: unknown, at: string): Check {
-  const wanted = compileSelector(given, `\`requires\` of ${at}`, ["ok"]);
+  const wanted = compileSelector(given, `\`requires\` of ${at}`, { usual: ["ok"] });
   return {
     text: `a call of ${wanted.text} before`,
     judge: (past, facts) => {
@@ -180,7 +180,7 @@ function requiresCheck(given: unknown, at: string): Check {
 }
 
 function forbidsCheck(given: unknown, at: string): Check {
-  const unwanted = compileSelector(given, `\`forbids\` of ${at}`, undefined);
+  const unwanted = compileSelector(given, `\`forbids\` of ${at}`);
   return {
     text: `no call of ${unwanted.text} before`,
     judge: (past, facts) => {
@@ -201,11 +201,11 @@ interface Selector {
   readonly comparable: (facts: Facts) => boolean;
 }
 
+/** @param usual the states that count where none are named */
 function compileSelector(
   given: unknown,
   at: string,
-  usual: readonly PastState[] | undefined,
-  rule?: RuleSelector,
+  { usual, rule }: { readonly usual?: readonly PastState[]; readonly rule?: RuleSelector } = {},
 ): Selector {
   if (rule === undefined) checkFields(given, at, selectorFields);
   const { tool, action, state, same, samePath } = given as PastSelector; // each field is checked here

@@ -37,13 +37,9 @@ const optionNames: readonly string[] = [
 
 /** @throws RuntimeFault `policy_invalid`, naming what is wrong */
 export function readOptions(options: PolicyOptions): ReadOptions {
-  for (const name of Object.keys(options))
-    if (!optionNames.includes(name))
-      throw invalid(`\`${name}\` is no option of a policy; it has ${optionNames.join(", ")}.`);
+  const { otherwise, mode, taint } = wordsOf(options);
   const {
     rules = [],
-    default: otherwise = "allow",
-    mode = "enforce",
     matrix = {},
     maxRiskUnapproved,
     allowUnattendedCritical = false,
@@ -52,13 +48,7 @@ export function readOptions(options: PolicyOptions): ReadOptions {
     also = [],
     adjusters = {},
     pack = {},
-    taint = "off",
   } = options;
-  if (otherwise !== "allow" && otherwise !== "deny")
-    throw invalid(`\`default\` is \`${String(otherwise)}\`; it is allow or deny.`);
-  if (mode !== "observe" && mode !== "enforce")
-    throw invalid(`\`mode\` is \`${String(mode)}\`; it is observe or enforce.`);
-  if (taint !== "off" && taint !== "raise") throw invalid(`\`taint\` is \`${String(taint)}\`; it is off or raise.`);
   const terms = {
     adjusters: compileAdjusters(adjusters, taint),
     pack: compilePack(pack),
@@ -69,17 +59,24 @@ export function readOptions(options: PolicyOptions): ReadOptions {
     also: checkedLayers(also),
   };
   const book = compileRules({ config: rules, runtime, sandbox: sandboxRules(sandbox) });
-  return {
-    book,
-    otherwise,
-    mode,
-    terms,
-    version: versionOf(
-      { rules, runtime, sandbox },
-      { default: otherwise, mode, taint, adjusters: plainOf(adjusters), pack: plainOf(pack) },
-      terms,
-    ),
-  };
+  const words = { default: otherwise, mode, taint, adjusters: plainOf(adjusters), pack: plainOf(pack) };
+  return { book, otherwise, mode, terms, version: versionOf({ rules, runtime, sandbox }, words, terms) };
+}
+
+/** What has one of two values; and a name that is none is told. */
+function wordsOf(
+  options: PolicyOptions,
+): Pick<ReadOptions, "otherwise" | "mode"> & { readonly taint: "off" | "raise" } {
+  for (const name of Object.keys(options))
+    if (!optionNames.includes(name))
+      throw invalid(`\`${name}\` is no option of a policy; it has ${optionNames.join(", ")}.`);
+  const { default: otherwise = "allow", mode = "enforce", taint = "off" } = options;
+  if (otherwise !== "allow" && otherwise !== "deny")
+    throw invalid(`\`default\` is \`${String(otherwise)}\`; it is allow or deny.`);
+  if (mode !== "observe" && mode !== "enforce")
+    throw invalid(`\`mode\` is \`${String(mode)}\`; it is observe or enforce.`);
+  if (taint !== "off" && taint !== "raise") throw invalid(`\`taint\` is \`${String(taint)}\`; it is off or raise.`);
+  return { otherwise, mode, taint };
 }
 
 function checkedLayers(also: readonly ExtraLayer[]): readonly ExtraLayer[] {

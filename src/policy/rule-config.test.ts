@@ -83,6 +83,17 @@ describe("rules in a file", () => {
     expect(createPolicy(policy).reads).toEqual({ run: 3_600_000, tenant: Number.POSITIVE_INFINITY });
   });
 
+  it("leave the names in a value as they are", async () => {
+    const whole = { at_most: 1, oneOf: [{ same_path: true, list: [{ one_of: 1 }] }] };
+    const conditions = { "$.a": { equals: whole }, "$.b": { oneOf: [whole, [whole]], not: { equals: whole } } };
+    const asFile = JSON.stringify(conditions).replace('"oneOf":[{"at_most":1,', '"one_of":[{"at_most":1,');
+    const file = await folder.load(`policy: { rules: [{ effect: deny, arguments: ${asFile} }] }`);
+    expect(file.policy.rules?.[0]?.arguments).toEqual(conditions);
+    const module = `export default { policy: { rules: [{ effect: "deny", arguments: ${JSON.stringify(conditions)} }] } };`;
+    const code = await folder.load(module, { ending: "config.ts" });
+    expect(code.policy.rules?.[0]?.arguments).toEqual(conditions);
+  });
+
   it("say the same in TypeScript", async () => {
     const module = `export default { policy: { rules: [{ effect: "deny", tool: "pay", arguments: { "$.at_most": { atMost: 5, not: { oneOf: [1] } } },
       history: { within: "run", windowSeconds: 5, sum: { path: "$.amount", atMost: 9 } } }] } };`;

@@ -2,19 +2,18 @@
 import { z } from "zod";
 import type { Risk } from "../calls/call.ts";
 import { risks } from "../calls/risk.ts";
-import type { Condition } from "./condition.ts";
-import type { HistoryLimit, PastSelector, PastState } from "./history-limit.ts";
+import { inTypeScript } from "./condition-spelling.ts";
+import type { PastState } from "./history-limit.ts";
 import type { HistoryScope } from "./policy.ts";
 import type { Effect, Rule } from "./rules.ts";
 import type { SandboxConstraint } from "./sandbox.ts";
 
-type Scalar = string | number | boolean | null;
 type Texts = string | readonly string[] | undefined;
 type ToolEffects = "read" | "write" | "destructive";
 
 interface PlainConditionFile {
-  readonly equals?: Scalar | undefined;
-  readonly one_of?: readonly Scalar[] | undefined;
+  readonly equals?: unknown;
+  readonly one_of?: readonly unknown[] | undefined;
   readonly like?: Texts;
   readonly ignore_case?: boolean | undefined;
   readonly path?: Texts;
@@ -80,15 +79,15 @@ export interface SandboxFile {
 }
 
 const name = z.string().min(1);
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const value = z.unknown().describe("any JSON value; lists and objects as a whole"); // judged where it is compiled
 const texts = z.union([name, z.array(name)]);
 const path = z.string().regex(/^\$[.[]/, 'Write `$.name`, `$.list[0]`, `$.list[*].name` or `$["odd name"]`.');
 const toolEffects = z.enum(["read", "write", "destructive"]);
 const someEffects = z.union([toolEffects, z.array(toolEffects)]);
 
 const plainCondition = {
-  equals: scalar.optional(),
-  one_of: z.array(scalar).optional(),
+  equals: value.optional(),
+  one_of: z.array(value).optional(),
   like: texts.optional().describe("text; * stands for anything; not for paths and URLs"),
   ignore_case: z.boolean().optional().describe("beside like"),
   path: texts.optional().describe("a canonical POSIX path; * inside one component, ** across them"),
@@ -166,28 +165,9 @@ export const sandboxSchema: z.ZodType<SandboxFile> = z.strictObject({
 });
 
 export function ruleFrom(file: RuleFile, where: string): Rule {
-  return { ...(respelled(file) as Rule), where }; // the file form of that type, key by key
+  return { ...(inTypeScript(file) as Rule), where }; // the file form of that type, key by key
 }
 
 export function sandboxFrom(file: SandboxFile, where: string): SandboxConstraint {
-  return { ...(respelled(file) as SandboxConstraint), where }; // the file form of that type, key by key
-}
-
-/** Every key that has two spellings. Paths into arguments begin with `$` and are none of them. */
-const spellings: ReadonlyMap<string, keyof (Condition & HistoryLimit & PastSelector & SandboxConstraint)> = new Map([
-  ["one_of", "oneOf"],
-  ["ignore_case", "ignoreCase"],
-  ["relative_to", "relativeTo"],
-  ["at_least", "atLeast"],
-  ["at_most", "atMost"],
-  ["same_path", "samePath"],
-  ["window_seconds", "windowSeconds"],
-]);
-
-/** In TypeScript's spelling, without the fields whose value is undefined, at any depth. */
-function respelled(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(respelled);
-  if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  return Object.fromEntries(fields.map(([key, field]) => [spellings.get(key) ?? key, respelled(field)]));
+  return { ...(inTypeScript(file) as SandboxConstraint), where }; // the file form of that type, key by key
 }

@@ -83,7 +83,7 @@ export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rul
     for (const [i, rule] of (given as readonly Rule[]).entries()) {
       const name = nameOf(rule, origin, i + 1);
       checkRule(rule, origin === "config" ? `rule #${i + 1}` : `${origin} rule #${i + 1}`, origin);
-      const compiled = compileRule(rule, origin, index++, name);
+      const compiled = compileRule(rule, { origin, index: index++, name });
       all.push(compiled);
       if (rule.tool === undefined || isGlob(rule.tool)) anyTool.push(compiled);
       else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
@@ -115,7 +115,10 @@ function nameOf(rule: Rule, origin: Origin, number: number): string {
   return `${origin === "config" ? "rule" : origin} ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
 }
 
-function compileRule(rule: Rule, origin: Origin, index: number, name: string): CompiledRule {
+function compileRule(
+  rule: Rule,
+  { origin, index, name }: { readonly origin: Origin; readonly index: number; readonly name: string },
+): CompiledRule {
   const { effect, reason, where, principal } = rule;
   const demands = compileDemands(rule, name);
   const said = [reason, demands?.text].filter((part) => part !== undefined && part !== "").join("; ");

@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sha256 } from "../calls/json.ts";
 import { createRedactor } from "../secrets/redactor.ts";
-import { digestInTurns, foundInTurns, redactedInTurns, spelledInTurns } from "./in-turns.ts";
+import {
+  bytesInTurns,
+  copiedInTurns,
+  digestInTurns,
+  foundInTurns,
+  redactedInTurns,
+  spelledInTurns,
+} from "./in-turns.ts";
 
 const secret = "a secret of the house: 0123456789 ÄÖÜ";
 const mebi = 1024 * 1024;
@@ -54,8 +61,10 @@ it("a secret is found in bytes wherever it stands", async () => {
   expect(await foundInTurns(Buffer.alloc(2 * mebi, "x"), house())).toBe(false);
 });
 
-it("spelling and hashing in turns are what they are at once", async () => {
+it("spelling, writing, copying and hashing in turns are what they are at once", async () => {
   const text = `${"x".repeat(512 * 1024 - 1)}💥"\n${"ü\\".repeat(mebi)}`;
-  expect((await spelledInTurns(text)) === JSON.stringify(text)).toBe(true);
+  expect((await spelledInTurns(text)).join("") === JSON.stringify(text)).toBe(true);
+  expect((await bytesInTurns([text, "ü", "", text])).equals(Buffer.from(`${text}ü${text}`))).toBe(true);
+  expect(Buffer.from(await copiedInTurns(Buffer.from(text))).equals(Buffer.from(text))).toBe(true);
   expect(await digestInTurns(Buffer.from(text))).toBe(sha256(text));
 });

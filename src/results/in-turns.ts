@@ -7,20 +7,23 @@ const turnLength = 512 * 1024;
 
 /** As `redact`, with turns for others. What no secret can run over is looked at by itself. */
 export async function redactedInTurns(text: string, redactor: Redactor): Promise<string> {
-  const { reach } = redactor;
-  if (reach === undefined || text.length <= turnLength) return redactor.redact(text);
+  if (redactor.reach === undefined || text.length <= turnLength) return redactor.redact(text);
   const pieces: string[] = [];
+  let isSame = true;
   for (let from = 0; from < text.length; await setImmediate()) {
-    const to = cutFrom(text, from, redactor, reach);
-    pieces.push(redactor.redact(text.slice(from, to)));
+    const to = cutFrom(text, from, redactor);
+    const piece = text.slice(from, to);
+    const redacted = redactor.redact(piece);
+    isSame &&= redacted === piece;
+    pieces.push(redacted);
     from = to;
   }
-  const whole = pieces.join("");
-  return whole === text ? text : whole;
+  return isSame ? text : pieces.join("");
 }
 
 /** Where nothing known stands on either side as far as it could reach. */
-function cutFrom(text: string, from: number, redactor: Redactor, reach: number): number {
+function cutFrom(text: string, from: number, redactor: Redactor): number {
+  const { reach = 0 } = redactor;
   let to = from + Math.max(turnLength, 2 * reach);
   while (to < text.length && redactor.finds(text.slice(to - reach, to + reach))) to += 2 * reach;
   return Math.min(to, text.length);
@@ -37,18 +40,43 @@ export async function foundInTurns(bytes: Buffer, redactor: Redactor): Promise<b
 
 const bytesACharacter = 4;
 
-/** As `JSON.stringify` of a well-formed text. */
-export async function spelledInTurns(text: string): Promise<string> {
-  if (text.length <= turnLength) return JSON.stringify(text);
-  const pieces: string[] = [];
-  for (let from = 0; from < text.length; await setImmediate()) {
+/** As `JSON.stringify` of a well-formed text, in pieces: what becomes bytes need never be one text. */
+export async function spelledInTurns(text: string): Promise<readonly string[]> {
+  if (text.length <= turnLength) return [JSON.stringify(text)];
+  const pieces: string[] = ['"'];
+  for await (const piece of turnsOf(text)) pieces.push(JSON.stringify(piece).slice(1, -1));
+  pieces.push('"');
+  return pieces;
+}
+
+/** The pieces' UTF-8, one after the other. */
+export async function bytesInTurns(pieces: readonly string[]): Promise<Buffer> {
+  if (pieces.reduce((sum, piece) => sum + piece.length, 0) <= turnLength) return Buffer.from(pieces.join(""));
+  let length = 0;
+  for (const piece of pieces) for await (const part of turnsOf(piece)) length += Buffer.byteLength(part);
+  const bytes = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const piece of pieces) for await (const part of turnsOf(piece)) at += bytes.write(part, at);
+  return bytes;
+}
+
+export async function copiedInTurns(bytes: Uint8Array): Promise<Uint8Array> {
+  if (bytes.length <= 2 * turnLength) return bytes.slice();
+  const copy = new Uint8Array(bytes.length);
+  for (let from = 0; from < bytes.length; from += 2 * turnLength, await setImmediate())
+    copy.set(bytes.subarray(from, from + 2 * turnLength), from);
+  return copy;
+}
+
+/** No piece ends within a pair of surrogates. */
+async function* turnsOf(text: string): AsyncGenerator<string, void> {
+  for (let from = 0; from < text.length; ) {
     const end = from + turnLength;
-    const isInPair = (text.charCodeAt(end) & 0xfc00) === 0xdc00;
-    const to = isInPair ? end + 1 : end;
-    pieces.push(JSON.stringify(text.slice(from, to)).slice(1, -1));
+    const to = (text.charCodeAt(end) & 0xfc00) === 0xdc00 ? end + 1 : end;
+    yield text.slice(from, to);
     from = to;
+    if (from < text.length) await setImmediate();
   }
-  return `"${pieces.join("")}"`;
 }
 
 /** SHA-256, 64 hex digits. */

@@ -6,12 +6,13 @@ import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
-import { spelledInTurns } from "./in-turns.ts";
+import { bytesInTurns, spelledInTurns } from "./in-turns.ts";
 import { mediaPath } from "./media.ts";
 import { summaryOf } from "./summary.ts";
 
 /** Whose result it is, and how much of it may go inline. */
 export interface ShapeOrder {
+  readonly callId: string;
   /** UTF-8 bytes of everything but media together, inclusive. */
   readonly limitBytes: number;
   readonly owner: Principal;
@@ -35,7 +36,7 @@ type Bytes = MediaBlock & { readonly data: string };
 
 /** Nothing of it has to be kept: no bytes of media, and the rest within the limit. */
 export function isSmall(result: CleanResult, limitBytes: number): boolean {
-  return !result.content.some(hasBytes) && bytesOf(result) <= limitBytes;
+  return !result.content.some(hasBytes) && isInline(result, limitBytes);
 }
 
 /**
@@ -48,16 +49,17 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
   const files: ResultFile[] = [];
   for (const block of result.content) {
     if (hasBytes(block)) {
-      const file = await keepMedia(block, files.length, order, artifacts);
-      files.push(file);
-      const { data: _, ...rest } = block;
-      content.push({ ...rest, artifact: file.artifact });
+      const { data, ...rest } = block;
+      const { mediaType } = block;
+      const { digest } = await put({ bytes: Buffer.from(data, "base64"), mediaType }, order, artifacts);
+      files.push({ path: mediaPath(order.tool, files.length, mediaType), mediaType, artifact: digest });
+      content.push({ ...rest, artifact: digest });
     } else {
       content.push(block);
     }
   }
   const found = { ...(files.length > 0 && { files }), summary: describeWhole(result) };
-  if (bytesOf(result) > order.limitBytes) {
+  if (!isInline(result, order.limitBytes)) {
     return { ...(await keepWhole({ ...result, content }, order, artifacts)), ...found };
   }
   const { text, structured } = result;
@@ -70,9 +72,9 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const others = content.filter(isOther);
   const structured = repeats(result) ? undefined : result.structured;
   const plain = structured === undefined && others.length === 0;
-  const body = plain ? text : await wholeBody(text, structured, others);
+  const body = plain ? [text] : await wholeBody(text, structured, others);
   const mediaType = plain ? "text/plain" : "application/json";
-  const { digest, bytes } = await put(Buffer.from(body), mediaType, order, artifacts);
+  const { digest, bytes } = await put({ bytes: await bytesInTurns(body), mediaType }, order, artifacts);
   const summary = structured && summaryOf(structured.value, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
   const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
@@ -89,18 +91,18 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   };
 }
 
-/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it. */
+/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it; a text that is the structured content's own is not said twice. */
 async function wholeBody(
   text: string,
   structured: CleanJson | undefined,
   others: readonly ContentBlock[],
-): Promise<string> {
+): Promise<readonly string[]> {
   const members = [
-    ...(text === "" ? [] : [`"text":${await spelledInTurns(text)}`]),
-    ...(structured === undefined ? [] : [`"structured":${structured.text}`]),
-    ...(others.length === 0 ? [] : [`"content":${JSON.stringify(others)}`]),
+    ...(text === "" || text === structured?.text ? [] : [['"text":', ...(await spelledInTurns(text))]]),
+    ...(structured === undefined ? [] : [['"structured":', structured.text]]),
+    ...(others.length === 0 ? [] : [['"content":', JSON.stringify(others)]]),
   ];
-  return `{${members.join()}}`;
+  return ["{", ...members.flatMap((member, i) => (i === 0 ? member : [",", ...member])), "}"];
 }
 
 /** Its own short form, and where all of it is. */
@@ -116,16 +118,9 @@ function repeats({ text, structured }: CleanResult): boolean {
   return values.length === 1 && values[0] === text;
 }
 
-async function keepMedia(block: Bytes, n: number, order: ShapeOrder, artifacts: ArtifactStore): Promise<ResultFile> {
-  const { mediaType } = block;
-  const { digest } = await put(Buffer.from(block.data, "base64"), mediaType, order, artifacts);
-  return { path: mediaPath(order.tool, n, mediaType), mediaType, artifact: digest };
-}
-
 /** Each artifact is pinned once for a session, however often it was put: its close takes back one pin each. */
 async function put(
-  bytes: Uint8Array,
-  mediaType: string,
+  { bytes, mediaType }: { readonly bytes: Uint8Array; readonly mediaType: string },
   { owner, session }: ShapeOrder,
   artifacts: ArtifactStore,
 ): Promise<ArtifactMeta> {
@@ -136,6 +131,12 @@ async function put(
     session.pin(meta.digest);
   }
   return meta;
+}
+
+/** Most of what is too big is so by its length alone. */
+function isInline(result: CleanResult, limitBytes: number): boolean {
+  const { text, structured } = result;
+  return text.length + (structured?.text.length ?? 0) <= limitBytes && bytesOf(result) <= limitBytes;
 }
 
 /** What counts towards the limit; media do not, they have artifacts of their own. */

@@ -1,7 +1,8 @@
+import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import type { ArtifactShelf } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
 import { Holds } from "./holds.ts";
-import { digestInTurns } from "./in-turns.ts";
+import { copiedInTurns, digestInTurns } from "./in-turns.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 
 export interface MemoryArtifactsOptions {
@@ -18,63 +19,82 @@ interface Kept {
 }
 
 /** Artifacts that end with the process: for tests, and for runtimes without a data folder. */
-export function memoryArtifacts({ clock, retentionMs }: MemoryArtifactsOptions): ArtifactShelf {
-  const all = new Map<string, Kept>();
-  const holds = new Holds(clock);
-  const find = (digest: string): Kept => {
-    const kept = all.get(digest);
+export class MemoryArtifacts implements ArtifactShelf {
+  readonly #clock: Clock;
+  readonly #retentionMs: number;
+  readonly #holds: Holds;
+  readonly #all = new Map<string, Kept>();
+
+  constructor({ clock, retentionMs }: MemoryArtifactsOptions) {
+    this.#clock = clock;
+    this.#retentionMs = retentionMs;
+    this.#holds = new Holds(clock);
+  }
+
+  async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    const own = await copiedInTurns(bytes);
+    const digest = await digestInTurns(own);
+    const kept = this.#all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
+    kept.storedAt = this.#clock.now();
+    kept.releases = releasedTo(kept.releases, owner, mediaType);
+    this.#all.set(digest, kept);
+    this.#holds.pin(digest);
+    return { digest, mediaType, bytes: bytes.length };
+  }
+
+  mayUse(digest: string, principal: Principal): boolean {
+    const kept = this.#all.get(digest);
+    if (kept !== undefined) this.#holds.use(digest);
+    return releaseTo(kept?.releases ?? [], principal) !== undefined;
+  }
+
+  async open(
+    digest: string,
+    principal: Principal,
+  ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
+    const { bytes, releases } = this.#find(digest);
+    const release = releaseTo(releases, principal);
+    if (release === undefined) throw unavailable(digest);
+    this.#holds.use(digest);
+    const meta = { digest, mediaType: release.mediaType, bytes: bytes.length };
+    return { meta, bytes: await copiedInTurns(bytes) };
+  }
+
+  async pin(digest: string): Promise<void> {
+    this.#find(digest);
+    this.#holds.pin(digest);
+  }
+
+  async unpin(digest: string): Promise<void> {
+    this.#holds.unpin(digest);
+  }
+
+  async release(digest: string, principal: Principal): Promise<void> {
+    const kept = this.#find(digest);
+    kept.releases = shared(digest, kept.releases, principal);
+  }
+
+  async sweep(needed: Needed): Promise<number> {
+    const loose = [...this.#all].filter(([digest, kept]) => this.#isLoose(digest, kept)).map(([digest]) => digest);
+    const stay = await needed(loose);
+    let removed = 0;
+    for (const digest of loose) {
+      const kept = this.#all.get(digest);
+      if (kept === undefined || stay.has(digest) || !this.#isLoose(digest, kept)) continue; // looked at again: time has passed
+      this.#all.delete(digest);
+      removed += 1;
+    }
+    this.#holds.forgetOld();
+    return removed;
+  }
+
+  #find(digest: string): Kept {
+    const kept = this.#all.get(digest);
     if (kept === undefined) throw unavailable(digest);
     return kept;
-  };
-  const isLoose = (digest: string, { storedAt }: Kept): boolean =>
-    !holds.has(digest) && storedAt + retentionMs <= clock.now();
-  return {
-    async put(bytes, mediaType, owner) {
-      const own = bytes.slice();
-      const digest = await digestInTurns(own);
-      const kept = all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
-      kept.storedAt = clock.now();
-      kept.releases = releasedTo(kept.releases, owner, mediaType);
-      all.set(digest, kept);
-      holds.pin(digest);
-      return { digest, mediaType, bytes: bytes.length };
-    },
-    mayUse(digest, principal) {
-      const kept = all.get(digest);
-      if (kept !== undefined) holds.use(digest);
-      return releaseTo(kept?.releases ?? [], principal) !== undefined;
-    },
-    async open(digest, principal) {
-      const { bytes, releases } = find(digest);
-      const release = releaseTo(releases, principal);
-      if (release === undefined) throw unavailable(digest);
-      holds.use(digest);
-      const meta = { digest, mediaType: release.mediaType, bytes: bytes.length };
-      return { meta, bytes: Uint8Array.from(bytes) };
-    },
-    async pin(digest) {
-      find(digest);
-      holds.pin(digest);
-    },
-    async unpin(digest) {
-      holds.unpin(digest);
-    },
-    async release(digest, principal) {
-      const kept = find(digest);
-      kept.releases = shared(digest, kept.releases, principal);
-    },
-    async sweep(needed) {
-      const loose = [...all].filter(([digest, kept]) => isLoose(digest, kept)).map(([digest]) => digest);
-      const stay = await needed(loose);
-      let removed = 0;
-      for (const digest of loose) {
-        const kept = all.get(digest);
-        if (kept === undefined || stay.has(digest) || !isLoose(digest, kept)) continue; // looked at again: time has passed
-        all.delete(digest);
-        removed += 1;
-      }
-      holds.forgetOld();
-      return removed;
-    },
-  };
+  }
+
+  #isLoose(digest: string, { storedAt }: Kept): boolean {
+    return !this.#holds.has(digest) && storedAt + this.#retentionMs <= this.#clock.now();
+  }
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../calls/clock.ts";
 import type { ArtifactShelf, Needed } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
-import { memoryArtifacts } from "./memory-artifacts.ts";
+import { MemoryArtifacts } from "./memory-artifacts.ts";
 import { Sweeper } from "./sweeper.ts";
 
 export interface ArtifactsOptions {
@@ -25,7 +25,7 @@ export async function openArtifacts(
   const retentionMs = retentionDays * dayMs;
   const shelf =
     folder === undefined
-      ? memoryArtifacts({ clock, retentionMs })
+      ? new MemoryArtifacts({ clock, retentionMs })
       : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock, retentionMs });
   return { shelf, sweeper: new Sweeper({ shelf, needed, clock, log }) };
 }

@@ -199,3 +199,16 @@ it("structured content that is its own text goes back as it would with both look
     }
   }
 });
+
+it.each([true, false])(
+  "an artifact does not say its structured content a second time as text: spelled %s",
+  async (spelled) => {
+    const structured = { rows: Array.from({ length: 1000 }, (_, at) => ({ at, name: "ünïcode" })) };
+    const artifacts = memoryArtifacts();
+    const raw = { ...text(JSON.stringify(structured)), structured, ...(spelled && { spelled }) };
+    const { artifact = "", text: head } = await shaped(raw, { artifacts });
+    const { bytes } = await artifacts.open(artifact, owner);
+    expect(Buffer.from(bytes).toString()).toBe(JSON.stringify({ structured }));
+    expect(head.startsWith('{"rows":[{"at":0')).toBe(true);
+  },
+);

@@ -27,45 +27,43 @@ const failureBytes = 500;
  * Contract: never throws or rejects. The tool has run, so a result that cannot be kept is `result_unavailable`, and what
  * was pinned before stays on record in the session (case 187). Synchronous unless something is kept.
  */
-export function shape(
-  callId: string,
-  raw: RawResult,
-  order: ShapeOrder,
-  parts: ShapeParts,
-): ToolOutcome | Promise<ToolOutcome> {
+export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): ToolOutcome | Promise<ToolOutcome> {
   const { artifacts, redactor } = parts;
+  const { callId, limitBytes } = order;
   try {
     const [only] = raw.content;
-    if (isLongResult(raw)) return inTurns(callId, raw, order, parts);
+    if (isLongResult(raw)) return inTurns({ raw, order, parts });
     if (only?.type === "text" && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
-      if (artifacts === undefined || fits(text, order.limitBytes)) return plain(callId, raw, text);
+      if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
     }
     if (only?.type === "text" && raw.spelled === true && isClean(only.text, redactor)) {
-      if (artifacts === undefined || fits(only.text, order.limitBytes / 2)) return spelled(callId, raw, only.text);
+      if (artifacts === undefined || fits(only.text, limitBytes / 2)) return spelled(callId, raw, only.text);
     }
-    return shaped(callId, raw, cleanResult(raw, redactor), order, parts);
+    return shaped({ raw, order, parts }, cleanResult(raw, redactor));
   } catch (error) {
-    return lost(callId, raw, parts, error);
+    return lost({ raw, order, parts }, error);
   }
 }
 
-function shaped(
-  callId: string,
-  raw: RawResult,
-  result: CleanResult,
-  order: ShapeOrder,
-  parts: ShapeParts,
-): ToolOutcome | Promise<ToolOutcome> {
+/** One result on its way, when it is none of the small ones. */
+interface Shaping {
+  readonly raw: RawResult;
+  readonly order: ShapeOrder;
+  readonly parts: ShapeParts;
+}
+
+function shaped(shaping: Shaping, result: CleanResult): ToolOutcome | Promise<ToolOutcome> {
+  const { raw, order, parts } = shaping;
   const { artifacts } = parts;
   const { content, text, structured } = result;
   if (artifacts === undefined || isSmall(result, order.limitBytes)) {
     const value = structured && { structured: structured.value };
-    return outcome(callId, raw, text, { content, text, ...value });
+    return outcome(order.callId, failureOf(raw, text), { content, text, ...value });
   }
   return keep(result, order, artifacts).then(
-    (kept) => outcome(callId, raw, text, kept),
-    (error: unknown) => lost(callId, raw, parts, error, text),
+    (kept) => outcome(order.callId, failureOf(raw, text), kept),
+    (error: unknown) => lost(shaping, error, text),
   );
 }
 
@@ -76,17 +74,17 @@ function isLongResult({ content, structuredText }: RawResult): boolean {
   );
 }
 
-async function inTurns(callId: string, raw: RawResult, order: ShapeOrder, parts: ShapeParts): Promise<ToolOutcome> {
+async function inTurns(shaping: Shaping): Promise<ToolOutcome> {
   try {
-    return await shaped(callId, raw, await cleanInTurns(raw, parts.redactor), order, parts);
+    return await shaped(shaping, await cleanInTurns(shaping.raw, shaping.parts.redactor));
   } catch (error) {
-    return lost(callId, raw, parts, error);
+    return lost(shaping, error);
   }
 }
 
 /** Most results: one object, made here. */
 function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
-  if (raw.isError) return outcome(callId, raw, text, { content: [{ type: "text", text }], text });
+  if (raw.isError) return outcome(callId, failureOf(raw, text), { content: [{ type: "text", text }], text });
   return { status: "ok", callId, content: [{ type: "text", text }], text };
 }
 
@@ -100,20 +98,21 @@ function isClean(json: string, redactor: Redactor): boolean {
   return redactor.redact(json) === json && !json.includes("\\u0000") && !json.includes("\\ud");
 }
 
-function outcome(callId: string, raw: RawResult, text: string, shaped: Shaped): ToolOutcome {
-  if (!raw.isError) return { status: "ok", callId, ...shaped };
-  return { status: "error", callId, ...shaped, refusal: failure(raw, text) };
+function outcome(callId: string, failure: Refusal | undefined, shaped: Shaped): ToolOutcome {
+  if (failure === undefined) return { status: "ok", callId, ...shaped };
+  return { status: "error", callId, ...shaped, refusal: failure };
 }
 
-function failure(raw: RawResult, text: string): Refusal {
+/** @param text redacted */
+function failureOf(raw: RawResult, text: string): Refusal | undefined {
+  if (!raw.isError) return undefined;
   const message = cut(text.trim(), failureBytes);
   const refused = message === "" ? refusal("tool_failed") : refusal("tool_failed", message);
   return raw.retryable === true ? { ...refused, retry: "later" } : refused;
 }
 
 /** @param text redacted; none when it was the redacting that failed */
-function lost(callId: string, raw: RawResult, parts: ShapeParts, error: unknown, text = ""): ToolOutcome {
+function lost({ raw, order: { callId }, parts }: Shaping, error: unknown, text = ""): ToolOutcome {
   parts.log?.(`The result of \`${callId}\` could not be kept: ${messageOf(error)}.`);
-  const refused = raw.isError ? failure(raw, text) : refusal("result_unavailable");
-  return refusedOutcome(callId, "error", refused);
+  return refusedOutcome(callId, "error", failureOf(raw, text) ?? refusal("result_unavailable"));
 }

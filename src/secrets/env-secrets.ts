@@ -1,4 +1,5 @@
 import { type Backend, storeOf } from "./backend.ts";
+import { learnAhead } from "./lend.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
 /** @public */
@@ -25,9 +26,11 @@ export function environmentBackend({
   environment = process.env,
   prefix = "POSTERN_SECRET_",
 }: EnvironmentSecretsOptions): Backend {
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && value.trim().length >= 6 && name.startsWith(prefix)) redactor?.learn(value); // shorter ones are refused when asked for
-  }
+  const ours = Object.entries(environment).filter(([name]) => name.startsWith(prefix));
+  learnAhead(
+    redactor,
+    ours.map(([, value = ""]) => value),
+  );
   return {
     async find(connector, key) {
       const name = secretVariable(connector, key, prefix);
@@ -40,9 +43,6 @@ export function environmentBackend({
 
 /** The variable a secret is read from: `github-app`, `api.token` → `POSTERN_SECRET_GITHUB_APP_API_TOKEN`. */
 export function secretVariable(connector: string, key: string, prefix = "POSTERN_SECRET_"): string {
-  const word = (name: string): string =>
-    String(name)
-      .toUpperCase()
-      .replace(/[^A-Z0-9]/g, "_");
+  const word = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
   return `${prefix}${word(connector)}_${word(key)}`;
 }

@@ -8,7 +8,7 @@ export interface Joined {
 }
 
 /** Encoded text wrapped at 64 or 76 has far longer lines; a shorter word at the end of a line is prose. */
-const shortestLine = 12;
+const shortestLineCharacters = 12;
 
 // A real break, or one that was escaped for JSON (once or twice) or for an address; then the indentation of the next line.
 const breaks = /(?:\r\n?|\n|(?:\\{1,2}r)?\\{1,2}n|(?:%0d)?%0a)[ \t]{0,16}/gi;
@@ -55,8 +55,8 @@ function missingBefore(cuts: readonly { readonly at: number; readonly missing: n
 }
 
 function endsWrapped(text: string, end: number): boolean {
-  if (end < shortestLine) return false;
-  for (let i = end - 1; i >= end - shortestLine; i -= 1) if (!isEncoded(text.charCodeAt(i))) return false;
+  if (end < shortestLineCharacters) return false;
+  for (let i = end - 1; i >= end - shortestLineCharacters; i -= 1) if (!isEncoded(text.charCodeAt(i))) return false;
   return true;
 }
 

@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { hiddenSecret } from "./secret.ts";
-import { tooShort } from "./secret-name.ts";
+import { isMaskable, tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";
 
 /** A store for one call. After `end` it gives nothing, and what it gave shows nothing any more. */
@@ -24,11 +24,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
   };
   /** One value a call, however often it is asked for: a command is not run twice, a change comes with the next call. */
   const lent = new Map<string, Promise<string>>();
-  const borrow = async (connector: string, key: string): Promise<string> => {
-    const value = (await store.get(connector, key)).reveal();
-    learnNamed(redactor, value, `${connector}/${key}`);
-    return value;
-  };
+  const borrow = revealer({ secrets: store, redactor });
   return {
     async get(connector: string, key: string): Promise<Secret> {
       open();
@@ -48,6 +44,29 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
       lent.clear();
     },
   };
+}
+
+/** Gives the value behind `secret://connector/key`. */
+export type ResolveSecret = (connector: string, key: string) => Promise<string>;
+
+/** What a configuration names, for what sends it out: every mask knows it before anybody has it, whatever store it comes from. */
+export function revealer({
+  secrets,
+  redactor,
+}: {
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+}): ResolveSecret {
+  return async (connector, key) => {
+    const value = (await secrets.get(connector, key)).reveal();
+    learnNamed(redactor, value, `${connector}/${key}`);
+    return value;
+  };
+}
+
+/** Values that nobody has asked for yet: what is too short is refused when somebody does. */
+export function learnAhead(redactor: Redactor | undefined, values: Iterable<string>): void {
+  for (const value of values) if (isMaskable(value)) redactor?.learn(value);
 }
 
 /** @throws RuntimeFault `secret_too_short`, which names the secret and never its value */

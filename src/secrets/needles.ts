@@ -5,7 +5,7 @@ export interface Span {
 }
 
 /** Characters that decide together how far the search may jump. */
-const block = 3;
+const blockCharacters = 3;
 const tableBits = 16;
 
 /**
@@ -24,13 +24,13 @@ export class Needles {
     const lengths = texts.map(({ length }) => length);
     this.#window = lengths.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
     this.longest = lengths.reduce((one, other) => Math.max(one, other), 0);
-    this.#jumps.fill(Math.min(255, this.#window - block + 1));
+    this.#jumps.fill(Math.min(255, this.#window - blockCharacters + 1));
     for (const text of texts) this.#add(text);
     for (const texts of this.#ending.values()) texts.sort((one, other) => other.length - one.length);
   }
 
   #add(text: string): void {
-    for (let end = block; end <= this.#window; end += 1) {
+    for (let end = blockCharacters; end <= this.#window; end += 1) {
       const at = slotOf(text, end);
       const jump = Math.min(255, this.#window - end);
       if (jump < (this.#jumps[at] ?? 0)) this.#jumps[at] = jump;

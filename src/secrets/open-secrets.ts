@@ -20,27 +20,20 @@ export interface SecretSettings {
 }
 
 /** @throws RuntimeFault when one of them cannot work: it is said at the start */
-export async function openSecrets(
-  settings: SecretSettings,
-  redactor: Redactor,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<SecretStore> {
+export async function openSecrets(settings: SecretSettings, redactor: Redactor): Promise<SecretStore> {
   const backends: Backend[] = [];
-  for (const name of settings.backends) backends.push(await backendOf(name, { ...settings, redactor, environment }));
+  for (const name of settings.backends) backends.push(await backendOf(name, { ...settings, redactor }));
   return storeOf(backends, redactor);
 }
 
 /** What only some need is loaded when they need it. */
 async function backendOf(
   name: BackendName,
-  options: SecretSettings & {
-    readonly redactor: Redactor;
-    readonly environment: Readonly<Record<string, string | undefined>>;
-  },
+  options: SecretSettings & { readonly redactor: Redactor },
 ): Promise<Backend> {
   switch (name) {
     case "environment":
-      return environmentBackend({ redactor: options.redactor, environment: options.environment });
+      return environmentBackend({ redactor: options.redactor });
     case "sealed":
       return (await import("./sealed-secrets.ts")).sealedBackend(options);
     case "command":

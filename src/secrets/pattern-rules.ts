@@ -32,7 +32,7 @@ interface Report {
  * Not run: one lets a text excuse itself (`secretlint-disable`), which here would be an attacker's word; the other reads
  * files by their name.
  */
-const left: ReadonlySet<string> = new Set(["filter-comments", "gcp"]);
+const notRun: ReadonlySet<string> = new Set(["filter-comments", "gcp"]);
 
 const combined = (one: readonly string[], other: readonly string[]): readonly string[] =>
   one.flatMap((first) => other.map((second) => first + second));
@@ -84,7 +84,7 @@ export async function loadRules(): Promise<readonly Rule[]> {
   );
   return rules.flatMap((creator) => {
     const name = isCreator(creator) ? creator.meta.id.replace("@secretlint/secretlint-rule-", "") : "";
-    if (left.has(name)) return [];
+    if (notRun.has(name)) return [];
     const words = keywords.get(name);
     if (words !== undefined && isCreator(creator))
       return [{ keywords: words, besides: besides.get(name) ?? "", look: lookWith(creator) }];

@@ -13,8 +13,8 @@ export interface SecretPatterns {
 }
 
 /** The rules' longest match fits twice into what a piece shares with the next. */
-const pieceLength = 24_000;
-const shared = 12_000;
+const pieceCharacters = 24_000;
+const sharedCharacters = 12_000;
 /** What a text costs grows with the words that wake a rule. One that is made of them is looked through in part. */
 const mostKeywords = 2_000;
 
@@ -63,8 +63,12 @@ class RulePatterns implements SecretPatterns {
     if (text.search(this.#keywords) < 0) return none;
     const found: Suspect[] = [];
     let budget = mostKeywords;
-    for (let from = 0; budget > 0 && (from === 0 || from + shared < text.length); from += pieceLength - shared) {
-      const piece = text.length <= pieceLength ? text : text.slice(from, from + pieceLength);
+    for (
+      let from = 0;
+      budget > 0 && (from === 0 || from + sharedCharacters < text.length);
+      from += pieceCharacters - sharedCharacters
+    ) {
+      const piece = text.length <= pieceCharacters ? text : text.slice(from, from + pieceCharacters);
       const [looked, spent] = this.#look(piece, budget);
       budget -= spent;
       for (const { kind, start, end } of looked) found.push({ kind, start: from + start, end: from + end });

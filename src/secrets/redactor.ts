@@ -1,13 +1,13 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { joinLines } from "./joined-lines.ts";
 import { merged, Needles, type Span } from "./needles.ts";
+import { fewestCharacters, isMaskable } from "./secret-name.ts";
 import type { Redactor } from "./secret-store.ts";
 import { spellingsOf } from "./spellings.ts";
 
 export const mask = "[redacted]";
-const shortest = 6;
 /** A line of twelve characters or more, its break in any spelling and an indentation: so much longer is a value that is wrapped. */
-const wrapped = 4;
+const wrappedTimes = 4;
 
 /**
  * Exact values only, in every spelling (spellings.ts), also when a wrapped line runs through them: that much can be
@@ -23,16 +23,14 @@ class SpellingRedactor implements Redactor {
   #needles: Needles | undefined;
 
   learn(value: string): void {
-    // A file or a shell adds the line break, a person pastes without it.
-    const bare = typeof value === "string" ? value.trim() : "";
-    if (bare.length < shortest) {
+    if (typeof value !== "string" || !isMaskable(value)) {
       throw new RuntimeFault(
         "secret_too_short",
-        `A secret has fewer than ${shortest} characters; masking it would eat ordinary text. Use a longer one.`,
+        `A secret has fewer than ${fewestCharacters} characters; masking it would eat ordinary text. Use a longer one.`,
       );
     }
     this.#remember(value);
-    this.#remember(bare);
+    this.#remember(value.trim());
   }
 
   #remember(value: string): void {
@@ -42,7 +40,7 @@ class SpellingRedactor implements Redactor {
   }
 
   get reach(): number {
-    return wrapped * (this.#ready()?.longest ?? 0);
+    return wrappedTimes * (this.#ready()?.longest ?? 0);
   }
 
   redact(text: string): string {

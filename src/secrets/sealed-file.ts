@@ -1,7 +1,9 @@
+import type { BigIntStats } from "node:fs";
 import { RuntimeFault } from "../calls/fault.ts";
 import { codeOf } from "../system/error-code.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
-import { openIfThere, replaceFile } from "./private-file.ts";
 import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
 import { checkSecretName } from "./secret-name.ts";
 
@@ -22,7 +24,7 @@ export interface Opened {
 }
 
 /** Far more than a thousand secrets; a file beyond it is another one. */
-const largestFile = 64 * 1024 * 1024;
+const mostFileBytes = 64 * 1024 * 1024;
 
 /**
  * Undefined: there is no file.
@@ -46,8 +48,7 @@ export async function openSealed(place: SealedPlace): Promise<Opened | undefined
 export async function stampOf(file: string): Promise<string | undefined> {
   const { stat } = await import("node:fs/promises");
   try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(".");
+    return stampIn(await stat(file, { bigint: true }));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw unreadable(file, error);
@@ -65,7 +66,7 @@ export async function changeSealed(place: SealedPlace, change: (entries: Entries
     const changed = change(opened?.entries ?? new Map());
     if (changed === opened?.entries) return;
     const key = opened?.key ?? (await readOrMakeSealingKey(place));
-    await replaceFile(place.file, await sealed(changed, key));
+    await writeWhole(place.file, await sealed(changed, key));
   });
 }
 
@@ -75,14 +76,18 @@ async function readFileAt(path: string): Promise<{ readonly bytes: Uint8Array; r
   });
   if (file === undefined) return undefined;
   try {
-    const { ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-    if (size > largestFile) throw damaged(path, "it is far too large");
-    return { bytes: await file.readFile(), stamp: [ino, size, mtimeNs, ctimeNs].join(".") };
+    const found = await file.stat({ bigint: true });
+    if (found.size > mostFileBytes) throw damaged(path, "it is far too large");
+    return { bytes: await file.readFile(), stamp: stampIn(found) };
   } catch (error) {
     throw error instanceof RuntimeFault ? error : unreadable(path, error);
   } finally {
     await file.close();
   }
+}
+
+function stampIn({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [ino, size, mtimeNs, ctimeNs].join(".");
 }
 
 async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promise<string> {

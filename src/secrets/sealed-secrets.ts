@@ -1,4 +1,5 @@
 import { type Backend, storeOf } from "./backend.ts";
+import { learnAhead } from "./lend.ts";
 import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
@@ -58,9 +59,7 @@ class Vault {
   async #read(): Promise<Entries> {
     const opened = await openSealed(this.#place);
     const entries = opened?.entries ?? new Map<string, string>();
-    for (const value of [...entries.values(), opened?.key.text ?? ""]) {
-      if (value.trim().length >= 6) this.#redactor?.learn(value); // shorter ones are refused when asked for
-    }
+    learnAhead(this.#redactor, [...entries.values(), opened?.key.text ?? ""]);
     this.#entries = entries;
     this.#stamp = opened?.stamp;
     return entries;

@@ -1,6 +1,9 @@
+import { dirname } from "node:path";
 import { RuntimeFault } from "../calls/fault.ts";
 import { codeOf } from "../system/error-code.ts";
-import { createFile, openIfThere } from "./private-file.ts";
+import { makeOwnFolder } from "../system/own-folder.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { createWhole } from "../system/whole-file.ts";
 
 /** What opens the sealed file, and where it was found. */
 export interface SealingKey {
@@ -17,7 +20,8 @@ export interface KeySource {
 
 export const keyVariable = "POSTERN_SECRETS_KEY";
 const identity = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
-const shortestPassphrase = 12;
+const fewestPassphraseCharacters = 12;
+const mostKeyFileBytes = 10_000;
 
 /**
  * From the environment, else from the key file. Undefined: there is none.
@@ -30,10 +34,10 @@ export async function readSealingKey({ keyFile, environment }: KeySource): Promi
   if (identity.test(given)) return { kind: "identity", text: given, from: `\`${keyVariable}\`` };
   if (given.startsWith("AGE-SECRET-KEY-"))
     throw invalid(`\`${keyVariable}\``, "begins as an age identity and is none; give it whole, on one line");
-  if (given.length < shortestPassphrase)
+  if (given.length < fewestPassphraseCharacters)
     throw invalid(
       `\`${keyVariable}\``,
-      `is a passphrase of fewer than ${shortestPassphrase} characters; use a longer one`,
+      `is a passphrase of fewer than ${fewestPassphraseCharacters} characters; use a longer one`,
     );
   return { kind: "passphrase", text: given, from: `\`${keyVariable}\`` };
 }
@@ -45,7 +49,8 @@ export async function readOrMakeSealingKey(source: KeySource): Promise<SealingKe
   const { generateX25519Identity, identityToRecipient } = await import("age-encryption");
   const made = await generateX25519Identity();
   const text = `# public key: ${await identityToRecipient(made)}\n${made}\n`;
-  await createFile(source.keyFile, Buffer.from(text));
+  makeOwnFolder(dirname(source.keyFile));
+  await createWhole(source.keyFile, Buffer.from(text));
   const key = await keyFromFile(source.keyFile);
   if (key === undefined) throw invalid(`\`${source.keyFile}\``, "was removed while it was made; try again");
   return key;
@@ -60,9 +65,9 @@ async function keyFromFile(path: string): Promise<SealingKey | undefined> {
   });
   if (file === undefined) return undefined;
   try {
-    const { mode, size } = await file.stat();
-    if ((mode & 0o170000) !== 0o100000 || size > 10_000) throw invalid(from, "is not a file with an age identity");
-    if ((mode & 0o077) !== 0) throw exposed(path, mode);
+    const found = await file.stat();
+    if (!found.isFile() || found.size > mostKeyFileBytes) throw invalid(from, "is not a file with an age identity");
+    if ((found.mode & 0o077) !== 0) throw exposed(path, found.mode);
     const lines = (await file.readFile("utf8")).split("\n").map((line) => line.trim());
     const said = lines.filter((line) => line !== "" && !line.startsWith("#"));
     const [text] = said;

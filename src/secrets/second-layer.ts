@@ -36,19 +36,20 @@ export async function openSecondLayer(
   return {
     answers: mode === "mask" ? written : exact,
     written,
-    watched: (spellWith) => watched(spellWith, exact, patterns, suspicions),
+    watched: (spellWith) => watched(spellWith, { exact, patterns, suspicions }),
     watcher: (event) => suspicions.watch(event),
     tellBy: (note) => suspicions.tellBy(note),
     [Symbol.asyncDispose]: () => suspicions.close(),
   };
 }
 
-function watched(
-  spellWith: (clean: (text: string) => string) => Spell,
-  exact: Redactor,
-  patterns: SecretPatterns | undefined,
-  suspicions: Suspicions,
-): Spell {
+interface Watch {
+  readonly exact: Redactor;
+  readonly patterns: SecretPatterns | undefined;
+  readonly suspicions: Suspicions;
+}
+
+function watched(spellWith: (clean: (text: string) => string) => Spell, { exact, patterns, suspicions }: Watch): Spell {
   let kinds: string[] = [];
   const spell = spellWith((text) => {
     const known = exact.redact(text);

@@ -9,7 +9,8 @@ export const namePattern: string = `(${name})/(${name})`;
 
 /** A child process can hardly be given more in one variable. */
 export const maxValueBytes: number = 64 * 1024;
-const shortestValue = 6;
+/** Masking fewer would eat ordinary text. */
+export const fewestCharacters = 6;
 
 /**
  * The names stay unsaid: somebody may have put the value where its name belongs.
@@ -43,15 +44,20 @@ export function secretValue(bytes: Uint8Array, name: string): string {
 
 /** @throws RuntimeFault as `secretValue` */
 export function checkSecretValue(text: string, name: string): void {
-  if (text.trim().length < shortestValue) throw tooShort(name);
+  if (!isMaskable(text)) throw tooShort(name);
   if (Buffer.byteLength(text) > maxValueBytes) throw tooLong(name);
   if (text.includes("\0")) throw invalid(name, "holds a NUL character, which no environment can carry");
+}
+
+/** A file or a shell adds a line break, a person pastes without it. */
+export function isMaskable(value: string): boolean {
+  return value.trim().length >= fewestCharacters;
 }
 
 export function tooShort(name: string, cause?: unknown): RuntimeFault {
   return new RuntimeFault(
     "secret_too_short",
-    `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least ${shortestValue} characters.`,
+    `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least ${fewestCharacters} characters.`,
     cause === undefined ? undefined : { cause },
   );
 }

@@ -1,6 +1,6 @@
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
-import { learnNamed } from "./lend.ts";
+import { type ResolveSecret, revealer } from "./lend.ts";
 import { namePattern } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
@@ -31,10 +31,7 @@ export function referencesIn(text: string): readonly SecretReference[] {
 }
 
 /** The text with each reference replaced by what `resolve` gives for it. Values are put in as they are, and not looked through. */
-export async function withSecrets(
-  text: string,
-  resolve: (connector: string, key: string) => Promise<string>,
-): Promise<string> {
+export async function withSecrets(text: string, resolve: ResolveSecret): Promise<string> {
   const references = referencesIn(text);
   if (references.length === 0) return text;
   const values = await Promise.all(references.map(({ connector, key }) => resolve(connector, key)));
@@ -79,11 +76,11 @@ export async function learnReferences(
   store: SecretStore,
   redactor: Redactor,
 ): Promise<readonly MissingSecret[]> {
+  const resolve = revealer({ secrets: store, redactor });
   const missing: MissingSecret[] = [];
   for (const reference of references) {
-    const { connector, key } = reference;
     try {
-      learnNamed(redactor, (await store.get(connector, key)).reveal(), `${connector}/${key}`);
+      await resolve(reference.connector, reference.key);
     } catch (error) {
       missing.push({ reference, problem: messageOf(error) });
     }

@@ -38,7 +38,8 @@ export class Suspicions {
   readonly #raised = new Map<string, number>();
   #note: SecretNote | undefined;
   #working: Promise<void> | undefined;
-  #missed = 0;
+  /** Something was let go since the last time it had all been looked through. */
+  #isBehind = false;
 
   constructor(patterns: SecretPatterns | undefined, log: (problem: string) => void) {
     this.#patterns = patterns;
@@ -106,9 +107,8 @@ export class Suspicions {
 
   #later(work: () => Promise<void>): void {
     if (this.#waiting.length >= mostWaiting) {
-      if (this.#missed === 0)
-        this.#log("Results come faster than they can be looked through for secrets; some are not.");
-      this.#missed += 1;
+      if (!this.#isBehind) this.#log("Results come faster than they can be looked through for secrets; some are not.");
+      this.#isBehind = true;
       return;
     }
     this.#waiting.push(work);
@@ -126,7 +126,7 @@ export class Suspicions {
   async #drain(): Promise<void> {
     await Promise.resolve(); // never inside the write that is being spelled
     for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
-    this.#missed = 0;
+    this.#isBehind = false;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type Store,
   type WaitingFilter,
 } from "./store.ts";
-import { nothingWaits, urgencyOf, type Waiting } from "./urgency.ts";
+import { nothingWaits, placeIn, urgencyOf, type Waiting } from "./urgency.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -115,10 +115,11 @@ export class MapStore implements Store {
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     const { state, risk, after, limit = Infinity } = where;
+    const isUrgent = state === "pending";
     const all = [...this.#approvals.values()];
-    if (state === "pending") all.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
-    return all
-      .slice(after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1 || all.length)
+    const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
+    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
+    return behind
       .filter((approval) => state === undefined || approval.state === state)
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter(fitting(where))
@@ -215,4 +216,19 @@ function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
     (tool === undefined || approval.tool === tool) &&
     (runId === undefined || approval.runId === runId) &&
     isFor(approval);
+}
+
+/** Whether a request comes after this place in the list, these being all of them from old to new. */
+function isBehind(
+  cursor: string,
+  all: readonly ApprovalRecord[],
+  isUrgent: boolean,
+): (approval: ApprovalRecord, i: number) => boolean {
+  const place = placeIn(cursor);
+  const at = all.findIndex(({ id }) => id === place?.id);
+  const here = all[at];
+  if (here === undefined) return () => false;
+  if (!isUrgent) return (_, i) => i > at;
+  const urgency = place?.urgency ?? urgencyOf(here);
+  return (approval, i) => urgencyOf(approval) > urgency || (urgencyOf(approval) === urgency && i > at);
 }

@@ -80,7 +80,7 @@ export interface ApprovalFilter {
   readonly agent?: string;
   /** Whether it is for whoever looks: asked once for each audience, not of each request. */
   readonly isFor?: (audience: Audience) => boolean;
-  /** Id of an approval, whatever became of it: only those that come after it in the list. */
+  /** A page's `nextAfter`, or the id of an approval, whatever became of it: only those that come after it in the list. */
   readonly after?: string;
   readonly limit?: number;
 }

@@ -20,5 +20,20 @@ export function urgencyOf({ expiresAt, risk }: Pick<ApprovalRecord, "expiresAt" 
   return (minute * (riskiest + 1) + calmness) * minuteMs + (expiresAt - minute * minuteMs);
 }
 
+/**
+ * Where a list goes on: behind this request. In a list of what is pending as it stood there, for an edit may change its
+ * risk, and with it its place, while somebody turns the page.
+ */
+export function cursorOf(approval: Pick<ApprovalRecord, "id" | "expiresAt" | "risk">, isUrgent: boolean): string {
+  return isUrgent ? `${approval.id}@${urgencyOf(approval)}` : approval.id;
+}
+
+/** An id alone stands for the place it has now. Undefined: it is no cursor. */
+export function placeIn(cursor: string): { readonly id: string; readonly urgency: number | undefined } | undefined {
+  const [, id, urgency] = /^([^@]+)(?:@(\d{1,16}))?$/.exec(cursor) ?? [];
+  if (id === undefined) return undefined;
+  return { id, urgency: urgency === undefined ? undefined : Number(urgency) };
+}
+
 /** When what has this urgency ends, as SQL: wall clock, milliseconds. */
 export const endOfUrgency: string = `urgency / ${(riskiest + 1) * minuteMs} * ${minuteMs} + urgency % ${minuteMs}`;

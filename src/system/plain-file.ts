@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { RuntimeFault } from "../calls/fault.ts";
+import { codeOf } from "./error-code.ts";
 
 /** Windows has none. */
 export const noLink: number = constants.O_NOFOLLOW ?? 0;
@@ -15,16 +16,29 @@ export async function openPlainFile(path: string, flags: number, code: string): 
   try {
     file = await open(path, flags | noLink | constants.O_NONBLOCK, 0o600);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ELOOP")
-      throw unusable(path, "is a link", code, error);
+    if (codeOf(error) === "ELOOP") throw unusable(path, "is a link", { code, cause: error });
     throw error;
   }
   const found = await file.stat();
   if (found.isFile() && found.nlink <= 1) return file;
   await file.close();
-  throw unusable(path, found.isFile() ? "has more than one name" : "is not a file", code);
+  throw unusable(path, found.isFile() ? "has more than one name" : "is not a file", { code });
 }
 
-function unusable(path: string, why: string, code: string, cause?: unknown): RuntimeFault {
+/** To be read. Undefined: there is none. What else stands there is refused by the system or by the caller, who gets the handle. */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, constants.O_RDONLY | noLink | constants.O_NONBLOCK);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function unusable(
+  path: string,
+  why: string,
+  { code, cause }: { readonly code: string; readonly cause?: unknown },
+): RuntimeFault {
   return new RuntimeFault(code, `\`${path}\` ${why}; move it away.`, { cause });
 }

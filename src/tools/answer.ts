@@ -4,6 +4,7 @@ import type { ContentBlock } from "../calls/outcome.ts";
 import { fits } from "../results/cut.ts";
 import { briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
+import { HeldJson } from "./json-in-slices.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain } from "./plain.ts";
 import { isSmall, plainInSlices, TooManyBytes, weighed } from "./plain-slowly.ts";
@@ -108,6 +109,7 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
 
 /** @param left what its blocks have left of the limit */
 function jsonOf(given: unknown, limitBytes: number, left: number): Plain | Promise<Plain> {
+  if (given instanceof HeldJson) return given.parsed().then((value) => jsonOf(value, limitBytes, left));
   if (isSmall(given)) {
     const made = plain(given);
     if (!fits(made.text, left)) throw new TooManyBytes(limitBytes);

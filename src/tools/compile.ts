@@ -91,6 +91,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   const { guard, parse, inputSchema } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
   const outputSchema = output === undefined ? {} : { outputSchema: readSchema(output, members.whose) };
+  const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
   const description = members.text("description", stated(draft, "description"));
   const title = stated(draft, "title");
   const action: Action = Object.freeze({
@@ -102,13 +103,14 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
       ...outputSchema,
       facts,
       idempotent,
+      previewBinds,
       parse,
     },
     ...(title !== undefined && { title: members.text("title", title) }),
     ...(tool.ui !== undefined && { ui: Object.freeze({ ...tool.ui }) }),
     toolType: members.toolType(tool.toolType),
     kind: "local",
-    definition: definitionOf(facts, { idempotent, description, inputSchema, ...outputSchema }),
+    definition: definitionOf(facts, { idempotent, previewBinds, description, inputSchema, ...outputSchema }),
     notFromChain:
       tool.name === "tool_chain" ? "`tool_chain` cannot be called from a chain: that would be a recursion." : undefined,
     ...termsOf(draft),
@@ -119,19 +121,12 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
 
 type Terms = Pick<
   Action,
-  | "timeoutMs"
-  | "approvalTtlMs"
-  | "suspends"
-  | "detached"
-  | "requireIdempotencyKey"
-  | "previewBinds"
-  | "deferLoading"
-  | "concurrencySafe"
+  "timeoutMs" | "approvalTtlMs" | "suspends" | "detached" | "requireIdempotencyKey" | "deferLoading" | "concurrencySafe"
 >;
 
 function termsOf(draft: Draft): Terms {
   const { tool, over, members } = draft;
-  const flag = (member: "suspends" | "detached" | "previewBinds" | "concurrencySafe"): boolean =>
+  const flag = (member: "suspends" | "detached" | "concurrencySafe"): boolean =>
     members.flag(member, stated(draft, member));
   return {
     timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs ?? stated(draft, "timeoutMs")),
@@ -143,7 +138,6 @@ function termsOf(draft: Draft): Terms {
     deferLoading: members.flag("deferLoading", tool.deferLoading),
     suspends: flag("suspends"),
     detached: flag("detached"),
-    previewBinds: flag("previewBinds"),
     concurrencySafe: flag("concurrencySafe"),
   };
 }

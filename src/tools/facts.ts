@@ -1,6 +1,6 @@
 import type { Risk } from "../calls/call.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { digestOf, type JsonObject } from "../calls/json.ts";
+import { digestOf } from "../calls/json.ts";
 import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
 import type { Members } from "./members.ts";
@@ -70,7 +70,9 @@ export function factsOf(draft: Draft): ToolFacts {
     riskSource: over.riskSource ?? (over.risk === undefined ? "declared" : "operator"),
     effects: members.effects(over.effects ?? stated(draft, "effects"), risk),
     ...(members.flag("openWorld", over.openWorld ?? stated(draft, "openWorld")) && { openWorld: true }),
-    ...(over.guess !== undefined && { guess: over.guess }),
+    ...(over.guess !== undefined && {
+      guess: Object.freeze({ ...over.guess, why: Object.freeze([...over.guess.why]) }),
+    }),
     scopes: members.texts("scopes", tool.scopes, spec.scopes, over.scopes),
     permissions: members.texts("permissions", tool.permissions, spec.permissions, over.permissions),
   });
@@ -79,16 +81,16 @@ export function factsOf(draft: Draft): ToolFacts {
 /** D18: what a person reads before approving. Another server's tool, or one that reads otherwise, is another definition. */
 export function definitionOf(
   facts: ToolFacts,
-  rest: Pick<Action, "idempotent" | "description" | "inputSchema"> & {
-    readonly outputSchema?: JsonObject;
-  },
+  rest: Pick<Action, "idempotent" | "description" | "inputSchema"> &
+    Partial<Pick<Action, "outputSchema" | "previewBinds">>,
 ): string {
   const { tool, action, server, risk, effects, scopes } = facts;
-  const { idempotent, description, inputSchema, outputSchema } = rest;
+  const { idempotent, description, inputSchema, outputSchema, previewBinds = true } = rest;
   try {
     return digestOf({
       ...{ tool, action, server: server ?? null, description, inputSchema },
       ...{ outputSchema: outputSchema ?? null, risk, effects, scopes, idempotent },
+      ...(!previewBinds && { previewBinds }),
     });
   } catch (error) {
     const why = `Tool ${visible(tool)} cannot be fingerprinted: ${messageOf(error)}`;

@@ -30,6 +30,10 @@ export interface ActionSpec {
   readonly suspends?: boolean | undefined;
   readonly detached?: boolean | undefined;
   readonly requireIdempotencyKey?: boolean | undefined;
+  /**
+   * What the preview showed must be shown again when the approved call runs, else the approval is void. `false` is for
+   * previews that move by themselves, such as a rate of the day; whoever decides is told. Default: true.
+   */
   readonly previewBinds?: boolean | undefined;
   readonly concurrencySafe?: boolean | undefined;
   /** Text, `{ content?, structured?, isError?, retryable? }`, any other JSON, or what `suspend()` gives. */

@@ -36,8 +36,8 @@ export class Members {
     return this.refuse("idempotent", "must be true (running it twice is like running it once) or false.");
   }
 
-  flag(member: string, given: unknown): boolean {
-    if (given === undefined) return false;
+  flag(member: string, given: unknown, otherwise = false): boolean {
+    if (given === undefined) return otherwise;
     return typeof given === "boolean" ? given : this.refuse(member, "must be true or false.");
   }
 

@@ -4,7 +4,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { defineTool } from "./define.ts";
 import type { LocalTool } from "./kinds.ts";
 import { visible } from "./names.ts";
-import { Registry } from "./registry.ts";
+import { insideOf, Registry } from "./registry.ts";
 
 const tool = (name: string): LocalTool =>
   defineTool({ name, description: "d", risk: "safe", idempotent: true, execute: () => "x" });
@@ -77,7 +77,7 @@ it("a letter of a registered name that is replaced by a look-alike of any script
     const name = `tool_${ascii}_name`;
     registry.register(tool(name));
     const fake = `tool_${c}_name`;
-    expect(registry.find(fake, "default"), c).toBeUndefined();
+    expect(insideOf(registry).find(fake, "default"), c).toBeUndefined();
     expect(() => registry.register(tool(fake)), c).toThrow();
     tried += 1;
   }

@@ -52,34 +52,18 @@ function declared(
   const { name, description, risk = kind.risk } = tool;
   const facts = factsOf({
     tool: { name, description, risk, effects: kind.effects, openWorld: true },
-    name: "default",
-    spec: {},
-    over,
-    members,
+    ...{ name: "default", spec: {}, over, members },
   });
   const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
   const specs = readSchema(providerSpecsOf(tool), name);
   return {
-    ...{
-      tool: name,
-      name: "default",
-      description,
-      inputSchema: anyArguments,
-      toolType: "FUNCTION",
-      facts,
-      idempotent,
-    },
+    ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION" },
+    ...{ facts, idempotent },
     definition: definitionOf(facts, { idempotent, description, inputSchema: specs }),
     timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs),
     approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs),
     requireIdempotencyKey: members.flag("requireIdempotencyKey", over.requireIdempotencyKey),
-    ...{
-      suspends: false,
-      detached: false,
-      previewBinds: false,
-      deferLoading: false,
-      concurrencySafe: false,
-    },
+    ...{ suspends: false, detached: false, previewBinds: false, deferLoading: false, concurrencySafe: false },
     parse: (given) => ({ input: given }), // a model made them after its provider's own schema, which is not told
     ...{ classifyRisk: undefined, preview: undefined, reconcile: undefined },
   };

@@ -1,3 +1,4 @@
+import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { parseRisk } from "../calls/risk.ts";
@@ -5,11 +6,13 @@ import { compile } from "./compile.ts";
 import { HealthBook } from "./health.ts";
 import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
 import type { AnyTool } from "./kinds.ts";
-import { silhouette, visible } from "./names.ts";
+import { visible } from "./names.ts";
+import { offerOf } from "./offer.ts";
 import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
 import { type Block, type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
 import { ToolStatistics } from "./statistics.ts";
-import type { Action, ToolHealth, Tools } from "./tool.ts";
+import { TakenNames } from "./taken-names.ts";
+import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 
 export interface RegistryChange {
   readonly change: "added" | "removed" | "server";
@@ -36,12 +39,29 @@ interface Entry {
   readonly health: HealthBook;
 }
 
+/** What the path works with: actions that can be run. No part of the package's face. */
+export interface RegisteredTools extends Tools {
+  /** As it was given to `register`. */
+  toolNamed(name: string): AnyTool | undefined;
+}
+
+let open: (registry: Registry) => RegisteredTools;
+
+/** For who is on the path, or must know what a tool was made of. */
+export function insideOf(registry: Registry): RegisteredTools {
+  return open(registry);
+}
+
 /**
  * The tools of a runtime, and how they are. Registering is compiling: what is in here is complete.
  *
- * Invariant: names are unique also to the eye; finding an action is two map lookups.
+ * Invariant: names are unique also to the eye; finding an action is two map lookups. What it shows are data: a tool's own
+ * functions are found through `insideOf` alone.
  */
-export class Registry implements Tools, AsyncDisposable {
+export class Registry implements AsyncDisposable {
+  static {
+    open = (registry) => registry.#inside;
+  }
   /** How calls went since the start. */
   readonly statistics: ToolStatistics = new ToolStatistics();
   readonly #clock: Clock;
@@ -50,11 +70,18 @@ export class Registry implements Tools, AsyncDisposable {
   readonly #ownsSchemas: boolean;
   readonly #listeners = new Set<(change: RegistryChange) => void>();
   readonly #entries = new Map<string, Entry>();
-  readonly #silhouettes = new Map<string, string>();
+  readonly #names = new TakenNames();
   readonly #down = new Map<string, string | undefined>();
   readonly #blocked = new Map<string, Block>();
   #locked = false;
-  #actions: readonly Action[] | undefined;
+  #offers: readonly Offer[] | undefined;
+  readonly #inside: RegisteredTools = {
+    find: (tool, action) => this.#entries.get(tool)?.actions.get(action),
+    has: (tool) => this.has(tool),
+    unavailable: (action) => this.unavailable(action),
+    report: (action, went) => this.#report(action, went),
+    toolNamed: (name) => this.#entries.get(name)?.tool,
+  };
 
   constructor({ clock, switches = () => ({ offTools: [], offServers: [] }), onChange, schemas }: RegistryOptions) {
     this.#clock = clock;
@@ -73,20 +100,8 @@ export class Registry implements Tools, AsyncDisposable {
       );
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
-    const before = this.#entries.get(name);
-    if (before !== undefined && options.replace !== true) {
-      throw new RuntimeFault(
-        "tool_duplicate",
-        `A tool named \`${name}\` is registered already; rename one, or register with \`replace: true\`.`,
-      );
-    }
-    const alike = this.#silhouettes.get(silhouette(name));
-    if (alike !== undefined && alike !== name) {
-      throw new RuntimeFault(
-        "tool_name_confusable",
-        `\`${name}\` looks like \`${alike}\`, which is registered already; a person could take one for the other. Rename it.`,
-      );
-    }
+    this.#names.take(name, options);
+    const isReplaced = this.#entries.has(name);
     const entry: Entry = {
       tool,
       actions: new Map(actions.map((action) => [action.name, action])),
@@ -95,8 +110,7 @@ export class Registry implements Tools, AsyncDisposable {
       health: new HealthBook(),
     };
     this.#entries.set(name, entry);
-    this.#silhouettes.set(silhouette(name), name);
-    if (before !== undefined) this.#tell({ change: "removed", name });
+    if (isReplaced) this.#tell({ change: "removed", name });
     this.#tell({ change: "added", name });
     return this.#view(entry);
   }
@@ -110,7 +124,7 @@ export class Registry implements Tools, AsyncDisposable {
 
   unregister(name: string): boolean {
     if (!this.#entries.delete(name)) return false;
-    this.#silhouettes.delete(silhouette(name));
+    this.#names.free(name);
     this.#blocked.delete(name);
     this.#tell({ change: "removed", name });
     return true;
@@ -126,15 +140,17 @@ export class Registry implements Tools, AsyncDisposable {
     await Promise.all([...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)));
   }
 
-  find(tool: string, action: string): Action | undefined {
-    return this.#entries.get(tool)?.actions.get(action);
+  offer(tool: string, action = "default"): Offer | undefined {
+    const found = this.#entries.get(tool)?.actions.get(action);
+    return found && offerOf(found);
   }
 
   has(tool: string): boolean {
     return this.#entries.has(tool);
   }
 
-  unavailable(action: Action): string | undefined {
+  /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
+  unavailable(action: Pick<Offer, "tool" | "facts">): string | undefined {
     const { offTools, offServers } = this.#switches();
     if (offTools.length > 0 && offTools.includes(action.tool))
       return `\`${action.tool}\` is switched off by an operator`;
@@ -149,12 +165,6 @@ export class Registry implements Tools, AsyncDisposable {
     if (entry === undefined) return `\`${action.tool}\` is not registered any more`;
     for (const { problem } of entry.guards) if (problem !== undefined) return problem;
     return entry.health.problem(this.#clock);
-  }
-
-  report(action: Action, went: Parameters<Tools["report"]>[1]): void {
-    const health = this.#entries.get(action.tool)?.health;
-    if (went.well) health?.succeeded(this.#clock.now());
-    else health?.failed(went.error, went.rateLimitResetsAt);
   }
 
   /** What somebody else knows of a tool: a connection that is gone, a provider's status page. False: no such tool. */
@@ -189,11 +199,6 @@ export class Registry implements Tools, AsyncDisposable {
     return entry === undefined ? null : this.#view(entry);
   }
 
-  /** As it was given to `register`. */
-  toolNamed(name: string): AnyTool | undefined {
-    return this.#entries.get(name)?.tool;
-  }
-
   get size(): number {
     return this.#entries.size;
   }
@@ -223,13 +228,9 @@ export class Registry implements Tools, AsyncDisposable {
   }
 
   /** All there are, in the order of tools; the same list until something changes. */
-  actions(): readonly Action[] {
-    this.#actions ??= Object.freeze(this.#sorted().flatMap((entry) => [...entry.actions.values()]));
-    return this.#actions;
-  }
-
-  actionsOf(name: string): readonly Action[] {
-    return [...(this.#entries.get(name)?.actions.values() ?? [])];
+  offers(): readonly Offer[] {
+    this.#offers ??= Object.freeze(this.#sorted().flatMap((entry) => [...entry.actions.values()].map(offerOf)));
+    return this.#offers;
   }
 
   schemas(options?: OfferOptions): readonly ToolSchema[] {
@@ -250,6 +251,7 @@ export class Registry implements Tools, AsyncDisposable {
 
   /** Tells every change from now on, until what it returns is called. */
   follow(listener: (change: RegistryChange) => void): () => void {
+    checkMember("listener", listener, "a function", "request_invalid");
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -260,6 +262,12 @@ export class Registry implements Tools, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#ownsSchemas) await this.#schemas.close();
+  }
+
+  #report({ tool }: Pick<Action, "tool">, went: Parameters<Tools["report"]>[1]): void {
+    const health = this.#entries.get(tool)?.health;
+    if (went.well) health?.succeeded(this.#clock.now());
+    else health?.failed(went.error, went.rateLimitResetsAt);
   }
 
   #sorted(): readonly Entry[] {
@@ -279,7 +287,7 @@ export class Registry implements Tools, AsyncDisposable {
   }
 
   #tell(change: RegistryChange): void {
-    this.#actions = undefined;
+    this.#offers = undefined;
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -47,6 +47,14 @@ describe("how tools do", () => {
     expect(statistics.since).toBe(start + 1);
   });
 
+  it("an arrival whose request is open still is not refused, and neither is a preview", () => {
+    const statistics = new ToolStatistics();
+    statistics.see(ended("refused", { code: "approval_timed_out" }));
+    statistics.see(ended("previewed"));
+    expect(statistics.minutes()).toMatchObject([{ refused: 0, previewed: 1 }]);
+    expect(statistics.actions()).toMatchObject([{ calls: 0, refused: 0 }]);
+  });
+
   it("tells percentiles of execution to a tenth, whatever the times", async () => {
     await fc.assert(
       fc.property(
@@ -89,8 +97,8 @@ describe("how tools do", () => {
     statistics.see(ended("succeeded", { at: start + 60_000 }));
     statistics.see(ended("succeeded", { at: start })); // the clock was set back
     expect(statistics.minutes()).toEqual([
-      { at: start, ok: 0, failed: 1, refused: 0, unknown: 0, asked: 1 },
-      { at: start + 60_000, ok: 2, failed: 0, refused: 0, unknown: 0, asked: 0 },
+      { at: start, ok: 0, failed: 1, refused: 0, unknown: 0, previewed: 0, asked: 1 },
+      { at: start + 60_000, ok: 2, failed: 0, refused: 0, unknown: 0, previewed: 0, asked: 0 },
     ]);
     statistics.see(ended("succeeded", { at: start + 3_600_000 }));
     expect(statistics.minutes().map(({ at }) => at)).toEqual([start + 60_000, start + 3_600_000]);

@@ -37,6 +37,8 @@ export interface Minute {
   readonly failed: number;
   readonly refused: number;
   readonly unknown: number;
+  /** Arrivals that were shown what they would do, and did nothing. */
+  readonly previewed: number;
   /** Calls for which a person was asked. */
   readonly asked: number;
 }
@@ -132,7 +134,7 @@ class TenantCounts {
     const at = Math.floor(now / minuteMs) * minuteMs;
     const last = this.minutes.at(-1);
     if (last !== undefined && last.at >= at) return last; // a clock that was set back stays in its last minute
-    const fresh = { at, ok: 0, failed: 0, refused: 0, unknown: 0, asked: 0 };
+    const fresh = { at, ok: 0, failed: 0, refused: 0, unknown: 0, previewed: 0, asked: 0 };
     this.minutes.push(fresh);
     while ((this.minutes[0]?.at ?? at) <= at - minutesKept * minuteMs) this.minutes.shift();
     return fresh;
@@ -153,10 +155,8 @@ class Counter {
 
   add(event: Ended, as: Count): void {
     this.#lastCallAt = event.at;
-    if (as === "refused") {
-      this.#refused += 1;
-      return;
-    }
+    if (as === "refused") this.#refused += 1;
+    if (as === "refused" || as === "previewed") return;
     this.#calls += 1;
     this.#turn(event.at);
     const bucket = bucketOf(event.latencyMs);
@@ -196,7 +196,7 @@ class Counter {
 }
 
 /** What an arrival counts as; undefined: it is not over, or it is another arrival of what is counted already. */
-function countOf({ as }: Ended): Count | undefined {
+function countOf({ as, code }: Ended): Count | undefined {
   switch (as) {
     case "succeeded":
       return "ok";
@@ -205,11 +205,13 @@ function countOf({ as }: Ended): Count | undefined {
     case "unknown":
       return "unknown";
     case "refused":
+      return code === "approval_timed_out" ? undefined : "refused"; // its request is open still
     case "blocked":
     case "antiflap_blocked":
     case "storm_blocked":
-    case "previewed":
       return "refused";
+    case "previewed":
+      return "previewed";
     case "deduped":
     case "cancelled":
     case "suspended":

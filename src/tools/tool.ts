@@ -92,8 +92,13 @@ export type Reconciled =
   | { readonly found: "failed"; readonly reason?: string }
   | { readonly found: "unknown" };
 
-/** One callable action of a registered tool: everything the path needs to know, prepared once. */
-export interface Action {
+/**
+ * One callable action as it is shown: data, and none of the tool's own functions, so that nobody runs it but through the
+ * gates.
+ *
+ * @public
+ */
+export interface Offer {
   readonly tool: string;
   readonly name: string;
   readonly title?: string;
@@ -106,7 +111,7 @@ export interface Action {
   readonly kind: "local" | "hosted" | "provider_defined";
   readonly facts: ToolFacts;
   readonly idempotent: boolean;
-  /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence (D18). */
+  /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence, and that a preview binds nothing (D18). */
   readonly definition: string;
   /** None: the session's. */
   readonly timeoutMs: number | undefined;
@@ -116,12 +121,18 @@ export interface Action {
   /** Runs at the decision, without anybody waiting (D24). */
   readonly detached: boolean;
   readonly requireIdempotencyKey: boolean;
-  /** The preview is made again when the approval is used; a difference voids it (D18). */
+  /** Its preview, if it offers one, is made again when the approval is used; a difference voids it (D18). */
   readonly previewBinds: boolean;
   readonly deferLoading: boolean;
   readonly concurrencySafe: boolean;
   /** A script may not call it: hosted, provider-defined, `tool_chain`. The reason, when so. */
   readonly notFromChain: string | undefined;
+  /** It can show what a call would do. */
+  readonly previews: boolean;
+}
+
+/** One callable action of a registered tool: everything the path needs to know, prepared once. */
+export interface Action extends Omit<Offer, "previews"> {
   /** Synchronous for our own tools and simple schemas; a stranger's schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
   readonly classifyRisk: ((given: JsonObject) => Risk | Suggestion) | undefined;
@@ -151,10 +162,10 @@ export interface Tools {
   find(tool: string, action: string): Action | undefined;
   has(tool: string): boolean;
   /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
-  unavailable(action: Action): string | undefined;
+  unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** How a call went; the registry keeps health from it. */
   report(
-    action: Action,
+    action: Pick<Action, "tool">,
     went:
       | { readonly well: true }
       | { readonly well: false; readonly error: string; readonly rateLimitResetsAt?: number },

@@ -96,12 +96,14 @@ function named(data: Json | undefined, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-export function fromAnnounced(
-  event: Announced,
-  place: number,
-  at: number,
-  redact: (text: string) => string,
-): FeedEvent {
+export interface Told {
+  readonly announced: Announced;
+  readonly place: number;
+  /** Wall clock, milliseconds. */
+  readonly at: number;
+}
+
+export function fromAnnounced({ announced: event, place, at }: Told, redact: (text: string) => string): FeedEvent {
   const { call } = event;
   const { principal, runId, traceId } = call.authority;
   const { summary, data } = announcedWords(event, redact);

@@ -4,7 +4,6 @@ import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
 import type { Feed, FeedReader, FeedSeat } from "./feed.ts";
 import {
-  type Announced,
   type FeedEvent,
   type FeedFilter,
   fromAnnounced,
@@ -14,6 +13,7 @@ import {
   placeFrom,
   placeOf,
   seqOf,
+  type Told,
 } from "./feed-event.ts";
 import type { Watcher } from "./watcher.ts";
 
@@ -52,9 +52,7 @@ interface Batch {
   readonly lists: Map<string, readonly FeedEvent[]>;
 }
 
-type Fresh =
-  | { readonly place: number; readonly body: string }
-  | { readonly place: number; readonly announced: Announced; readonly at: number };
+type Fresh = Told | { readonly place: number; readonly body: string };
 
 const mostReaders = 256;
 /** Readers are told together, at most so often: a burst costs each of them one write. */
@@ -235,10 +233,7 @@ export class LiveFeed implements Feed, Disposable {
   #spelled(fresh: Fresh): Batch["events"] {
     const { place } = fresh;
     try {
-      const event =
-        "body" in fresh
-          ? fromEntry(seqOf(place), fresh.body)
-          : fromAnnounced(fresh.announced, place, fresh.at, this.#options.redact);
+      const event = "body" in fresh ? fromEntry(seqOf(place), fresh.body) : fromAnnounced(fresh, this.#options.redact);
       return [{ place, event }];
     } catch (error) {
       this.#options.log(`An event could not be told to those who look on: ${messageOf(error)}`);

@@ -1,8 +1,11 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../calls/call.ts";
-import type { CallEvent, EndName } from "../calls/event.ts";
-import { type AgentProgress, progressWatcher } from "./progress.ts";
+import type { AgentProgress, CallEvent, EndName } from "../calls/event.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import { refusal } from "../calls/refusals.ts";
+import { type CallContext, createRuntime, defineTool, type Runtime } from "../index.ts";
+import { Listeners, progressWatcher } from "./progress.ts";
 import { createStream } from "./stream.ts";
 
 function attempted(call: ToolCall): CallEvent {
@@ -11,8 +14,9 @@ function attempted(call: ToolCall): CallEvent {
 }
 
 function ended(call: ToolCall, as: EndName, text: string): CallEvent {
-  const status = as === "succeeded" ? "ok" : "denied";
-  const outcome = { status, callId: call.id, content: [], text } as const;
+  const shown = { callId: call.id, content: [], text } as const;
+  const outcome: ToolOutcome =
+    as === "succeeded" ? { ...shown, status: "ok" } : { ...shown, status: "denied", refusal: refusal("blocked", text) };
   return { moment: "ended", at: 2, call, as, outcome, latencyMs: 1 };
 }
 
@@ -96,4 +100,129 @@ it("forgets the oldest run rather than growing for ever", () => {
   attempt("run_10000");
   for (const runId of ["run_0", "run_9999", "run_1"]) attempt(runId);
   expect(told.slice(-3).map(({ seq }) => seq)).toEqual([3, 2, 1]);
+});
+
+describe("a caller that listens to its own call", () => {
+  const pong = defineTool({ name: "pong", description: "p", risk: "safe", idempotent: true, execute: () => "pong" });
+  const risky = defineTool({ name: "risky", description: "r", risk: "high", idempotent: false, execute: () => "done" });
+  const outer = defineTool({
+    ...{ name: "outer", description: "o", risk: "safe", idempotent: true },
+    execute: async (_input, { progress, call: inner }) => {
+      progress("half of it", 0.5);
+      return `with ${(await inner({ tool: "pong" })).text}`;
+    },
+  });
+  const problems: string[] = [];
+
+  async function open(): Promise<Runtime> {
+    problems.length = 0;
+    const runtime = await createRuntime({
+      tools: [pong, risky, outer],
+      approvals: { patience: "suspend" },
+      log: (problem) => problems.push(problem),
+    });
+    onTestFinished(() => runtime.close());
+    return runtime;
+  }
+
+  const context: CallContext = { principal: { tenant: "t", agent: "ada" }, runId: "run_1" };
+
+  function listening(): CallContext & { readonly told: AgentProgress[] } {
+    const told: AgentProgress[] = [];
+    return { ...context, told, onProgress: (step) => void told.push(step) };
+  }
+
+  const spelled = (told: readonly AgentProgress[]) => told.map(({ seq, step, content }) => `${seq} ${step} ${content}`);
+
+  it("is told what the run's display is told of it, and of the calls it makes (case 196)", async () => {
+    const runtime = await open();
+    const shown: AgentProgress[] = [];
+    using _ = runtime.watch(progressWatcher((step) => void shown.push(step)));
+    const mine = listening();
+    await runtime.invoke({ tool: "outer" }, mine);
+    expect(spelled(mine.told)).toEqual([
+      "1 TOOL_CALL outer",
+      "1 TOOL_PROGRESS half of it",
+      "2 TOOL_CALL pong",
+      "2 TOOL_RESULT pong",
+      "1 TOOL_RESULT with pong",
+    ]);
+    expect(mine.told).toEqual(shown);
+    expect(mine.told[0]).toMatchObject({ agentId: "ada", runId: "run_1" });
+  });
+
+  it("is told nothing of the calls beside it, and nothing before its promise is kept is told after it", async () => {
+    const runtime = await open();
+    const [one, other] = [listening(), listening()];
+    await Promise.all([
+      runtime.invoke({ tool: "pong" }, one).then(() => expect(one.told).toHaveLength(2)),
+      runtime.invoke({ tool: "pong" }, other),
+      runtime.invoke({ tool: "pong" }, context),
+    ]);
+    expect(spelled([...one.told, ...other.told])).toEqual([
+      "1 TOOL_CALL pong",
+      "1 TOOL_RESULT pong",
+      "2 TOOL_CALL pong",
+      "2 TOOL_RESULT pong",
+    ]);
+  });
+
+  it("is told nothing of a call that is refused, held or replayed (case 196)", async () => {
+    const runtime = await open();
+    const mine = { ...listening(), idempotencyKey: "k" };
+    await runtime.invoke({ tool: "nothing" }, mine);
+    const { approvalId = "" } = await runtime.invoke({ tool: "risky" }, mine);
+    expect(mine.told).toEqual([]);
+    await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ann" } });
+    const resumed = listening();
+    await runtime.resume(approvalId, resumed);
+    expect(spelled(resumed.told)).toEqual(["1 TOOL_CALL risky", "1 TOOL_RESULT done"]);
+    expect(await runtime.invoke({ tool: "risky" }, mine)).toMatchObject({ replayed: true });
+    expect(mine.told).toEqual([]);
+  });
+
+  it("that cannot listen is logged, and its call ends as any other (case 196)", async () => {
+    const runtime = await open();
+    const onProgress = ({ step }: AgentProgress): Promise<void> => {
+      if (step === "TOOL_CALL") return Promise.reject(new Error("no screen"));
+      throw new Error("no screen at all");
+    };
+    expect(await runtime.invoke({ tool: "pong" }, { ...context, onProgress })).toMatchObject({ status: "ok" });
+    await new Promise(setImmediate);
+    expect(problems.toSorted()).toEqual([
+      "A watcher failed at `attempted`: no screen.",
+      "A watcher failed at `ended`: no screen at all.",
+    ]);
+  });
+
+  it("stands in the stream only while it listens", () => {
+    let watching = 0;
+    const stream = createStream(expect.unreachable);
+    const listeners = new Listeners({
+      watch: (watcher) => {
+        watching += 1;
+        const seat = stream.watch(watcher);
+        return {
+          [Symbol.dispose]: () => {
+            watching -= 1;
+            seat[Symbol.dispose]();
+          },
+        };
+      },
+    });
+    const other = aCall({ number: 2, tool: "pong" });
+    const unheard = (): void => expect.unreachable();
+    const left = (of: ToolCall): CallEvent => {
+      const outcome = { status: "ok", callId: of.id, content: [], text: "" } as const;
+      return { moment: "left", call: of, outcome, durationMs: 1 };
+    };
+    expect(watching).toBe(0);
+    listeners.listen(call, unheard);
+    listeners.listen(other, unheard);
+    expect(watching).toBe(1);
+    stream.announce(left(call));
+    expect(watching).toBe(1);
+    stream.announce(left(other));
+    expect(watching).toBe(0);
+  });
 });

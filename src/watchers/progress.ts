@@ -1,21 +1,7 @@
 import type { ToolCall } from "../calls/call.ts";
-import { words } from "../calls/event.ts";
+import { type AgentProgress, type CallEvent, type ProgressSink, words } from "../calls/event.ts";
+import type { Stream } from "./stream.ts";
 import type { Watcher } from "./watcher.ts";
-
-/**
- * SPEC 14.2: what a run's own display is told of its calls.
- *
- * @public
- */
-export interface AgentProgress {
-  readonly agentId: string;
-  readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT";
-  /** The tool's name, its own words, or the outcome's text. */
-  readonly content: string;
-  readonly runId: string;
-  /** Which call of its run it is, from 1; the same for all steps of one call. */
-  readonly seq: number;
-}
 
 /** Beyond so many runs or open calls the oldest is forgotten: its count begins again. */
 const mostKept = 10_000;
@@ -29,43 +15,88 @@ const mostKept = 10_000;
  *
  * @public
  */
-export function progressWatcher(sink: (progress: AgentProgress) => void | Promise<void>): Watcher {
-  const counts = new Map<string, number>();
-  const open = new Map<string, number>();
+export function progressWatcher(sink: ProgressSink): Watcher {
+  const steps = new Steps();
+  return (event) => told(steps.of(event), sink);
+}
 
-  const tell = (call: ToolCall, step: AgentProgress["step"], content: string, seq: number) =>
-    sink({
-      agentId: call.authority.principal.agent,
-      step,
-      content,
-      runId: call.authority.runId,
-      seq,
-    });
-  /** A tool may report progress before its claim is committed, so whichever comes first begins the call. */
-  const begin = (call: ToolCall): { readonly seq: number; readonly told?: void | Promise<void> } => {
-    const known = open.get(call.id);
-    if (known !== undefined) return { seq: known };
-    const { runId } = call.authority;
-    const seq = (counts.get(runId) ?? 0) + 1;
-    keepNewest(counts, runId, seq);
-    keepNewest(open, call.id, seq);
-    return { seq, told: tell(call, words.attempted.progress, call.tool, seq) };
-  };
+/**
+ * Callers that hear of their own calls, and of the calls these make (`onProgress`). In the stream only while there is one:
+ * nobody else's call pays for it.
+ */
+export class Listeners {
+  readonly #stream: Pick<Stream, "watch">;
+  readonly #steps = new Steps();
+  readonly #sinks = new Map<string, ProgressSink>();
+  #watching: Disposable | undefined;
 
-  return (event) => {
-    if (event.moment === "attempted") return begin(event.call).told;
+  constructor(stream: Pick<Stream, "watch">) {
+    this.#stream = stream;
+  }
+
+  /** From now on until the call has left. */
+  listen({ id }: ToolCall, sink: ProgressSink): void {
+    this.#sinks.set(id, sink);
+    this.#watching ??= this.#stream.watch((event) => this.#see(event));
+  }
+
+  #see(event: CallEvent): void | Promise<void> {
+    if (event.moment === "noted") return undefined;
+    const { id } = event.call;
+    const sink = this.#sinks.get(id);
+    if (sink === undefined) return undefined;
+    if (event.moment === "left") this.#forget(id);
+    return told(this.#steps.of(event), sink);
+  }
+
+  #forget(id: string): void {
+    this.#sinks.delete(id);
+    if (this.#sinks.size > 0) return;
+    this.#watching?.[Symbol.dispose]();
+    this.#watching = undefined;
+  }
+}
+
+const none: readonly AgentProgress[] = [];
+
+/** What each moment is as progress. */
+class Steps {
+  readonly #counts = new Map<string, number>();
+  readonly #open = new Map<string, number>();
+
+  of(event: CallEvent): readonly AgentProgress[] {
+    if (event.moment === "attempted") return this.#begun(event.call);
     if (event.moment === "progressed") {
-      const { seq, told } = begin(event.call);
-      return Promise.all([told, tell(event.call, words.progressed.progress, event.content, seq)]);
+      const begun = this.#begun(event.call); // a tool may report progress before its claim is committed
+      return [...begun, this.#step(event.call, words.progressed.progress, event.content)];
     }
-    if (event.moment === "ended") {
-      const seq = open.get(event.call.id);
-      if (seq === undefined) return undefined;
-      open.delete(event.call.id);
-      return tell(event.call, words.ended.progress, event.outcome.text, seq);
-    }
-    return undefined;
-  };
+    if (event.moment !== "ended" || !this.#open.has(event.call.id)) return none;
+    const step = this.#step(event.call, words.ended.progress, event.outcome.text);
+    this.#open.delete(event.call.id);
+    return [step];
+  }
+
+  /** Whichever of its moments comes first begins a call. */
+  #begun(call: ToolCall): readonly AgentProgress[] {
+    if (this.#open.has(call.id)) return none;
+    const { runId } = call.authority;
+    const seq = (this.#counts.get(runId) ?? 0) + 1;
+    keepNewest(this.#counts, runId, seq);
+    keepNewest(this.#open, call.id, seq);
+    return [this.#step(call, words.attempted.progress, call.tool)];
+  }
+
+  #step({ id, authority }: ToolCall, step: AgentProgress["step"], content: string): AgentProgress {
+    const { principal, runId } = authority;
+    return { agentId: principal.agent, step, content, runId, seq: this.#open.get(id) ?? 0 };
+  }
+}
+
+function told(steps: readonly AgentProgress[], sink: ProgressSink): void | Promise<void> {
+  const [only] = steps;
+  if (only === undefined) return undefined;
+  if (steps.length === 1) return sink(only);
+  return Promise.all(steps.map((step) => sink(step))).then(() => undefined);
 }
 
 function keepNewest(map: Map<string, number>, key: string, value: number): void {

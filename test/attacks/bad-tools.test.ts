@@ -229,13 +229,13 @@ describe("a tool that misbehaves", () => {
     await using _h = h;
     await h.runtime.invoke(
       { tool: "late", arguments: {} },
-      { ...asker, onProgress: (content) => progress.push(content) },
+      { ...asker, onProgress: ({ content }) => void progress.push(content) },
     );
     context?.progress("late");
     expect(() => context?.check()).toThrow();
     await expect(context?.call({ tool: "echo", arguments: { to: "x" } })).rejects.toThrow();
     await expect(context?.secrets.get("a", "b")).rejects.toThrow();
-    expect(progress).toEqual(["in time"]);
+    expect(progress).toEqual(["late", "in time", "done"]);
     expect(h.ran).toEqual([]);
     ends.expectOneEach(1);
   });

@@ -161,30 +161,41 @@ describe("approving", () => {
     });
   });
 
-  it("names what a remembered yes leaves free, holds lists and what is left out, and never means any arguments by itself", async () => {
+  it("names what a remembered yes leaves free, holds objects, lists and what is left out, and never means any arguments by itself", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
-    await card(page, await house.ask("update_rows", { table: "remembered", set: { state: "closed" }, limit: 3 }));
+    const rows = { table: "remembered", set: { state: "closed" }, limit: 3 };
+    const asked = await house.ask("update_rows", rows);
+    await card(page, asked);
     await page.getByRole("button", { name: "Remember…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("set cannot be held to one value").waitFor();
-    await dialog.getByText("with the same limit, table, without dry, whatever set may be").waitFor();
-    for (const name of [/^table/, /^limit/]) await dialog.getByRole("checkbox", { name }).uncheck();
+    await dialog.getByText("with the same limit, set, table, without dry").waitFor();
+    await dialog.getByRole("checkbox", { name: /^limit/ }).uncheck();
+    await dialog.getByText("with the same set, table, without dry, whatever limit may be").waitFor();
+    for (const name of [/^table/, /^set/]) await dialog.getByRole("checkbox", { name }).uncheck();
     await dialog.getByLabel("Why do such calls need nobody?").fill("the nightly run");
     const yes = dialog.getByRole("button", { name: "Approve and remember" });
     await dialog.getByText("with any arguments").waitFor();
     expect(await yes.isDisabled()).toBe(true);
-    for (const name of [/^table/, /^limit/]) await dialog.getByRole("checkbox", { name }).check();
+    for (const name of [/^table/, /^set/]) await dialog.getByRole("checkbox", { name }).check();
+    await dialog.getByLabel("for an hour").check();
     await yes.click();
     await page.getByText("runs once, with exactly these arguments").waitFor();
     const { grants } = await house.operator("GET", "/v1/grants?state=live&tool=update_rows");
     expect(grants).toMatchObject([
       {
         scope: {
-          arguments: { "$.table": { equals: "remembered" }, "$.limit": { equals: 3 }, "$.dry": { present: false } },
+          arguments: {
+            "$.table": { equals: rows.table },
+            "$.set": { equals: rows.set },
+            "$.dry": { present: false },
+          },
         },
       },
     ]);
+    expect(await house.call("update_rows", { ...rows, limit: 4 })).toMatchObject({ status: "ok" });
+    const other = { ...rows, set: { state: "closed", by: "agent" } };
+    expect(await house.call("update_rows", other)).toMatchObject({ status: "pending" });
 
     const texts = { texts: ["one", "two"] };
     const id = await house.ask("post_list", texts, { run_id: "run-lists" });

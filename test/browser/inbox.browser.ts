@@ -38,38 +38,101 @@ const pause = (page: Page, ms: number) => page.evaluate(`new Promise((done) => s
 /** Long enough for a second decision to have been sent and taken. */
 const settleMs = 500;
 
-describe.each([0, 80, 150, 300, 400])("two presses, %i ms apart", (gapMs) => {
-  it("of the mouse approve one request, and leave the next one to be read", async () => {
+const gapsMs: readonly number[] = [0, 80, 150, 300, 400];
+/** So long a card takes no press after it appeared. */
+const quietMs = 1_000;
+const mostTries = 20;
+
+type Way = (page: Page, gapMs: number) => Promise<void>;
+
+const byMouse: Way = async (page, gapMs) => {
+  await page.mouse.move(...(await middle(page)));
+  for (const clickCount of [1, 2]) {
+    if (clickCount === 2 && gapMs > 0) await pause(page, gapMs);
+    await page.mouse.down({ clickCount });
+    await page.mouse.up({ clickCount });
+  }
+};
+
+const byKey: Way = async (page, gapMs) => {
+  await page.keyboard.press("a");
+  if (gapMs > 0) await pause(page, gapMs);
+  await page.keyboard.press("a");
+};
+
+/**
+ * How far apart the hand's presses were, which on a busy machine is more than was asked for. A button that is busy with
+ * the first gets no second.
+ */
+async function apart(page: Page, press: () => Promise<void>): Promise<number> {
+  await page.evaluate(`{
+    window.presses = [];
+    for (const type of ["mousedown", "keydown"])
+      addEventListener(type, ({ timeStamp }) => window.presses.push(timeStamp), true);
+  }`);
+  await press();
+  const [first = 0, second = first] = await page.evaluate<readonly number[]>("window.presses");
+  return second - first;
+}
+
+/** Two presses that were no more than a moment apart, and what became of the two requests. */
+async function pressedTwice(name: string, gapMs: number, way: Way): Promise<readonly unknown[]> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
     await using grace = await at("/approvals");
     const { page } = grace;
-    const [first, second] = await two(page, `mouse ${gapMs}`);
-    await page.mouse.move(...(await middle(page)));
-    for (const clickCount of [1, 2]) {
-      if (clickCount === 2 && gapMs > 0) await pause(page, gapMs);
-      await page.mouse.down({ clickCount });
-      await page.mouse.up({ clickCount });
-    }
+    const [first, second] = await two(page, `${name} ${tries}`);
+    const apartMs = await apart(page, () => way(page, gapMs));
     await page.waitForURL(`**/approvals/${second}`);
     await pause(page, settleMs);
-    expect([await status(first), await status(second)]).toEqual(["approved", "pending"]);
-    await house.operator("POST", `/v1/approvals/${second}/withdraw`, {});
+    const became = [await status(first), await status(second)];
+    if (became[1] === "pending") await house.operator("POST", `/v1/approvals/${second}/withdraw`, {});
+    if (apartMs < quietMs) return became;
+  }
+  throw new Error(`This machine is too busy to press twice within ${quietMs} ms.`);
+}
+
+describe.each(gapsMs)("two presses, %i ms apart", (gapMs) => {
+  it("of the mouse approve one request, and leave the next one to be read", async () => {
+    expect(await pressedTwice(`mouse ${gapMs}`, gapMs, byMouse)).toEqual(["approved", "pending"]);
   });
 
   it("of the key `a` do neither", async () => {
-    await using grace = await at("/approvals");
-    const { page } = grace;
-    const [first, second] = await two(page, `key ${gapMs}`);
-    await page.keyboard.press("a");
-    if (gapMs > 0) await pause(page, gapMs);
-    await page.keyboard.press("a");
-    await page.waitForURL(`**/approvals/${second}`);
-    await pause(page, settleMs);
-    expect([await status(first), await status(second)]).toEqual(["approved", "pending"]);
-    await house.operator("POST", `/v1/approvals/${second}/withdraw`, {});
+    expect(await pressedTwice(`key ${gapMs}`, gapMs, byKey)).toEqual(["approved", "pending"]);
   });
 });
 
 describe("a card that has just appeared", () => {
+  it("takes a key as soon as it shows that it does", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    const id = await house.ask("send_email", mail("at once"));
+    // Between what was drawn and anything else that the page does.
+    await page.addInitScript(`new MutationObserver((_, seen) => {
+      if (document.querySelector("[data-armed=yes]") === null) return;
+      seen.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
+    }).observe(document, { subtree: true, childList: true, attributes: true })`);
+    await page.goto(`/approvals/${id}`);
+    await expect.poll(() => status(id), { timeout: 20_000 }).toBe("approved");
+  });
+
+  it("takes no key that was pressed before, however late a busy page comes to it", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    const id = await house.ask("send_email", mail("too early"));
+    await page.addInitScript(`window.early = new KeyboardEvent("keydown", { key: "a", bubbles: true })`);
+    await card(page, id);
+    // It is told so, and the card waits anew.
+    await page.evaluate(`new Promise((told) => {
+      new MutationObserver(() => document.querySelector("[data-armed=no]") !== null && told())
+        .observe(document, { subtree: true, childList: true, attributes: true });
+      document.body.dispatchEvent(window.early);
+    })`);
+    await armed(page);
+    expect(await status(id)).toBe("pending");
+    await house.operator("POST", `/v1/approvals/${id}/withdraw`, {});
+  });
+
   it("takes no press until nobody has tried for a second, says so, and then takes one", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;

@@ -99,7 +99,7 @@ describe("live", () => {
     await person.page.getByLabel("Name").fill("grace");
     await person.page.getByLabel("Password").fill("wrong");
     await person.page.getByRole("button", { name: "Sign in" }).click();
-    await person.page.getByRole("alert").getByText("That does not sign in here").waitFor();
+    await person.page.getByRole("alert").getByText("Name or password is wrong.").waitFor();
     await person.page.getByLabel("Password").fill(password);
     await person.page.getByRole("button", { name: "Sign in" }).click();
     await person.live();

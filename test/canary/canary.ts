@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CallEvent, createRuntime, type JsonObject, type Redactor, type Runtime } from "../../src/index.ts";
+import {
+  type AgentProgress,
+  type CallEvent,
+  createRuntime,
+  type JsonObject,
+  type Redactor,
+  type Runtime,
+} from "../../src/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 import { canaries, encodings } from "./canaries.ts";
@@ -105,7 +112,7 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
   const say = async (tool: string, given: JsonObject, context: object = {}, action?: string): Promise<void> => {
     calls += 1;
     const request = { tool, arguments: given, ...(action !== undefined && { action }) };
-    const onProgress = (content: string): void => sinks.add("progress", content);
+    const onProgress = (step: AgentProgress): void => sinks.add("progress", step);
     try {
       sinks.add("results", await runtime.invoke(request, { onProgress, ...context }));
     } catch (error) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compressedScale, rowsOf, trueScale } from "../../console/src/screens/runs/waterfall.ts";
+import { compressedScale, rowsOf, trueScale, wallTime } from "../../console/src/screens/runs/waterfall.ts";
 import type { TimelineCall } from "../../console/src/screens/runs/wire.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);
@@ -79,6 +79,25 @@ describe("the waterfall", () => {
       [3, 0],
       [5, 0],
     ]);
+  });
+
+  it("what waits side by side waits once, by the wall", () => {
+    const waits = (number: number, asked: number, decided: number): TimelineCall =>
+      aCall(number, {
+        arrived_at: iso(asked),
+        started_at: iso(decided),
+        ended_at: iso(decided),
+        approval: {
+          ...{ approval_id: "a", status: "used", asked_at: iso(asked), expires_at: iso(decided) },
+          decided_at: iso(decided),
+        },
+      });
+    const rows = rowsOf(
+      [waits(1, 0, 60_000), waits(2, 0, 50_000), waits(3, 30_000, 90_000), waits(4, 200_000, 210_000)],
+      start,
+    );
+    expect(wallTime(rows, "person")).toBe(100_000);
+    expect(wallTime([], "person")).toBe(0);
   });
 
   it("keeps every call once, every stretch forwards, and both scales in order, whatever the clocks said", async () => {

@@ -2,7 +2,7 @@
  * A real MCP server of revision 2025-11-25 whose answers are as large or as malformed as they are asked to be; over pipes,
  * or with the argument `http` over Streamable HTTP, on a port it tells on its error stream.
  *
- * `large` answers with `bytes` of text. `id` says where in the message its id stands: `first`, `last`, or `nowhere` that can
+ * `large` answers with `bytes` of text, or with so many `rows` of structured content (`broken`: that are no JSON). `id` says where in the message its id stands: `first`, `last`, or `nowhere` that can
  * be found. `waiting` is answered behind the `large` that says `beside`, whichever comes first. `blocks` answers with a block that is none.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,6 +19,8 @@ interface Message {
 
 interface Asked {
   readonly bytes?: number;
+  readonly rows?: number;
+  readonly broken?: boolean;
   readonly id?: string;
   readonly as?: string;
   readonly beside?: boolean;
@@ -76,9 +78,14 @@ function answer({ id, method, params }: Message, say: Say): void {
 }
 
 /** Its text says "id":1 too, as a text can. */
-function large(id: Message["id"], { bytes = 1, id: place = "first" }: Asked): string {
+function large(id: Message["id"], { bytes = 1, rows, broken, id: place = "first" }: Asked): string {
   const text = JSON.stringify('{"id":1},'.padEnd(bytes, "x"));
-  const result = `"result":{"content":[{"type":"text","text":${text}}]}`;
+  const row = (at: number): string => `{"at":${at},"name":"s\\u006fmebody","__proto__":[${at}]}`;
+  const list = Array.from({ length: rows ?? 0 }, (_, at) => row(at)).join(broken === true ? ",," : ",");
+  const result =
+    rows === undefined
+      ? `"result":{"content":[{"type":"text","text":${text}}]}`
+      : `"result":{"content":[],"structuredContent":{"rows":[${list}],"total":${rows}}}`;
   if (place === "first") return `{"jsonrpc":"2.0","id":${id},${result}}`;
   if (place === "last") return `{${result},"jsonrpc":"2.0","id":${id}}`;
   return `{${result},"id":${id},"extra":{"id":1}}`;

@@ -33,7 +33,8 @@ export const anyTool: fc.Arbitrary<ToolFacts> = fc.record(
 const texts = ["ada", "ADA", "ada@acme.com", "/work/a", "/work/../etc/a", "work/a", "/work//a/./b", "~/a", "", "\\a"];
 const urls = ["https://acme.com/a", "https://x.acme.com", "http://acme.com@evil.com", "HTTPS://ACME.COM./", "acme.com"];
 const numbers = [-1, 0, 1, 2.5, 100];
-const value = fc.constantFrom(...texts, ...urls, ...numbers, true, null, ["ada"], { x: 1 });
+const wholes = [["ada"], [], { x: 1 }, { x: 1, y: [null, { z: -0 }] }, { y: [null, { z: 0 }], x: 1 }, { x: 2 }];
+const value = fc.constantFrom(...texts, ...urls, ...numbers, true, null, ...wholes);
 export const anyArguments: fc.Arbitrary<Facts["arguments"]> = fc.record(
   {
     to: value,
@@ -47,8 +48,8 @@ export const anyArguments: fc.Arbitrary<Facts["arguments"]> = fc.record(
 );
 
 const plainCondition: fc.Arbitrary<Condition> = fc.oneof(
-  fc.record({ equals: fc.constantFrom("ada", 1, true, null) }),
-  fc.record({ oneOf: fc.constantFrom([], ["ada", 1], [null, "ada@acme.com"]) }),
+  fc.record({ equals: fc.constantFrom("ada", 1, true, null, ...wholes) }),
+  fc.record({ oneOf: fc.constantFrom([], ["ada", 1], [null, "ada@acme.com"], wholes, [null, ["ada"], 1]) }),
   fc.record({ like: fc.constantFrom("*@acme.com", "a*", ["ada", "*x*"]), ignoreCase: fc.boolean() }),
   fc.record(
     {

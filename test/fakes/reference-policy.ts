@@ -3,6 +3,7 @@
  * compilation, regular expressions for patterns, recursion for paths. The differential test holds the policy against it.
  */
 import type { Risk, Verdict } from "../../src/calls/call.ts";
+import { digestOf, type Json } from "../../src/calls/json.ts";
 import { risks, verdicts } from "../../src/calls/risk.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../src/index.ts";
 import { defaultMatrix } from "../../src/policy/matrix.ts";
@@ -61,7 +62,7 @@ function onHost(pattern: string, text: string): Truth {
 
 const any = (truths: readonly Truth[]): Truth =>
   truths.includes(true) || (truths.includes("unclear") ? "unclear" : false);
-const kindOf = (value: unknown): string => (value === null ? "null" : typeof value);
+const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "list" : typeof value);
 
 function holds({ not, present, ...condition }: Condition, value: unknown): Truth {
   const { equals, oneOf, like, ignoreCase, path, relativeTo, host, above, atLeast, below, atMost, length } = condition;
@@ -70,16 +71,14 @@ function holds({ not, present, ...condition }: Condition, value: unknown): Truth
     if (value === undefined) truths.push("missing");
     else truths.push(kindOf(value) === kind ? truth(value as never) : "unclear");
   };
-  const scalars = equals === undefined ? oneOf : [equals];
-  if (scalars !== undefined) {
+  const wanted = equals === undefined ? oneOf : [equals];
+  if (wanted !== undefined) {
+    const isOfNoKind = typeof value !== "object" && wanted.every((one) => one === null);
     if (value === undefined) truths.push("missing");
-    else if (scalars.some((one) => one === value)) truths.push(true);
-    else if (typeof value === "object") truths.push("unclear");
+    else if (wanted.some((one) => digestOf(one) === digestOf(value as Json))) truths.push(true);
     else
       truths.push(
-        scalars.every((one) => one === null) || scalars.some((one) => kindOf(one) === kindOf(value))
-          ? false
-          : "unclear",
+        value !== null && (isOfNoKind || wanted.some((one) => kindOf(one) === kindOf(value))) ? false : "unclear",
       );
   }
   if (like !== undefined)

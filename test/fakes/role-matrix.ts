@@ -51,6 +51,8 @@ export interface Row {
   /** Of a token, where a session is meant. */
   readonly token?: number;
   readonly body?: object;
+  /** Who may look at the thing, and do nothing to it. */
+  readonly onlyLook?: readonly Role[];
 }
 
 const reading = (needs: Permission, own = 200, foreign = own): Row => ({ needs, own, foreign });
@@ -81,7 +83,10 @@ export const matrix: Readonly<Record<string, Row>> = {
   "post /v1/approvals/{id}/skip": doing("approvals:decide", 200, {}, 404),
   "post /v1/approvals/{id}/modify": doing("approvals:decide", 200, { arguments: {} }, 404),
   "post /v1/approvals/batch": doing("approvals:decide", 200, { ids: ["apr_1"], decision: "approved" }),
-  "post /v1/approvals/{id}/withdraw": doing("calls:make", 200, {}, 404),
+  "post /v1/approvals/{id}/withdraw": {
+    ...doing("approvals:read", 200, {}, 404),
+    onlyLook: ["viewer", "approver", "auditor", "admin"], // the requests of this house are of no agent of theirs
+  },
   "post /v1/approvals/{id}/revoke": doing("approvals:decide", 200, {}, 404),
   "post /v1/approvals/{id}/resume": doing("calls:make", 200, {}, 404),
   "get /v1/grants": reading("approvals:read"),
@@ -187,7 +192,7 @@ export const columns: readonly Column[] = [
 
 /** One status for each cell. */
 export function expected(
-  { needs, own, foreign = own, stranger = foreign, token = own }: Row,
+  { needs, own, foreign = own, stranger = foreign, token = own, onlyLook = [] }: Row,
   { who, tenant, by }: Column,
 ): number {
   if (needs === "nothing") return own;
@@ -196,6 +201,7 @@ export function expected(
   const held = grid[needs].split(" ");
   const isBarred = (by === "token" && neverByToken.includes(needs)) || (held.includes("!") && tenant !== "default");
   if (!held.includes(who) || isBarred) return 403;
+  if (tenant === "default" && onlyLook.some((role) => role === who)) return 403;
   if (tenant === "acme") return by === "token" && token !== own ? token : foreign;
   // The data folder's agent owns nothing here.
   if (who === "agent" && by === "file") return stranger;

@@ -2,7 +2,7 @@ import type { Principal } from "../../src/calls/call.ts";
 import type { ContentBlock, ToolOutcome } from "../../src/calls/outcome.ts";
 import { directLimits, Session } from "../../src/calls/session.ts";
 import type { ArtifactShelf, ArtifactStore, Needed } from "../../src/results/artifact-store.ts";
-import { memoryArtifacts as memoryArtifactsWith } from "../../src/results/memory-artifacts.ts";
+import { MemoryArtifacts } from "../../src/results/memory-artifacts.ts";
 import type { RawResult } from "../../src/results/raw-result.ts";
 import { type ShapeParts, shape } from "../../src/results/shape.ts";
 import type { Redactor } from "../../src/secrets/secret-store.ts";
@@ -23,7 +23,7 @@ export function hiding(secret: string): Redactor {
 export const nobody: Needed = async () => new Set();
 
 export function memoryArtifacts(): ArtifactShelf {
-  return memoryArtifactsWith({ clock: new FakeClock(), retentionMs: 0 });
+  return new MemoryArtifacts({ clock: new FakeClock(), retentionMs: 0 });
 }
 
 export function newSession(): Session {
@@ -37,8 +37,8 @@ export interface Setting extends Partial<ShapeParts> {
 
 export function shaped(raw: Partial<RawResult>, setting: Setting = {}): ToolOutcome | Promise<ToolOutcome> {
   const { limitBytes = 4096, session = newSession(), redactor = nothingSecret, ...parts } = setting;
-  const order = { limitBytes, owner, session, tool: "draw" };
-  return shape("call_1", { content: [], isError: false, ...raw }, order, { redactor, ...parts });
+  const order = { callId: "call_1", limitBytes, owner, session, tool: "draw" };
+  return shape({ content: [], isError: false, ...raw }, order, { redactor, ...parts });
 }
 
 export function text(...texts: readonly string[]): Pick<RawResult, "content"> {

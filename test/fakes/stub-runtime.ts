@@ -19,7 +19,7 @@ export function anOutcome(more: Partial<ToolOutcome> = {}): ToolOutcome {
     content: [{ type: "text", text: "done" }],
     text: "done",
     ...more,
-  };
+  } as ToolOutcome; // whoever asks for a status says what belongs to it
 }
 
 export function aRecord(agent = "local-agent", tenant = "default"): CallRecord {
@@ -69,7 +69,17 @@ export function anApproval(agent = "local-agent", tenant = "default"): ApprovalR
 
 export function aRun(agent = "local-agent", tenant = "default"): RunSummary {
   const at = "2026-11-20T00:00:00.000Z";
-  const none = { started: 0, completed: 0, failed: 0, blocked: 0, replayed: 0, waiting: 0, errors: 0, artifacts: 0 };
+  const none = {
+    started: 0,
+    completed: 0,
+    failed: 0,
+    blocked: 0,
+    previewed: 0,
+    replayed: 0,
+    waiting: 0,
+    errors: 0,
+    artifacts: 0,
+  };
   return {
     run_id: "run_1",
     tenant,
@@ -232,7 +242,7 @@ export function stubRuntime(options: StubOptions = {}): {
       statistics: { since: undefined, actions: () => [], minutes: () => [] },
       unavailable: () => undefined,
       get: () => null,
-      find: () => undefined,
+      offer: () => undefined,
       has: () => false,
       blocked: () => undefined,
     },

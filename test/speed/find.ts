@@ -1,12 +1,13 @@
 /** Says how many microseconds it takes to find an action among a thousand tools. */
 import { defineTool } from "../../src/tools/define.ts";
-import { Registry } from "../../src/tools/registry.ts";
+import { insideOf, Registry } from "../../src/tools/registry.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
-const tools = new Registry({ clock: new FakeClock(1_000) });
+const registry = new Registry({ clock: new FakeClock(1_000) });
+const tools = insideOf(registry);
 for (let n = 0; n < 1_000; n += 1) {
   const name = `tool_${n}_${"abcdefghjk"[n % 10]}`;
-  tools.register(defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }));
+  registry.register(defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }));
 }
 const rounds = 200_000;
 const began = performance.now();

@@ -185,7 +185,6 @@ describe("delegation", () => {
     ["nobody", { to: "", until: 60_000 }, /names nobody/],
     ["the past", { to: "bob", until: -1 }, /still to come/],
     ["ever", { to: "bob", until: 1e12 }, /90 days/],
-    ["no time", { to: "bob", until: Number.NaN }, /still to come/],
   ])("is refused to %s", async (_, { to, until: ms }, message) => {
     await using h = await house();
     const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
@@ -193,6 +192,14 @@ describe("delegation", () => {
       delegated: false,
       code: "delegation_invalid",
       message: expect.stringMatching(message),
+    });
+  });
+
+  it("is refused without a time", async () => {
+    await using h = await house();
+    await expect(h.runtime.approvals.delegations.make({ to: "bob", until: Number.NaN }, ann)).rejects.toMatchObject({
+      code: "delegation_invalid",
+      message: "`until` is NaN; it must be a number.",
     });
   });
 });

@@ -145,7 +145,7 @@ describe("a preview", () => {
     const { approvalId = "" } = await h.runtime.invoke({ tool: "pay" }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     await h.runtime.resume(approvalId);
-    expect(keys.map((key) => key.split(" ")[0])).toEqual(["preview", "execute"]);
+    expect(keys.map((key) => key.split(" ")[0])).toEqual(["preview", "preview", "execute"]); // shown, compared with what was shown, run
     expect(new Set(keys.map((key) => key.split(" ")[1])).size).toBe(1);
   });
 });

@@ -119,7 +119,7 @@ describe("big values in a script", () => {
     const heard: string[] = [];
     await at.runtime.runChain(
       { code: 'await progress("half way"); return 1;' },
-      { onProgress: (text) => heard.push(text) },
+      { onProgress: ({ content }) => void heard.push(content) },
     );
     expect(heard).toContain("half way");
   });

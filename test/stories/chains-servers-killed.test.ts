@@ -29,7 +29,7 @@ describe("a script over three real servers, whose Postern is killed", () => {
       { call_id: id, state: "waiting", engine: "quickjs", waiting: [{ tool: "filesystem__write_file", line: 6 }] },
     ]);
     await gateway.killAndStart();
-    await (await gateway.operator()).decide(approval, "approve");
+    await (await gateway.operator()).inbox.decide(approval, "approve");
     await gateway.killAndStart();
     const done = await gateway.command("chain", "run", path, "--run", "story", "--json");
     expect(done.code, done.out + done.err).toBe(0);

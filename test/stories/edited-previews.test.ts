@@ -141,7 +141,7 @@ describe("a request that is edited and waits for another person", () => {
 
   it("is bound to it: what would be shown otherwise when it runs, does not run", async () => {
     const state: Shown = { world: "now", shown: 0 };
-    await using h = await open(state, {}, { previewBinds: true });
+    await using h = await open(state);
     const same = await ask(h, pay);
     await edit(h, same);
     await yes(h, same, bob, await seen(h, same));

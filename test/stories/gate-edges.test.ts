@@ -246,7 +246,7 @@ describe("the claim", () => {
       ran.push("ran");
       return { content: [], text: "later", isError: true, retryable: true } as never;
     };
-    await using h = await house({}, risky(ran, { preview, previewBinds: true, execute }));
+    await using h = await house({}, risky(ran, { preview, execute }));
     const id = await decide(h, await h.runtime.invoke(call, asker), "approved");
     const late = h.runtime.resume(id);
     await settled();

@@ -181,8 +181,9 @@ it("a tool may take its context apart: each member works by itself, and nothing 
   using _ = runtime.watch((event) => {
     if (event.moment === "emitted") told.push(event.type);
   });
-  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: (content) => void heard.push(content) });
+  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: ({ content }) => void heard.push(content) });
   expect(outcome.text).toBe("true from inside");
-  expect([heard, told]).toEqual([["half"], ["note.taken"]]);
+  expect(heard).toEqual(["apart", "half", "inner", "from inside", outcome.text]);
+  expect(told).toEqual(["note.taken"]);
   expect(() => kept.check?.()).toThrow("The call is over.");
 });

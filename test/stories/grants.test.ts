@@ -55,6 +55,42 @@ describe("a yes that is remembered", () => {
     expect(await status(h, "bob@elsewhere.org")).toBe("pending");
   });
 
+  it("answers only the very object and the very list it was given to, after a restart too", async () => {
+    const set = { state: "closed", tags: [1, { a: null }] };
+    const rows = { table: "users", set, ids: [3, 1] };
+    const update = {
+      name: "update",
+      description: "Updates rows.",
+      risk: "high",
+      effects: "write",
+      idempotent: false,
+      input: { type: "object" },
+      execute: async () => "updated",
+    } as const;
+    const clock = new FakeClock();
+    const open = () => house({ clock, store: `sqlite:${files.at("whole.db")}` }, [update as never]);
+    const says = async (h: House, more: object): Promise<string> =>
+      (await h.runtime.invoke({ tool: "update", arguments: { ...rows, ...more } }, { ...asker, runId: "r" })).status;
+    const before = await open();
+    const call = { tool: "update", arguments: rows };
+    const { approvalId = "" } = await before.runtime.invoke(call, { ...asker, runId: "r" });
+    const scope = { arguments: { "$.set": { equals: set }, "$.ids": { oneOf: [[3, 1], []] } } };
+    expect(await remember(before, approvalId, { ...forRun, scope })).toMatchObject({ decided: true });
+    await before.runtime.close();
+    await using h = await open();
+    expect(await says(h, { table: "others" })).toBe("ok");
+    expect(await says(h, { set: { tags: [1, { a: null }], state: "closed" }, ids: [] })).toBe("ok");
+    for (const other of [
+      { set: { ...set, more: 1 } },
+      { set: { state: "closed" } },
+      { set: { ...set, tags: [1, { a: 0 }] } },
+      { set: [set] },
+      { ids: [1, 3] },
+      { ids: [3, 1, 1] },
+    ])
+      expect([other, await says(h, other)]).toEqual([other, "pending"]);
+  });
+
   it("holds in its run, for its asker, and for nobody else", async () => {
     await using h = await house();
     await remember(h, await ask(h));
@@ -187,6 +223,16 @@ describe("a grant lowers nothing", () => {
       /does not fit the call/,
     ],
     ["a pattern that is none", { scope: { arguments: { "$.to": { liek: "y" } as object } } }, /`liek`/],
+    [
+      "a value that is too long",
+      { scope: { arguments: { "$.to": { not: { equals: "a".repeat(10_000) } } } } },
+      /10002 characters of JSON, and 10000 are the most/,
+    ],
+    [
+      "more than anybody reads",
+      { scope: { arguments: { "$.to": { oneOf: ["x", ...Array.from({ length: 11 }, () => "a".repeat(9_900))] } } } },
+      /`remember\.scope\.arguments` are 10\d{4} characters of JSON, and 100000 are the most/,
+    ],
     ["no reason", { reason: " " }, /remember\.reason/],
     ["a time that is over", { for: { until: 1 } }, /still to come/],
     ["for ever", { for: { until: 9e15 } }, /90 days/],

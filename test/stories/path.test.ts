@@ -46,6 +46,7 @@ describe("a plain call", () => {
     const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } });
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "approval_unavailable" } });
     expect(outcome.text).toContain("no ApprovalHandler");
+    expect(outcome.text).toContain('`approvals: { patience: "suspend" }`'); // and how to have one
     expect(h.ran).toHaveLength(0);
   });
 

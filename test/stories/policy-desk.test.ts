@@ -111,7 +111,7 @@ describe("simulate", () => {
     expect(await runtime.policy.simulate(none, { tenant: "acme" })).toMatchObject({ replayed: 1 });
     expect(spelled(await runtime.policy.simulate(none, { limit: 1 }))).toEqual(["look ALLOW DENY"]);
     for (const limit of [0, -1, 1.5, Number.NaN, 10_001])
-      await expect(runtime.policy.simulate(none, { limit })).rejects.toThrow(`\`limit\` is \`${limit}\``);
+      await expect(runtime.policy.simulate(none, { limit })).rejects.toThrow(`\`limit\` is ${limit};`);
   });
 
   it("names the tools that are gone, and refuses a policy that is none", async () => {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type CallContext, environmentSecrets, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
+import {
+  type AgentProgress,
+  type CallContext,
+  environmentSecrets,
+  type RuntimeOptions,
+  type ToolContext,
+} from "../../src/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { asker, boss, house } from "../fakes/house.ts";
 
@@ -33,10 +39,10 @@ describe("a secret that was lent", () => {
   it("is used by its tool and seen by nobody: result, progress and rows have the mask (case 260)", async () => {
     await using made = await lending();
     const heard: string[] = [];
-    const onProgress = (content: string): void => void heard.push(content);
+    const onProgress = ({ content }: AgentProgress): void => void heard.push(content);
     const outcome = await made.runtime.invoke({ tool: "borrow", arguments: {} }, { ...asker, onProgress });
     expect(outcome.text).toBe("it has 23: [redacted]");
-    expect(heard).toEqual(["has [redacted]"]);
+    expect(heard).toEqual(["borrow", "has [redacted]", "it has 23: [redacted]"]);
     expect(JSON.stringify(await made.runtime.calls.list())).not.toContain(value);
   });
 

@@ -1,8 +1,11 @@
-/** What the reference pages show runs as it stands there, and says what they say it says. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** What the pages show is checked as a user's own code would be, and a whole program runs and says what it says it says. */
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
@@ -17,19 +20,72 @@ afterAll(() => {
 afterEach(() => vi.restoreAllMocks());
 
 function blocks(page: string, language: string): readonly string[] {
-  const text = readFileSync(join(root, "docs/reference", page), "utf8");
+  const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, block = ""]) => block);
 }
 
-/** Whole programs: the others show one line of one. */
-const programs = ["tools.md", "watchers.md", "audit.md"].flatMap((page) =>
-  blocks(page, "ts")
-    .filter((block) => block.startsWith("import "))
-    .map((block, i) => ({ page, block, file: join(folder, `${page}-${i}.ts`) })),
+const pages = [
+  "README.md",
+  ...["docs/guide", "docs/reference"].flatMap((within) =>
+    readdirSync(join(root, within))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `${within}/${name}`),
+  ),
+];
+const all = pages.flatMap((page) =>
+  blocks(page, "ts").map((block, i) => ({ page, block, name: `${page.replaceAll(/\W/g, "-")}-${i}` })),
 );
+/** What a page says it prints: the others show a part of a program, or need what only a reader has. */
+const programs = all
+  .filter(({ block }) => block.startsWith("import ") && /console\.log\(.*\); \/\/ /.test(block))
+  .map((one) => ({ ...one, file: join(folder, `${one.name}.ts`) }));
+
+/** What a page leaves to its reader: names of their own program. */
+const ofTheReader = `import type { LocalTool, Principal, Runtime } from "postern";
+declare global {
+  const tools: readonly LocalTool[];
+  const principal: Principal;
+  const runtime: Runtime;
+  const prompt: string;
+  const systemPrompt: string;
+  const postern: string;
+  const key: string;
+  const approval_id: string;
+  const shown_digest: string;
+  const send: LocalTool;
+  function score(text: string, signal: AbortSignal): Promise<number>;
+  function post(to: string, token: string): Promise<string>;
+  const transport: { send(mail: object): Promise<{ ok: true } | { ok: false; reason: string }> };
+}
+`;
+
+const usualImports = `import { createRuntime, defineTool } from "postern";
+import { Webhook } from "standardwebhooks";
+import { z } from "zod";
+`;
+
+/** As strict as `npm init` and `strict: true` make a project, and no stricter. */
+const configuration = {
+  compilerOptions: {
+    ...{ target: "es2024", lib: ["es2024"], module: "nodenext", strict: true, noEmit: true, skipLibCheck: true },
+    ...{ allowImportingTsExtensions: true, types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
+    paths: {
+      postern: [join(root, "src/index.ts")],
+      zod: [join(root, "node_modules/zod")],
+      standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],
+    },
+  },
+  include: ["*.ts"],
+};
+
+/** A page's block where Node finds what it imports. */
+function placed(block: string): string {
+  const zod = pathToFileURL(createRequire(import.meta.url).resolve("zod")).href;
+  return block.replaceAll('from "postern"', `from "${index}"`).replaceAll('from "zod"', `from "${zod}"`);
+}
 
 beforeAll(() => {
-  for (const block of blocks("tools.md", "js")) {
+  for (const block of blocks("docs/reference/tools.md", "js")) {
     const at = join(folder, /^\/\/ (\S+)$/m.exec(block)?.[1] ?? "");
     mkdirSync(dirname(at), { recursive: true });
     writeFileSync(at, block);
@@ -37,16 +93,31 @@ beforeAll(() => {
   process.chdir(folder);
 });
 
+it("what the pages show compiles in a strict project", { timeout: 60_000 }, async () => {
+  const project = join(folder, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify(configuration));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(project, "reader.ts"), ofTheReader);
+  for (const { name, block } of all)
+    writeFileSync(join(project, `${name}.ts`), block.startsWith("import ") ? block : `${usualImports}${block}`);
+  const tsc = join(root, "node_modules/.bin/tsc");
+  const { stdout } = await promisify(execFile)(tsc, ["-p", project]).catch((failed: { stdout: string }) => failed);
+  // The sources are checked elsewhere, as strictly as they are written.
+  expect(stdout.split("\n").filter((line) => line.includes("project/"))).toEqual([]);
+  expect(all.length).toBeGreaterThan(15);
+});
+
 describe("a program on a page", () => {
-  it("there are some", () => expect(programs).toHaveLength(5));
+  it("there are some", () =>
+    expect(programs.map(({ page }) => page)).toEqual(expect.arrayContaining(["README.md", "docs/guide/library.md"])));
 
   it.each(programs)("runs and prints what its comments say: $page", async ({ block, file }) => {
     const promised = [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, said]) => said);
     const printed: string[] = [];
     vi.spyOn(console, "log").mockImplementation((...words) => void printed.push(words.join(" ")));
-    writeFileSync(file, block.replaceAll('from "postern"', `from ${JSON.stringify(index)}`));
+    writeFileSync(file, placed(block));
     await import(pathToFileURL(file).href);
-    expect(printed).toEqual(promised);
-    expect(promised.length).toBeGreaterThan(0);
+    expect([...new Set(printed)]).toEqual([...new Set(promised)]);
   });
 });

@@ -1,4 +1,5 @@
 /** Requests for approval, as `/v1/approvals` tells and takes them. Names are the wire's. */
+import { canonical } from "../kit/canonical.ts";
 import { get, post } from "./client.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -17,6 +18,7 @@ export interface Preview {
 export interface Vote {
   readonly as: string;
   readonly by: string;
+  readonly via: string;
   readonly at: string;
   readonly on_behalf_of?: string;
   readonly reason?: string;
@@ -31,6 +33,8 @@ export interface Viewer {
   readonly may: readonly DecisionVerb[];
   /** Why not a yes. */
   readonly message?: string;
+  /** In whose place they decide. */
+  readonly on_behalf_of?: string;
 }
 
 export interface Addressees {
@@ -61,6 +65,8 @@ export interface Approval {
   readonly summary?: string;
   readonly preview?: Preview;
   readonly preview_digest?: string;
+  /** `false`: the preview may differ when the call runs. */
+  readonly preview_binds?: boolean;
   readonly policy_version: string;
   readonly definition: string;
   readonly binding: string;
@@ -84,10 +90,10 @@ export interface Approval {
   readonly remembers_allowed: boolean;
   readonly run_calls?: number;
   readonly reason?: string;
-  readonly edited?: { readonly by: string; readonly at: string };
+  readonly edited?: { readonly by: string; readonly via: string; readonly at: string };
   readonly escalated_at?: string;
   readonly on_expiry: string;
-  readonly decision?: Vote & { readonly via: string };
+  readonly decision?: Vote;
   readonly viewer?: Viewer;
 }
 
@@ -174,13 +180,15 @@ export function needsTyping({ risk_level, routed }: Approval): boolean {
   return risk_level === "critical" || routed.typed_confirmation;
 }
 
-/** Requests of one run that differ in their arguments alone may be decided together; never critical ones. */
+/** Requests of one run that differ in their arguments alone, asked for the same reasons, may be decided together; never critical ones. */
 export function isAlike(one: Approval, other: Approval): boolean {
   return (
     one.refs.run === other.refs.run &&
     one.what.tool === other.what.tool &&
     one.what.action === other.what.action &&
     one.definition === other.definition &&
+    one.risk_level === other.risk_level &&
+    canonical(one.why) === canonical(other.why) &&
     !needsTyping(one) &&
     !needsTyping(other)
   );

@@ -5,6 +5,7 @@ import { useMay } from "./session.ts";
 
 export interface Controls {
   readonly paused: boolean;
+  readonly paused_by?: { readonly at: string; readonly by: string; readonly reason?: string };
   /** Null: thresholds decide. */
   readonly autonomy: string | null;
   readonly off_tools: readonly string[];

@@ -10,6 +10,7 @@ export interface Grant {
   readonly until: string;
   readonly reason: string;
   readonly by: string;
+  readonly via: string;
   readonly risk_level: string;
   readonly uses: number;
 }

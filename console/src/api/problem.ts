@@ -1,3 +1,5 @@
+import { refusalText } from "./typed.ts";
+
 /** What the server said no with: `code` is stable, `message` is a sentence for a person, `body` may hold more beside it. */
 export class Problem extends Error {
   readonly code: string;
@@ -23,7 +25,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   const { code, message } = errorOf(body);
   return new Problem(
     code ?? `http_${response.status}`,
-    message ?? `The server answered ${response.status}.`,
+    message === undefined ? `The server answered ${response.status}.` : refusalText(code, message),
     response.status,
     body,
   );

@@ -3,6 +3,7 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { get, post, request } from "./client.ts";
 import { Problem } from "./problem.ts";
 import { keepProof } from "./proof.ts";
+import { typeAs } from "./typed.ts";
 import type { Session, SignedIn } from "./who.ts";
 
 const key = ["session"] as const;
@@ -21,6 +22,7 @@ async function readSession(): Promise<Session | null> {
 
 function keep(session: Session | null): Session | null {
   lastUserId = session?.user.id ?? lastUserId;
+  if (session !== null) typeAs(session.command);
   return session;
 }
 
@@ -37,13 +39,6 @@ export function useSession(): {
 export function useMay(): (permission: string) => boolean {
   const { session } = useSession();
   return (permission) => session?.permissions.includes(permission) ?? false;
-}
-
-/** A sentence of the server's own, with its commands as they are typed where it was started. */
-export function useTyped(): (sentence: string) => string {
-  const { session } = useSession();
-  const command = session?.command ?? "postern";
-  return (sentence) => sentence.replaceAll("`postern ", () => `\`${command} `);
 }
 
 /** All but the session itself, which the page is watching. */

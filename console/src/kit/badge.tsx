@@ -71,6 +71,7 @@ const outcomes = new Map<string, Tone>([
   ["pending", "accent"],
   ["held", "accent"],
   ["suspended", "accent"],
+  ["approved, not sent again", "accent"],
   ["attempted", "accent"],
   ["queued", "accent"],
   ["failed", "critical"],

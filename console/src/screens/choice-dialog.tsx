@@ -8,6 +8,8 @@ import { Text } from "../kit/text.tsx";
 export interface Choice extends Pick<ButtonProps, "look" | "icon" | "title"> {
   readonly word: string;
   readonly isReady?: boolean;
+  /** Whether it counts a press that was made then. */
+  readonly takes?: (press: Pick<Event, "timeStamp">) => boolean;
   /** Answers why it was not taken: the dialog then stays, with what was written in it. */
   readonly say: () => Promise<string | undefined>;
 }
@@ -52,7 +54,7 @@ export function ChoiceDialog({
     <>
       {choices.length === 1 && <Button onClick={onClose}>Back</Button>}
       {choices.map((choice) => {
-        const { word, isReady = true, say: _, ...look } = choice;
+        const { word, isReady = true, takes = always, say: _, ...look } = choice;
         const isOther = said !== undefined && said !== word;
         return (
           <Button
@@ -60,7 +62,7 @@ export function ChoiceDialog({
             {...look}
             busy={said === word}
             disabled={!isReady || isOther}
-            onClick={() => void say(choice)}
+            onClick={(event) => takes(event) && void say(choice)}
           >
             {word}
           </Button>
@@ -80,4 +82,8 @@ export function ChoiceDialog({
       </form>
     </Dialog>
   );
+}
+
+function always(): boolean {
+  return true;
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { type Alarm, type AlarmWord, settleAlarm } from "../api/alarms.ts";
-import { useMay, useTyped } from "../api/session.ts";
+import { useMay } from "../api/session.ts";
+import { typed } from "../api/typed.ts";
 import { actorText } from "../kit/actor.ts";
 import { Badge } from "../kit/badge.tsx";
 import { Button } from "../kit/button.tsx";
@@ -61,7 +62,6 @@ function meaningOf({ kind, data }: Alarm): string | undefined {
 
 export function AlarmItem({ alarm }: { readonly alarm: Alarm }): ReactNode {
   const may = useMay();
-  const typed = useTyped();
   const [said, setSaid] = useState<"ack" | "resolve">();
   const isOver = alarm.state === "resolved";
   const meaning = meaningOf(alarm);
@@ -154,7 +154,7 @@ function Say({
       onClose={onClose}
     >
       <Text lines className="font-medium">
-        {alarm.summary}
+        {typed(alarm.summary)}
       </Text>
     </ReasonDialog>
   );

@@ -111,6 +111,11 @@ describe("people at the command line", () => {
     expect((await run("accounts", "enable", "ada")).code).toBe(0);
     expect((await signIn("ada", "another horse battery")).status).toBe(200);
     expect((await run("accounts", "roles", "nobody", "viewer")).code).toBe(1);
+    const nobodys = await run("accounts", "link");
+    expect(nobodys).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/There are accounts now.*accounts link NAME`/),
+    });
   });
 
   it("sessions and tokens survive a killed process; what was revoked stays so", patient, async () => {

@@ -43,6 +43,23 @@ describe("approvals at the command line", () => {
   });
   afterAll(() => void running.child.kill("SIGKILL"));
 
+  it("takes the beginning of an id where it is one's alone, and names both where it is two's", async () => {
+    const [id, other] = [await asked("begins"), await asked("begins too")];
+    const common = [...id].findIndex((letter, at) => letter !== other[at]);
+    const both = id.slice(0, Math.max(12, Math.min(common, 13)));
+    const { code, err } = await cli.run("approvals", "show", both, ...to);
+    expect(code).toBe(1);
+    expect(err).toContain(`\`${both}\` is how \`${id}\` and \`${other}\` begin`);
+    const enough = id.slice(0, common + 1);
+    expect((await json<Approval>("approvals", "show", enough)).approval_id).toBe(id);
+    expect((await json<Approval>("approvals", "deny", enough)).status).toBe("denied");
+    expect((await cli.run("approvals", "deny", other, ...to)).code).toBe(0);
+    expect((await json<Approval>("approvals", "show", enough)).approval_id).toBe(id); // also of what does not wait any more
+    const none = await cli.run("approvals", "show", "apr_00000000", ...to);
+    expect(none.err).toContain("There is no approval `apr_00000000`; `");
+    expect(none.err).toContain(`--data ${data} approvals\` lists what waits.`);
+  });
+
   it("lists what waits, filtered, and shows one with all that is known", async () => {
     const id = await asked("one");
     const { approvals } = await json<{ approvals: Approval[] }>(
@@ -56,6 +73,11 @@ describe("approvals at the command line", () => {
     );
     expect(approvals).toMatchObject([{ approval_id: id, status: "pending" }]);
     expect((await cli.run("approvals", "show", id, ...to)).out).toContain("would send one");
+    const { shown_digest } = await json<Approval>("approvals", "show", id);
+    const { out } = await cli.run("approvals", "show", id, ...to);
+    expect(out).toMatch(
+      new RegExp(`^Nothing but what is shown here: .+ approvals approve ${id} --digest ${shown_digest}$`, "m"),
+    );
     expect(await cli.run("approvals", "list", "--risk", "huge", ...to)).toMatchObject({
       code: 2,
       err: expect.stringContaining("`huge` is none of safe, medium, high, critical"),

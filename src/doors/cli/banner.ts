@@ -1,5 +1,6 @@
 import type { Health } from "../../face.ts";
 import type { PosternClient } from "../http/client.ts";
+import { asTypedHere } from "./command-name.ts";
 import { refusedNote, toolTable } from "./commands/tools.ts";
 import { otherwise } from "./data-folder.ts";
 import { nextCommands } from "./next-commands.ts";
@@ -17,6 +18,7 @@ export interface BannerFacts {
   readonly autonomy: string | undefined;
   readonly health: Health;
   readonly agent: PosternClient;
+  readonly operator: PosternClient;
   /** Signs in once, while nobody has an account. */
   readonly signInUrl: string | undefined;
   /** How a person types the command here. */
@@ -27,13 +29,13 @@ export interface BannerFacts {
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
   const { health, agent } = facts;
-  const told = await askEach(agent, await agent.tools());
+  const told = await askEach(facts, await agent.tools());
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;
   const servers = health.servers.map(({ name, status, problem }) => {
     const word =
       status === "connected"
         ? paint("green", status)
-        : paint("red", problem === undefined ? status : `${status}: ${visible(problem)}`);
+        : paint("red", problem === undefined ? status : `${status}: ${asTypedHere(visible(problem), facts.command)}`);
     return row("server", `${visible(name)} ${word}`);
   });
   return [

@@ -3,36 +3,78 @@ import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
 import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { duration, visible, visibleLines, whose } from "./text.ts";
+import { actorText, duration, visible, visibleLines, whose, wrap } from "./text.ts";
 
-/** The longest part of arguments or a diff that is shown before "… n more lines"; `--json` has all of it. */
-const maxLines = 40;
-/** The same for one line of them. */
-const maxCharacters = 2000;
+/** Where a card is drawn: what is longer than a line of it goes on below. */
+export interface Sheet {
+  readonly paint: Paint;
+  readonly terminal: { readonly columns: number };
+}
+
+/** One line of what is said, before it is laid out. */
+interface Said {
+  readonly text: string;
+  readonly style?: "red" | "green";
+}
+
+/** Every line of a card begins with it, also where a long one goes on: what stands in column 0 is ours. */
+const margin = "│ ";
+const labelColumns = 11;
+/** Narrower is no card any more. */
+const leastColumns = 20;
 
 /**
- * One approval as a person reads it before deciding: what would run, why they are asked, what it would do, how long
- * they have and what silence means.
+ * One approval as a person reads it before deciding, whole: what would run, why they are asked, what it would do, how
+ * long they have and what silence means.
  */
-export function approvalCard(request: ApprovalWire, now: number, paint: Paint): string {
-  const { tool, action, arguments: given } = request.what;
-  const lines = [
-    `${paint("bold", visible(tool))}${action === "default" ? "" : ` · ${visible(action)}`}   risk ${paintRisk(paint, request.risk_level)}`,
-  ];
-  const row = (name: string, text: string): void => void lines.push(`  ${paint("dim", name.padEnd(10))} ${text}`);
+export function approvalCard(request: ApprovalWire, now: number, sheet: Sheet): string {
+  return `${cardLines(request, now, sheet).join("\n")}\n`;
+}
+
+/** A line each of the screen's. Nothing is left out, and no text of a stranger begins a line. */
+export function cardLines(request: ApprovalWire, now: number, { paint, terminal }: Sheet): readonly string[] {
+  const columns = Math.max(leastColumns, terminal.columns - margin.length - labelColumns);
+  const lines = titleLines(request, columns + labelColumns, paint);
+  const block = (label: string, said: readonly Said[]): void => {
+    for (const [i, { text, style }] of said.entries())
+      for (const [at, line] of wrap(text, columns).entries()) {
+        const name = paint("dim", (i === 0 && at === 0 ? label : "").padEnd(labelColumns));
+        lines.push(name + (style === undefined ? line : paint(style, line)));
+      }
+  };
+  const row = (label: string, text: string): void => block(label, [{ text }]);
+  const { arguments: given } = request.what;
   row("approval", visible(request.approval_id));
   row("asked by", askedBy(request));
   if (request.reason !== undefined) row("it says", `${visible(request.reason)} (nobody has checked this)`);
   for (const [i, why] of request.why.entries()) row(i === 0 ? "because" : "", reasonText(why));
   if (request.summary !== undefined) row("tool says", visible(request.summary));
-  block(lines, "arguments", argumentLines(given), paint);
-  if (request.edited !== undefined) row("edited by", visible(request.edited.by));
-  if (request.asked !== undefined) block(lines, "asked for", argumentLines(request.asked), paint);
-  if (request.preview !== undefined) block(lines, "preview", previewLines(request.preview, paint), paint);
+  block("arguments", argumentLines(given));
+  if (request.edited !== undefined) row("edited by", visible(actorText(request.edited.by, request.edited.via)));
+  if (request.asked !== undefined) block("asked for", argumentLines(request.asked));
+  if (request.preview !== undefined) {
+    block("preview", visibleLines(request.preview.summary).map(plain));
+    for (const [label, said] of previewParts(request.preview)) block(label, said);
+  }
+  if (request.preview_binds === false) row("", "this preview may differ when the call runs");
   for (const [i, text] of decidersOf(request).entries()) row(i === 0 ? "decided by" : "", text);
-  if (request.status === "pending" && request.viewer?.message !== undefined) row("you", youMay(request.viewer));
+  if (request.status === "pending" && request.viewer !== undefined) {
+    if (request.viewer.on_behalf_of !== undefined) row("you decide", `for ${visible(request.viewer.on_behalf_of)}`);
+    if (request.viewer.message !== undefined) row("you", youMay(request.viewer));
+  }
   row("time left", timeLeft(request, now));
-  return `${lines.join("\n")}\n`;
+  return lines.map((line) => margin + line);
+}
+
+function titleLines(
+  { what: { tool, action }, risk_level: risk }: ApprovalWire,
+  columns: number,
+  paint: Paint,
+): string[] {
+  const name = `${visible(tool)}${action === "default" ? "" : ` · ${visible(action)}`}`;
+  const told = `   risk ${paintRisk(paint, risk)}`;
+  const lines = wrap(name, columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
+  return lines.map((line, i) => (i === 0 ? line + told : line));
 }
 
 function askedBy({ requested_by: { agent, user }, refs }: ApprovalWire): string {
@@ -53,9 +95,9 @@ function decidersOf({ routed, votes, quorum_left: left, status }: ApprovalWire):
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} more to say yes` : ""}`);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
   if (routed.quorum > 1)
-    for (const { as, by, on_behalf_of: giver, lapsed } of votes) {
+    for (const { as, by, via, on_behalf_of: giver, lapsed } of votes) {
       const over = lapsed === undefined ? "" : ` (counts no more: ${lapsed})`;
-      lines.push(`${by}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
+      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
     }
   return lines.map(visible);
 }
@@ -64,29 +106,55 @@ export function reasonText({ rule, says, where }: Reason): string {
   return visible(`${rule} → ${says}${where === undefined ? "" : ` (${where})`}`);
 }
 
-function argumentLines(given: JsonObject): readonly string[] {
-  return Object.entries(given).flatMap(([name, value]) => {
-    const [first = "", ...rest] = visibleLines(typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
-    return rest.length === 0
-      ? [`${visible(name)} = ${first}`]
-      : [`${visible(name)} =`, ...[first, ...rest].map((line) => `  ${line}`)];
-  });
+function argumentLines(given: JsonObject): readonly Said[] {
+  return Object.entries(given)
+    .flatMap(([name, value]) => {
+      const [first = "", ...rest] = visibleLines(
+        typeof value === "string" ? value : JSON.stringify(value, undefined, 2),
+      );
+      return rest.length === 0
+        ? [`${visible(name)} = ${first}`]
+        : [`${visible(name)} =`, ...[first, ...rest].map((line) => `  ${line}`)];
+    })
+    .map(plain);
 }
 
-export function previewLines(
-  { summary, diff, problem, table: rows, message }: Preview,
-  paint: Paint,
-): readonly string[] {
-  const colour = (line: string): string =>
-    line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line;
-  const trouble = problem === undefined ? [] : [`(no preview: ${visible(problem)})`];
+/** All of a preview but what it comes to in a sentence, for who only reads what was found out. */
+export function previewDetails(preview: Preview, paint: Paint): readonly string[] {
+  return previewParts(preview).flatMap(([, said]) =>
+    said.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
+  );
+}
+
+/** Each under a name of its own, so that none can speak as another. */
+function previewParts({
+  diff,
+  problem,
+  table: rows,
+  message,
+  details,
+}: Preview): readonly (readonly [label: string, said: readonly Said[]])[] {
   return [
-    ...visibleLines(summary),
-    ...trouble,
-    ...(diff === undefined ? [] : visibleLines(diff).map(colour)),
-    ...(rows === undefined ? [] : [rows.columns, ...rows.rows].map((cells) => cells.map(visible).join("  |  "))),
-    ...(message === undefined ? [] : messageLines(message)),
+    ...(problem === undefined ? [] : [["", [plain(`(no preview: ${visible(problem)})`)]] as const]),
+    ...(message === undefined ? [] : [["message", messageLines(message).map(plain)] as const]),
+    ...(diff === undefined ? [] : [["diff", visibleLines(diff).map(diffLine)] as const]),
+    ...(rows === undefined ? [] : [["table", [rows.columns, ...rows.rows].map(cellsLine)] as const]),
+    ...(details === undefined
+      ? []
+      : [["details", visibleLines(JSON.stringify(details, undefined, 2)).map(plain)] as const]),
   ];
+}
+
+function plain(text: string): Said {
+  return { text };
+}
+
+function diffLine(text: string): Said {
+  return text.startsWith("+") ? { text, style: "green" } : text.startsWith("-") ? { text, style: "red" } : { text };
+}
+
+function cellsLine(cells: readonly string[]): Said {
+  return { text: cells.map(visible).join("  |  ") };
 }
 
 function messageLines({ to = [], subject, body }: NonNullable<Preview["message"]>): readonly string[] {
@@ -94,25 +162,15 @@ function messageLines({ to = [], subject, body }: NonNullable<Preview["message"]
     ...(to.length > 0 ? [`To: ${to.join(", ")}`] : []),
     ...(subject === undefined ? [] : [`Subject: ${subject}`]),
   ];
-  return [...head.map(visible), ...visibleLines(body)];
-}
-
-function block(lines: string[], name: string, inner: readonly string[], paint: Paint): void {
-  for (const [i, line] of inner.slice(0, maxLines).entries())
-    lines.push(`  ${paint("dim", (i === 0 ? name : "").padEnd(10))} ${clipped(line)}`);
-  if (inner.length > maxLines)
-    lines.push(`  ${"".padEnd(10)} … ${inner.length - maxLines} more lines (--json shows all)`);
-}
-
-function clipped(line: string): string {
-  const more = line.length - maxCharacters;
-  return more <= 0 ? line : `${line.slice(0, maxCharacters)} … ${more} more characters (--json shows all)`;
+  return [...head.map(visible), ...visibleLines(body).map((line) => `  ${line}`)];
 }
 
 function timeLeft({ status, decision, expires_at }: ApprovalWire, now: number): string {
   if (status !== "pending") {
     const by =
-      decision === undefined ? "" : ` by ${decision.by}${decision.reason === undefined ? "" : ` (${decision.reason})`}`;
+      decision === undefined
+        ? ""
+        : ` by ${actorText(decision.by, decision.via)}${decision.reason === undefined ? "" : `: ${decision.reason}`}`;
     return visible(`over: ${status}${by}`);
   }
   const left = Date.parse(expires_at) - now;

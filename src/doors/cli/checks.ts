@@ -1,5 +1,5 @@
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { join, resolve, sep } from "node:path";
+import { accessSync, constants, statSync } from "node:fs";
+import { join } from "node:path";
 import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { directLimits, limitsWarning } from "../../calls/session.ts";
@@ -9,9 +9,10 @@ import type { HealthWire } from "../wire-tools.ts";
 import { connect } from "./connect.ts";
 import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
+import { pathChecks } from "./path-checks.ts";
 import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
-import { readServerFile } from "./server-file.ts";
+import { findServer } from "./server-file.ts";
 
 export interface Finding {
   readonly level: "ok" | "warn" | "fail";
@@ -31,12 +32,13 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
     return;
   }
   yield configuration(settings);
+  yield* variables(settings);
   yield* limitsInOrder(settings);
   yield* dataFolder(settings.dataFolder);
   yield clock(settings.dataFolder, host.clock.now());
-  yield* reach(settings);
+  yield* pathChecks(settings);
   yield* secretChecks(settings);
-  const running = readServerFile(settings.dataFolder);
+  const running = await findServer(settings.dataFolder, host.clock);
   if (running === undefined) yield await port(settings);
   else
     yield {
@@ -66,7 +68,7 @@ function configuration({ file, codeNearby }: Inspected): Finding {
       level: "warn",
       check,
       message: "There is none here, so nothing is offered.",
-      fix: "Write postern.yaml, or name one: `--config FILE`.",
+      fix: "`postern init` writes a first one here; or name one: `--config FILE`.",
     };
   return {
     level: "warn",
@@ -74,6 +76,16 @@ function configuration({ file, codeNearby }: Inspected): Finding {
     message: `\`${codeNearby}\` is code, and is not run because it was not named.`,
     fix: `If you trust it: \`--config ${codeNearby}\`.`,
   };
+}
+
+function* variables({ mistyped }: Inspected): Generator<Finding> {
+  for (const { name, meant } of mistyped)
+    yield {
+      level: "warn",
+      check: "environment",
+      message: `Nobody reads the variable \`${name}\`.`,
+      fix: `Did you mean \`${meant}\`?`,
+    };
 }
 
 function* limitsInOrder({ limits }: Inspected): Generator<Finding> {
@@ -150,39 +162,6 @@ function clock(folder: string, now: number): Finding {
   return { level: "ok", check, message: new Date(now).toISOString() };
 }
 
-/** No folder a server is given may hold the data folder: its tokens and keys would be the agent's (DESIGN 4). */
-function* reach({ servers, dataFolder: data }: Inspected): Generator<Finding> {
-  const mine = real(data);
-  let clean = true;
-  for (const [name, { args = [], cwd = "." }] of Object.entries(servers)) {
-    for (const argument of args.filter((one) => !one.startsWith("-"))) {
-      const folder = real(resolve(cwd, argument));
-      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-      if (!isWithin(mine, folder) && !isWithin(folder, mine)) continue;
-      clean = false;
-      yield {
-        level: "fail",
-        check: "reach",
-        message: `Server \`${name}\` is given ${folder}, which shares files with the data folder ${mine}.`,
-        fix: "Give it a folder of its own, `workspace` for example, or move `data` elsewhere.",
-      };
-    }
-  }
-  if (clean) yield { level: "ok", check: "reach", message: "no server is given the data folder" };
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path); // it is not there yet; by its name then
-  }
-}
-
-function isWithin(inner: string, outer: string): boolean {
-  return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
-}
-
 async function port({ listen }: Inspected): Promise<Finding> {
   const check = "port";
   if (listen.port === 0) return { level: "ok", check, message: "a free one is taken at start" };
@@ -237,9 +216,12 @@ function wayTo(name: string, problem: string, configured: Inspected["servers"][s
 }
 
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
-async function* inside(host: Host, flags: GlobalFlags, { servers }: Inspected): AsyncGenerator<Finding> {
+async function* inside(host: Host, flags: GlobalFlags, { servers, limits }: Inspected): AsyncGenerator<Finding> {
+  const known = limitsWarning({ ...directLimits, ...limits });
+  const told: string[] = [];
+  const problem = (message: string): void => void (message !== known && told.push(message));
   try {
-    const connection = await connect(host, flags, { tools: true, books: "any" });
+    const connection = await connect(host, flags, { tools: true, books: "any", problem });
     try {
       const health = await connection.operator.health();
       if (health.status === "ok")
@@ -260,4 +242,5 @@ async function* inside(host: Host, flags: GlobalFlags, { servers }: Inspected): 
   } catch (error) {
     yield { level: "fail", check: "start", message: messageOf(error) };
   }
+  yield* told.map((message): Finding => ({ level: "warn", check: "start", message }));
 }

@@ -8,6 +8,33 @@ import type { PosternProcess } from "../../../test/fakes/postern-process.ts";
 const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
 const initialize = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`;
 const cli = new CommandLine();
+
+const called = { method: "tools/call", params: { name: "slow", arguments: { seconds: 0.3 } } };
+const answeredAtOnce = [
+  { id: 1, result: expect.objectContaining({ protocolVersion: "2025-11-25" }) },
+  { id: 2, result: expect.objectContaining({ content: [{ type: "text", text: "done" }] }) },
+  { id: 3, error: { code: -32_601, message: expect.any(String) } },
+].map((answer) => ({ jsonrpc: "2.0", ...answer }));
+
+/** What `start --stdio` answers, by id, to requests behind which the input ends; the last of them has no line end. */
+async function atOnce(flags: readonly string[]): Promise<readonly unknown[]> {
+  const { child, end } = cli.open(["start", "--stdio", ...flags]);
+  const calls = [
+    { id: 2, ...called },
+    { id: 3, method: "no/such" },
+  ];
+  child.stdin?.end(initialize + calls.map((call) => JSON.stringify({ jsonrpc: "2.0", ...call })).join("\n"));
+  const { code, out } = await end;
+  expect(code).toBe(0);
+  return answersIn(out).toSorted((one, other) => one.id - other.id);
+}
+
+function answersIn(out: string): readonly { readonly id: number }[] {
+  return out
+    .trim()
+    .split("\n")
+    .map((line): { readonly id: number } => JSON.parse(line));
+}
 afterAll(() => cli[Symbol.dispose]());
 
 describe("with a running Postern", () => {
@@ -50,13 +77,29 @@ describe("with a running Postern", () => {
     });
   });
 
+  it("a wait that ran out says that the request is open, and how to decide it", async () => {
+    const { code, err } = await cli.run("call", "send", "text=late", "--wait", "1", ...to);
+    expect(code).toBe(4);
+    expect(err).toMatch(/^send waits for a person\n/);
+    expect(err).not.toContain("approval_timed_out");
+    const [, id = ""] = /approvals approve (apr_\S+)\n/.exec(err) ?? [];
+    expect(err).toContain(`approvals deny ${id} --reason`);
+    expect((await cli.run("call", "send", "text=late", ...to)).err).toContain(`approvals approve ${id}`);
+    const { out } = await cli.run("audit", "show", "--tool", "send", ...to);
+    expect(out).toContain("send waits for a person still");
+    expect(out).toContain("send waits for a person: it was asked for already");
+    expect((await cli.run("approvals", "deny", id, ...to)).code).toBe(0);
+  });
+
   it("controls are durable, take effect at once and keep their history", async () => {
     expect((await cli.run("controls", "pause", "--reason", "lunch", ...to)).out).toContain("paused");
+    expect((await cli.run("controls", ...to)).out).toMatch(/by operator \(token:operator\), .+\n *because +lunch\n/);
     expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
       code: 1,
-      err: expect.stringContaining("paused"),
+      err: expect.stringContaining("paused all tool calls (lunch)"),
     });
     await cli.run("controls", "resume", ...to);
+    expect((await cli.run("controls", ...to)).out).not.toContain("lunch");
     await cli.run("controls", "tool", "echo", "off", ...to);
     expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
       code: 1,
@@ -91,6 +134,10 @@ describe("with a running Postern", () => {
     expect(err).toMatch(/runs already on .*: http:\/\/127\.0\.0\.1:\d+ \(process \d+\)/);
   });
 
+  it("answers what was piped in at once, through the running one", async () => {
+    expect(await atOnce(to)).toEqual(answeredAtOnce);
+  });
+
   it("speaks MCP over pipes, through the running one", async () => {
     const { child, end } = cli.open(["start", "--stdio", ...to]);
     child.stdin?.write(initialize);
@@ -103,11 +150,7 @@ describe("with a running Postern", () => {
     child.stdin?.end();
     const { code, out } = await end;
     expect(code).toBe(0);
-    const answers = out
-      .trim()
-      .split("\n")
-      .map((line): { id: number } => JSON.parse(line));
-    expect(answers.find(({ id }) => id === 2)).toMatchObject({
+    expect(answersIn(out).find(({ id }) => id === 2)).toMatchObject({
       result: { content: [{ type: "text", text: "piped" }] },
     });
   });
@@ -145,6 +188,10 @@ it("a second signal does not wait, and what was in flight is unknown afterwards"
   expect((await call).code).toBe(1);
   expect(existsSync(join(data, "server.json"))).toBe(false);
   expect((await cli.run("calls", "--data", data)).out).toMatch(/^call_\S+ +unknown/m);
+});
+
+it("without a running one, `start --stdio` answers what was piped in at once, and ends", async () => {
+  expect(await atOnce(["--data", join(cli.folder, "at-once")])).toEqual(answeredAtOnce);
 });
 
 it("without a running one, `start --stdio` serves pipes and HTTP, so that a person can still decide", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -38,7 +38,10 @@ it("arguments too large for a command line are read from standard input", async 
   const large = JSON.stringify({ text: "a".repeat(300_000) });
   expect(await cli.given(large, "call", "echo", "--args", "-", ...data)).toMatchObject({ code: 0 });
   const asked = await cli.given(large, "call", "send", "--args", "-", ...data);
-  expect(asked).toMatchObject({ code: 4, err: expect.stringContaining("more characters (--json shows all)") });
+  expect(asked).toMatchObject({
+    code: 4,
+    err: expect.stringMatching(/^… and \d{4} more lines: `.* approvals show apr_/m),
+  });
   expect(asked.err.length).toBeLessThan(5000);
   const broken = await cli.given('{"text":', "call", "echo", "--args", "-", ...data);
   expect(broken).toMatchObject({ code: 2, out: "", err: expect.stringContaining("`--args` is not JSON") });
@@ -142,11 +145,22 @@ describe("without a running Postern", () => {
     const note = join(cli.folder, "note");
     writeFileSync(note, (await cli.run("audit", "checkpoint", ...data)).out);
     const file = join(cli.folder, "export");
-    expect((await cli.run("audit", "export", file, ...data)).code).toBe(0);
+    const exported = await cli.run("audit", "export", file, ...data);
+    expect(exported).toMatchObject({ code: 0, out: expect.stringContaining("audit.pub") });
+    const [keyFile = ""] = /\S+audit\.pub/.exec(exported.out) ?? [];
     expect((await cli.run("audit", "export", file, ...data)).err).toContain("not there yet");
     expect(await cli.run("audit", "verify", file, "--against", note)).toMatchObject({
       code: 0,
-      out: expect.stringContaining("intact"),
+      out: expect.stringMatching(
+        /intact.*\nsigned by postern\/\w+ \(key \S+\), the key this file names itself; `--public-key/,
+      ),
+    });
+    const { out: trusted } = await cli.run("audit", "verify", file, "--public-key", keyFile);
+    expect(trusted).toContain(", the key you trust\n");
+    const { out: untrusted } = await cli.run("audit", "verify", file, "--json");
+    expect(JSON.parse(untrusted)).toMatchObject({
+      ...{ intact: true, key_trusted: false, signed_by: expect.stringMatching(/^postern\//) },
+      public_key: readFileSync(keyFile, "utf8").trim(),
     });
     writeFileSync(file, readFileSync(file, "utf8").replace("echo", "ecco"));
     expect(await cli.run("audit", "verify", file)).toMatchObject({
@@ -177,6 +191,7 @@ describe("without a running Postern", () => {
       "engines",
       "channels",
       "console",
+      "audit log",
     ]);
     expect(findings.every(({ level }) => level === "ok")).toBe(true);
     writeFileSync(
@@ -196,4 +211,53 @@ describe("without a running Postern", () => {
       out: expect.stringContaining("wrong.yaml:1:1 autonomie"),
     });
   });
+});
+
+it("a skill says what its warnings are, and one that is not there which there are", async () => {
+  const folder = join(cli.folder, "skills/review");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "SKILL.md"),
+    "---\nname: review\ndescription: How to review.\nallowed-tools:\n---\nRead it.\n",
+  );
+  writeFileSync(join(cli.folder, "skilled.yaml"), "skills: { folders: [./skills] }\nlisten: { port: 0 }\n");
+  const to = ["--config", join(cli.folder, "skilled.yaml"), "--data", cli.dataFolder("skilled")];
+  const shown = await cli.run("skills", "show", "review", ...to);
+  expect(shown.out).toMatch(/^review .*\n +is for +How to review\.\n/);
+  const { warnings } = JSON.parse((await cli.run("skills", "show", "review", "--json", ...to)).out);
+  expect(warnings).not.toEqual([]);
+  for (const warning of warnings) expect(shown.out).toContain(`warning    ${warning}.`);
+  expect((await cli.run("skills", ...to)).out).toContain("skills show review` says what its warnings are");
+  expect(await cli.run("skills", "show", "reveiw", ...to)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("There is no skill `reveiw`. Did you mean `review`?"),
+  });
+});
+
+it("a file that is not there is told in words of people", async () => {
+  const to = ["--data", cli.dataFolder("gone")];
+  for (const words of [
+    ["audit", "verify", "gone.jsonl"],
+    ["chain", "run", "gone.py"],
+    ["policy", "test", "gone.yaml"],
+  ]) {
+    const { err } = await cli.run(...words, ...to);
+    expect(err).toContain("is not there.");
+    expect(err).not.toContain("ENOENT");
+  }
+});
+
+it("what is only previewed says so once", async () => {
+  const { code, out, err } = await cli.run(
+    "call",
+    "send",
+    "text=hi",
+    "--autonomy",
+    "A0",
+    "--data",
+    cli.dataFolder("shown"),
+  );
+  expect(code).toBe(0);
+  expect(out).toBe("Not run, previewed: would send hi\n");
+  expect(err).not.toContain("would send hi");
 });

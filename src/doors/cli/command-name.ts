@@ -1,3 +1,4 @@
+import type { OutcomeWire } from "../wire.ts";
 import type { GlobalFlags } from "./host.ts";
 
 /** The flags that say which Postern is meant. */
@@ -24,6 +25,12 @@ export function withoutValues(command: string): string {
 /** What a sentence of ours says of `postern …`, as it is typed here. */
 export function asTypedHere(sentence: string, command: string): string {
   return sentence.replaceAll("`postern ", () => `\`${command} `);
+}
+
+/** What a call came to: in our words as they are typed here, or in the tool's own, which stay as they are. */
+export function outcomeText({ status, text, refusal }: OutcomeWire, command: string): string {
+  const isOwn = status === "ok" || status === "preview" || refusal?.code === "tool_failed";
+  return isOwn ? text : asTypedHere(text, command);
 }
 
 /** As one word of a shell. */

@@ -3,7 +3,7 @@ import { readToken, type TokenRole } from "../credentials.ts";
 import { createClient, type PosternClient } from "../http/client.ts";
 import { booksToLook, requireDataFolder } from "./data-folder.ts";
 import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
-import { readServerFile } from "./server-file.ts";
+import { findServer } from "./server-file.ts";
 
 export interface Connection {
   /** Calls and waits. */
@@ -15,9 +15,11 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+const beingStarted = "Postern is being started here; waiting for it.\n";
+
 /**
- * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs, else
- * one started inside. Tokens are read from the data folder each time, so that nobody passes them on a command line.
+ * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs or is
+ * being started, else one started inside. Tokens are read from the data folder each time, so that nobody passes them on a command line.
  */
 export async function connect(
   host: Host,
@@ -27,7 +29,7 @@ export async function connect(
   const dataFolder = await host.dataFolder(flags);
   if (needs.books !== "any") requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);
-  const running = readServerFile(dataFolder);
+  const running = await findServer(dataFolder, host.clock, () => host.terminal.aside(beingStarted));
   if (port !== undefined && running?.port !== port) return clients(`http://127.0.0.1:${port}`, dataFolder);
   if (running !== undefined) return clients(running.url, dataFolder);
   await using opened = new AsyncDisposableStack();

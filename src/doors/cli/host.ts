@@ -50,6 +50,8 @@ export interface InsideNeeds {
   readonly approver?: Approver;
   /** Tell people where they want to be told: not for the length of one command. */
   readonly channels?: boolean;
+  /** Told what was wrong and is gone round, a sentence each. Default: beside the answer. */
+  readonly problem?: (message: string) => void;
   /** How it is typed here, for agents to pass on: `commandName`. */
   readonly command?: string;
 }
@@ -60,14 +62,22 @@ export interface Inspected {
   readonly file: string | undefined;
   /** A configuration in code that was found and, not being named, not run. */
   readonly codeNearby: string | undefined;
+  /** Variables of the environment that nobody reads. */
+  readonly mistyped: readonly { readonly name: string; readonly meant: string }[];
   readonly dataFolder: string;
   readonly policy: PolicyOptions;
   readonly limits?: Partial<Limits>;
   /** Absolute. */
   readonly skillFolders: readonly string[];
+  readonly toolFolders: readonly string[];
+  readonly toolModules: readonly string[];
+  readonly files: { readonly roots?: Readonly<Record<string, { readonly path: string }>> | undefined } | undefined;
+  readonly runs: { readonly folder: string };
+  readonly console: { readonly editPolicy: boolean };
   readonly listen: { readonly host: string; readonly port: number };
   readonly servers: Readonly<Record<string, ServerTexts & { readonly cwd?: string }>>;
   readonly secretSettings: SecretSettings;
+  readonly accounts: SecretUse["accounts"];
   readonly channels?: SecretUse["channels"];
   readonly chains?: SecretUse["chains"];
   /** A store given in code takes their place. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anApproval } from "../../../test/fakes/stub-runtime.ts";
 import { type ApprovalWire, approvalToWire } from "../wire-approvals.ts";
-import { emptyInbox, type Inbox, type Pressed, press, withRequests } from "./inbox.ts";
+import { emptyInbox, type Inbox, type Pressed, press, type Sight, withRequests as withPage } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
 import { keyOf } from "./keys.ts";
 
@@ -10,14 +10,34 @@ const request = (id: string, more: Partial<ApprovalWire> = {}): ApprovalWire => 
   ...approvalToWire({ ...anApproval(), id }),
   ...more,
 });
+/** A second after whatever was shown, with all of the card in sight. */
+const quiet: Sight = { at: now + 1_000, columns: 80, lines: 10, height: 20 };
+const screenOf = (rows: number, columns = 80) => ({
+  ...{ paint: (_: string, text: string) => text, terminal: { columns, rows } },
+});
+
+function withRequests(inbox: Inbox, requests: readonly ApprovalWire[], at = now): Inbox {
+  return withPage(inbox, { requests, waiting: requests.length }, at);
+}
 const three = withRequests(emptyInbox, [request("apr_1"), request("apr_2"), request("apr_3")]);
 
 /** One after the other, each as it comes from a terminal. */
 function type(inbox: Inbox, ...chunks: readonly string[]): Pressed {
   return chunks.reduce<Pressed>(
+    (before, chunk, i) => {
+      const key = keyOf(chunk);
+      return key === undefined ? before : press(before.inbox, key, { ...quiet, at: quiet.at + i * 1_000 });
+    },
+    { inbox },
+  );
+}
+
+/** The same, without a pause between any of them. */
+function typeFast(inbox: Inbox, at: number, ...chunks: readonly string[]): Pressed {
+  return chunks.reduce<Pressed>(
     (before, chunk) => {
       const key = keyOf(chunk);
-      return key === undefined ? before : press(before.inbox, key);
+      return key === undefined ? before : press(before.inbox, key, { ...quiet, at });
     },
     { inbox },
   );
@@ -109,10 +129,107 @@ describe("the inbox at a terminal", () => {
         what: { tool: "\u001b[2Jmail", action: "default", arguments: { to: "\u202eevil" } },
       }),
     );
-    const text = inboxScreen(withRequests(emptyInbox, many), now, 80, (_, plain) => plain);
+    const { text } = inboxScreen(withRequests(emptyInbox, many), now, screenOf(60));
     expect(text).not.toContain("\u001b");
     expect(text).not.toContain("\u202e");
     expect(text).toContain("1 to 12 of 50");
     expect(text.split("\n").length).toBeLessThan(40);
+  });
+
+  it("takes no key that decides for a second after what is looked at was selected: also not the next one's after a decision", () => {
+    const approved = typeFast(three, quiet.at, "a");
+    expect(approved.wish).toMatchObject({ wish: "approve", request: { approval_id: "apr_1" } });
+    const hostile = withRequests(approved.inbox, [request("hostile"), request("apr_2")], quiet.at + 100);
+    for (const keys of [
+      ["j", "a"],
+      ["j", "d", "\r"],
+      ["k", "a"],
+    ]) {
+      const early = typeFast(hostile, quiet.at + 200, ...keys);
+      expect(early.wish).toBeUndefined();
+      expect(early.inbox).toMatchObject({ typing: undefined, message: expect.stringContaining("just appeared") });
+    }
+    const looking = typeFast(hostile, quiet.at + 200, "j").inbox;
+    expect(typeFast(looking, quiet.at + 1_199, "a").wish).toBeUndefined();
+    expect(typeFast(looking, quiet.at + 1_200, "a").wish).toMatchObject({ request: { approval_id: "hostile" } });
+  });
+
+  it("begins that second anew with every press that came too early", () => {
+    const looking = typeFast(three, now + 500, "j").inbox;
+    const early = typeFast(looking, now + 1_400, "a").inbox;
+    expect(typeFast(early, now + 2_300, "a").wish).toBeUndefined();
+    expect(typeFast(early, now + 2_400, "a").wish).toMatchObject({ request: { approval_id: "apr_2" } });
+  });
+
+  it("says on the screen which keys work, and that the others do in a second", () => {
+    expect(inboxScreen(three, now + 999, screenOf(60)).text).toContain("it has just appeared: a and d in a second");
+    expect(inboxScreen(three, now + 1_000, screenOf(60)).text).toContain("a approve once · d deny");
+  });
+
+  it("looks at nothing after others decide it, or more is demanded of who does, while its arguments stay", () => {
+    const routed = { ...request("x").routed, quorum: 3 };
+    expect(withRequests(three, [request("apr_1", { routed })])).toMatchObject({
+      selected: undefined,
+      message: expect.stringContaining("changed"),
+    });
+  });
+
+  it("counts what the store counts, not what it was sent", () => {
+    const inbox = withPage(emptyInbox, { requests: three.requests, waiting: 4_321 }, now);
+    expect(inboxScreen(inbox, now, screenOf(60)).text).toContain("4321 waiting, the 3 most urgent here");
+    expect(inboxScreen(three, now, screenOf(60)).text).toContain("3 waiting");
+  });
+});
+
+describe("a card that is longer than the screen", () => {
+  const long = Array.from({ length: 60 }, (_, i) => `line ${i}`).join("\n");
+  const one = request("apr_1", {
+    what: { tool: "mail", action: "default", arguments: { script: `${long}\nrm -rf /` } },
+  });
+  const screen = screenOf(40);
+  /** As a session does: draws, and holds the key against what was drawn. */
+  const sit = (inbox: Inbox, chunk: string, of = screen): Pressed => {
+    const { sight } = inboxScreen(inbox, now, of);
+    const key = keyOf(chunk);
+    return key === undefined ? { inbox } : press(inbox, key, { ...sight, at: quiet.at });
+  };
+  const first = withRequests(emptyInbox, [one]);
+
+  it("is approved only when all of it was in sight, and says with which keys that is", () => {
+    expect(inboxScreen(first, now, screen).text).not.toContain("rm -rf /");
+    expect(inboxScreen(first, now, screen).text).toMatch(/lines 1 to \d+ of \d+ · \d+ more below: space shows them/);
+    const refused = sit(first, "a");
+    expect(refused).toMatchObject({ inbox: { message: expect.stringContaining("space shows more") } });
+    expect(refused.wish).toBeUndefined();
+    let read = first;
+    while (!inboxScreen(read, now, screen).text.includes("rm -rf /")) {
+      expect(sit(read, "a").wish).toBeUndefined();
+      read = sit(read, " ").inbox;
+    }
+    expect(sit(read, "a").wish).toMatchObject({ wish: "approve" });
+    expect(sit(sit(read, "b").inbox, "a").wish).toMatchObject({ wish: "approve" });
+  });
+
+  it("is denied without that", () => {
+    expect(sit(first, "d").inbox.typing).toMatchObject({ for: "deny" });
+  });
+
+  it("is read anew on a screen of another width", () => {
+    let read = first;
+    for (let i = 0; i < 10; i += 1) read = sit(read, " ").inbox;
+    expect(sit(read, "a").wish).toBeDefined();
+    expect(sit(read, "a", screenOf(40, 60)).wish).toBeUndefined();
+  });
+
+  it.each([0, 5, 24, 200])("shows every line of it somewhere on %j rows", (rows) => {
+    const of = screenOf(rows);
+    const seen = new Set<string>();
+    let read = first;
+    for (let i = 0; i < 60; i += 1) {
+      for (const line of inboxScreen(read, now, of).text.split("\n")) seen.add(line.trim());
+      read = sit(read, " ", of).inbox;
+    }
+    for (let i = 0; i < 60; i += 1) expect([...seen].some((line) => line.endsWith(` line ${i}`))).toBe(true);
+    expect(sit(read, "a", of).wish).toMatchObject({ wish: "approve" });
   });
 });

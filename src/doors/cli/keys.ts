@@ -1,13 +1,17 @@
 import type { HiddenInput } from "./hidden-input.ts";
 
 /** One key, by the character it makes, or by its name. */
-export type Key = { readonly text: string } | { readonly name: "up" | "down" | "enter" | "erase" | "escape" | "end" };
+export type Key =
+  | { readonly text: string }
+  | { readonly name: "up" | "down" | "page up" | "page down" | "enter" | "erase" | "escape" | "end" };
 
 const named: ReadonlyMap<string, Key> = new Map<string, Key>([
   ["\u001b[A", { name: "up" }],
   ["\u001b[B", { name: "down" }],
   ["\u001bOA", { name: "up" }],
   ["\u001bOB", { name: "down" }],
+  ["\u001b[5~", { name: "page up" }],
+  ["\u001b[6~", { name: "page down" }],
   ["\r", { name: "enter" }],
   ["\n", { name: "enter" }],
   ["\u007f", { name: "erase" }],

@@ -1,6 +1,6 @@
 import { asTypedHere } from "./command-name.ts";
 import type { Terminal } from "./terminal.ts";
-import { visible } from "./text.ts";
+import { timeOfDay, visible } from "./text.ts";
 
 /** What the process tells beside its answers; never secrets, tokens or arguments. */
 export interface Log {
@@ -14,7 +14,11 @@ export interface Log {
  *
  * @param command as it is typed here: a problem may name the next one
  */
-export async function openLog(level: string, terminal: Terminal, command: string): Promise<Log> {
+export async function openLog(
+  level: string,
+  terminal: Pick<Terminal, "aside" | "screen">,
+  command: string,
+): Promise<Log> {
   const { pino } = await import("pino");
   const write = (line: string): void => terminal.aside(terminal.screen ? readable(line) : line);
   const log = pino(
@@ -39,7 +43,7 @@ function readable(line: string): string {
     readonly level: string;
     readonly msg: string;
   }; // pino's own line
-  return `${time.slice(11, 19)} ${level.padEnd(5)} ${visible(msg)}\n`;
+  return `${timeOfDay(time)} ${level.padEnd(5)} ${visible(msg)}\n`;
 }
 
 export const silentLog: Log = { problem() {}, info() {}, debug() {} };

@@ -23,7 +23,7 @@ export function nextCommands(told: readonly ToldTool[], command: string): readon
       kind === "local" && effects !== "destructive" && harmless.has(risk) && tool !== chainToolName, // no sample is a script
   );
   const which = (word: string): readonly ToolWire[] =>
-    callable.filter(({ now }) => now.word === word).map(({ action }) => action);
+    callable.filter(({ now: { tried, word: told } }) => (tried ?? told) === word).map(({ action }) => action);
   const runs = which("runs").filter(({ risk }) => risk === "safe");
   const calls = [
     nextCall(pick(runs), command, "runs at once"),

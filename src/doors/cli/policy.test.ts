@@ -43,6 +43,18 @@ describe("postern policy", () => {
     expect(await policy("show", "--autonomy", "A9")).toMatchObject({ code: 2 });
   });
 
+  it("where the policy refuses a tool and lets some calls of it through, the table of tools says that it depends", async () => {
+    const rule = "    - { id: greet, effect: confirm, tool: echo, arguments: { $.text: { like: 'h*' } } }";
+    write("strict.yaml", [...head, "policy:", "  default: deny", "  rules:", rule]);
+    const strict = ["--config", join(cli.folder, "strict.yaml"), "--data", data];
+    expect((await cli.run("policy", "show", ...strict)).out).toMatch(
+      /^echo +safe +denied .*\n +may change by .*greet/m,
+    );
+    const { out } = await cli.run("tools", ...strict);
+    expect(out).toMatch(/^echo +safe +depends /m);
+    expect(out).not.toContain("runs");
+  });
+
   it("explain: the verdict of one call and every rule that shaped it, for anybody", async () => {
     const denied = await policy("explain", "send", "text=hi!");
     expect(denied.code).toBe(0);

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { nearest } from "../../calls/nearest.ts";
 import type { Act } from "./act.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
@@ -10,6 +11,8 @@ import { callCommands } from "./groups/call.ts";
 import { chainCommands } from "./groups/chain.ts";
 import { channelCommands } from "./groups/channels.ts";
 import { controlCommands } from "./groups/controls.ts";
+import { doctorCommand } from "./groups/doctor.ts";
+import { initCommand } from "./groups/init.ts";
 import { memoryCommands } from "./groups/memory.ts";
 import { policyCommands } from "./groups/policy.ts";
 import { runCommands } from "./groups/runs.ts";
@@ -19,6 +22,8 @@ import { startCommand } from "./groups/start.ts";
 import { tokenCommands } from "./groups/tokens.ts";
 import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
+import { visible } from "./text.ts";
+import { UsageProblem } from "./usage-problem.ts";
 
 /** Commands, their flags and their help. What they do stands in commands/, one file each. */
 export interface Program {
@@ -54,7 +59,29 @@ interface Ended {
 }
 
 function commands(host: Host, version: string, ended: Ended): Command {
-  const program = new Command("postern")
+  const program = withoutCommands(host, version);
+  // A command's flags stand after its name, and the common ones anywhere.
+  const act: Act = (command, run) => {
+    command.action(async () => {
+      const flags = command.optsWithGlobals<GlobalFlags>();
+      ended.command = commandName(flags);
+      ended.code = await run(flags, command.args);
+    });
+  };
+  for (const add of groups) add(program, host, act);
+  nameUnknown(program);
+  return program;
+}
+
+/** In the order of their help. */
+const groups: readonly ((program: Command, host: Host, act: Act) => void)[] = [
+  ...[initCommand, startCommand, callCommands, chainCommands, toolCommands, approvalCommands, auditCommands],
+  ...[controlCommands, runCommands, policyCommands, skillCommands, memoryCommands, secretCommands],
+  ...[accountCommands, tokenCommands, alarmCommands, channelCommands, doctorCommand],
+];
+
+function withoutCommands(host: Host, version: string): Command {
+  return new Command("postern")
     .description("The gate that every tool call of every agent passes.")
     .version(version)
     .option("-c, --config <file>", "configuration: postern.yaml, .json, or a .ts you trust")
@@ -64,42 +91,32 @@ function commands(host: Host, version: string, ended: Ended): Command {
     .option("--verbose", "problems with everything that is known about them")
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
-    .showHelpAfterError("(`postern --help` lists all commands)")
+    .showHelpAfterError(`(\`${commandName({})} --help\` lists all commands)`)
     .configureOutput({
       writeOut: (text) => host.terminal.out(text),
       writeErr: (text) => host.terminal.aside(text),
     })
-    .exitOverride();
-  // A command's flags stand after its name, and the common ones anywhere.
-  const act: Act = (command, run) => {
-    command.action(async () => {
-      const flags = command.optsWithGlobals<GlobalFlags>();
-      ended.command = commandName(flags);
-      ended.code = await run(flags, command.args);
-    });
-  };
-  startCommand(program, host, act);
-  callCommands(program, host, act);
-  chainCommands(program, host, act);
-  toolCommands(program, host, act);
-  approvalCommands(program, host, act);
-  auditCommands(program, host, act);
-  controlCommands(program, host, act);
-  runCommands(program, host, act);
-  policyCommands(program, host, act);
-  skillCommands(program, host, act);
-  memoryCommands(program, host, act);
-  secretCommands(program, host, act);
-  accountCommands(program, host, act);
-  tokenCommands(program, host, act);
-  alarmCommands(program, host, act);
-  channelCommands(program, host, act);
-  act(program.command("doctor").description("say what is wrong here, and the fix"), async (flags) =>
-    (await import("./commands/doctor.ts")).doctor(host, flags),
-  );
-  program.addHelpText(
-    "after",
-    "\nExit codes: 0 ok, 1 failed, 2 usage, 3 denied, 4 waits for a person.\nWithout a terminal nothing prompts.",
-  );
-  return program;
+    .exitOverride()
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 denied, 4 waits for a person.\nWithout a terminal nothing prompts.",
+    );
+}
+
+/** A word in a command's place that is none: without this the group's own default takes it as one argument too many. */
+function nameUnknown(group: Command): void {
+  for (const command of group.commands) nameUnknown(command);
+  if (group.commands.length === 0) return;
+  group.hook("preSubcommand", (_, command) => {
+    const [word] = group.args;
+    const isNone = word !== undefined && word !== command.name() && !word.startsWith("-");
+    if (isNone && command.registeredArguments.length === 0) throw new UsageProblem(noSuchCommand(group, word));
+  });
+}
+
+function noSuchCommand(group: Command, word: string): string {
+  const names = group.commands.map((command) => command.name());
+  const meant = nearest(word, names);
+  const guess = meant === undefined ? "" : ` Did you mean \`${meant}\`?`;
+  return `\`${visible(word)}\` is no command of \`${group.name()}\`; there are ${names.join(", ")}.${guess}`;
 }

@@ -1,15 +1,19 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { counted } from "../../calls/counted.ts";
+import { messageOf } from "../../calls/fault.ts";
 import type { PosternClient } from "../http/client.ts";
+import type { CheckedWire } from "../wire-audit.ts";
+import type { ChainsWire } from "../wire-chains.ts";
 import type { Finding } from "./checks.ts";
 
 /** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
 export async function* aroundFindings(operator: PosternClient): AsyncGenerator<Finding> {
   yield await accounts(operator);
-  yield await engines(operator);
+  yield engineFinding((await operator.chains.list({ limit: 1 })).engines);
   yield* await channels(operator);
   yield consolePage(existsSync);
+  yield auditFinding(await operator.latestAudit({ limit: 1 }).catch(messageOf));
   yield* await alarms(operator);
 }
 
@@ -29,9 +33,8 @@ async function accounts({ people }: PosternClient): Promise<Finding> {
 }
 
 /** An engine that is not here is no trouble while another is: its package is optional. */
-async function engines({ chains }: PosternClient): Promise<Finding> {
+export function engineFinding(found: ChainsWire["engines"]): Finding {
   const check = "engines";
-  const found = (await chains.list({ limit: 1 })).engines;
   if (found.length === 0) return { level: "ok", check, message: "code mode is off" };
   const ready = found.filter(({ problem }) => problem === undefined);
   const names = ready.map(({ name, language }) => (language === undefined ? name : `${name} (${language})`));
@@ -80,6 +83,22 @@ export function consolePage(exists: (path: string) => boolean): Finding {
     message: "The package has no console; approvals are decided at a terminal or over HTTP.",
     fix: "Install the package anew.",
   };
+}
+
+/** @param found the end of the log, with what it was found to be when it was last read from its beginning; or why it cannot be read */
+export function auditFinding(found: { readonly size: number; readonly checked?: CheckedWire } | string): Finding {
+  const check = "audit log";
+  const fix = "`postern audit verify` reads it again; of a disk that fails, save the folder first.";
+  if (typeof found === "string") return { level: "fail", check, message: `It cannot be read: ${found}`, fix };
+  const { size, checked } = found;
+  if (checked === undefined)
+    return { level: "ok", check, message: `${counted(size, "event")}, not read again since the start` };
+  if (checked.intact)
+    return { level: "ok", check, message: `${counted(checked.events, "event")}, intact at ${checked.at}` };
+  const { unreadable, first_broken: first, why, at } = checked;
+  const what = unreadable === undefined ? "It is not intact" : "It cannot be read";
+  const level = unreadable === "failing" ? "warn" : "fail";
+  return { level, check, message: `${what} from event ${first} on (${at}): ${why}`, fix };
 }
 
 /** Without its log Postern is not what it says it is; the other alarms are about what it works with. */

@@ -11,6 +11,7 @@ export interface SecretUse {
   readonly secrets: SecretStore | undefined;
   readonly secretSettings: SecretSettings;
   readonly servers: Readonly<Record<string, ServerTexts>>;
+  readonly accounts: { readonly openId?: { readonly clientSecret?: string | undefined } | undefined };
   readonly chains?: ChainsTexts | undefined;
   readonly channels?: { readonly webhooks?: readonly { readonly url: string; readonly secret?: string }[] } | undefined;
 }
@@ -49,13 +50,15 @@ async function* sealed({ secrets, secretSettings }: SecretUse): AsyncGenerator<F
     yield { level: "ok", check, message: `${secretSettings.file} opens; it holds ${opened.entries.size}` };
 }
 
-async function* references({ secrets, secretSettings, servers, channels, chains }: SecretUse): AsyncGenerator<Finding> {
+async function* references(use: SecretUse): AsyncGenerator<Finding> {
+  const { secrets, secretSettings, servers, accounts, channels, chains } = use;
   const told = (channels?.webhooks ?? []).flatMap(({ url, secret = "" }) => secretReferences([url, secret]));
   const lent = Object.values(servers).flatMap(({ env = {}, url = "", headers = {} }) =>
     secretReferences([url, ...Object.values(env), ...Object.values(headers)]),
   );
   const token = chains?.engineSettings?.kubernetes?.token;
-  const named = [...lent, ...told, ...secretReferences(typeof token === "string" ? [token] : [])];
+  const own = [accounts.openId?.clientSecret, token].filter((text) => typeof text === "string");
+  const named = [...lent, ...told, ...secretReferences(own)];
   if (named.length === 0) return;
   const redactor = createRedactor();
   const store = secrets ?? (await openSecrets(secretSettings, redactor));

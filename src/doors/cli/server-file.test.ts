@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { readServerFile, removeServerFile, writeServerFile } from "./server-file.ts";
+import { FakeClock } from "../../../test/fakes/clock.ts";
+import { findServer, readServerFile, removeServerFile, writeServerFile, writeStarting } from "./server-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-server-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -41,4 +42,44 @@ it.each([
 ])("takes the tokens nowhere that %j says", (text) => {
   writeFileSync(file, text);
   expect(readServerFile(folder)).toBeUndefined();
+});
+
+it("waits for one that is being started, not for oneself, for one that died, or for ever", async () => {
+  const startingIn = (pid: number): void => writeFileSync(file, JSON.stringify({ pid, starting: true }));
+  const clock = new FakeClock();
+  const told: string[] = [];
+  startingIn(process.ppid);
+  const found = findServer(folder, clock, () => void told.push("waiting"));
+  await clock.advance(300);
+  expect(told).toEqual(["waiting"]);
+  writeServerFile(folder, { ...mine, pid: process.ppid });
+  await clock.advance(100);
+  expect(await found).toEqual({ ...mine, pid: process.ppid });
+
+  startingIn(process.ppid);
+  const never = findServer(folder, clock);
+  await clock.advance(31_000);
+  expect(await never).toBeUndefined();
+
+  startingIn(spawnSync(process.execPath, ["--version"]).pid);
+  expect(await findServer(folder, clock)).toBeUndefined();
+  writeStarting(folder);
+  expect(await findServer(folder, clock)).toBeUndefined();
+  removeServerFile(folder);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it("a folder that cannot be one is told, with what to do", () => {
+  for (const [name, path] of [
+    ["a file", file],
+    ["beneath a file", join(file, "data")],
+  ] as const) {
+    writeFileSync(file, "");
+    expect(() => writeStarting(path), name).toThrow(
+      expect.objectContaining({
+        code: "data_folder_unusable",
+        message: expect.stringContaining(`\`${path}\` cannot be used as data folder (E`),
+      }),
+    );
+  }
 });

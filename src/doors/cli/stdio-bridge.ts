@@ -18,14 +18,7 @@ export async function bridgeStdio(
   dataFolder: string,
   pipes: Pipes = { input: process.stdin, output: process.stdout },
 ): Promise<ExitCode> {
-  const token = await readToken(dataFolder, "agent");
-  if (token === undefined)
-    throw new RuntimeFault(
-      "token_missing",
-      `There is no agent.token in ${dataFolder}, though Postern runs at ${url}. Restart it.`,
-    );
-  const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  const there = new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit });
+  const there = await reach(url, dataFolder);
   const here = new LineTransport(pipes);
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>();
   here.onclose = () => end(exitCodes.ok);
@@ -49,6 +42,17 @@ export async function bridgeStdio(
   return code;
 }
 
+async function reach(url: string, dataFolder: string): Promise<StreamableHTTPClientTransport> {
+  const token = await readToken(dataFolder, "agent");
+  if (token === undefined)
+    throw new RuntimeFault(
+      "token_missing",
+      `There is no agent.token in ${dataFolder}, though Postern runs at ${url}. Restart it.`,
+    );
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit });
+}
+
 /** A request that could not be carried gets an answer all the same: a client must not wait for ever. */
 async function forward(
   message: JSONRPCMessage,
@@ -59,9 +63,18 @@ async function forward(
     await there.send(message);
   } catch (error) {
     if (!("id" in message) || !("method" in message)) return; // nobody waits for an answer to a notification
-    await here.send({ jsonrpc: "2.0", id: message.id, error: refusalIn(error) });
+    const isBefore = there.sessionId === undefined && message.method !== "initialize";
+    const refusal = refusalIn(error);
+    await here.send({
+      jsonrpc: "2.0",
+      id: message.id,
+      error: isBefore && refusal.code === -32_000 ? tooEarly : refusal,
+    });
   }
 }
+
+/** Its door would speak of headers, which a client over pipes does not send. */
+const tooEarly = { code: -32_000, message: "Send `initialize` first: nothing is answered before it." } as const;
 
 /** What the door there said, in its own words; where it said nothing, what became of the message. */
 function refusalIn(error: unknown): { readonly code: number; readonly message: string; readonly data?: Json } {

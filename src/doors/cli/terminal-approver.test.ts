@@ -25,9 +25,9 @@ const request: ApprovalRecord = {
   expiresAt: 3_600_000,
 };
 
-function open() {
+function open(size: { readonly columns?: number; readonly rows?: number } = {}) {
   const input = new PassThrough();
-  const output = new PassThrough();
+  const output = Object.assign(new PassThrough(), size);
   const text: string[] = [];
   output.on("data", (chunk: Buffer) => text.push(chunk.toString()));
   return { input, approver: createTerminalApprover(input, output), shown: () => text.join("") };
@@ -104,4 +104,20 @@ it("ends a question that was answered elsewhere, and a late answer falls to nobo
   const aborted = await approver.ask(request, elsewhere.signal);
   expect(aborted.decision).toBe("denied");
   input.end();
+});
+
+it.each([
+  ["y", "denied"],
+  ["send_mail", "denied"],
+  ["send_mail\u202e", "approved"],
+])("what is longer than the screen is shown whole, and %j to it means %s", async (line, decision) => {
+  const { input, approver, shown } = open({ columns: 80, rows: 24 });
+  const script = `${Array.from({ length: 60 }, (_, i) => `line ${i}`).join("\n")}\nrm -rf /`;
+  const answer = approver.ask({ ...request, arguments: { script } }, never);
+  await settled();
+  expect(shown()).toContain("rm -rf /");
+  expect(shown()).toContain("more than your screen shows");
+  expect(shown()).not.toContain("[y/N]");
+  input.write(`${line}\n`);
+  expect((await answer).decision).toBe(decision);
 });

@@ -10,6 +10,7 @@ export interface Terminal {
   readonly colour: boolean;
   /** Endless where no screen is: what a pipe gets is never cut. */
   readonly columns: number;
+  readonly rows: number;
   /** False: nothing may prompt. */
   readonly interactive: boolean;
   /** Whether `out` goes to a screen, where control characters do harm. */
@@ -24,7 +25,12 @@ export function processTerminal(): Terminal {
     out: (text) => void stdout.write(text),
     aside: (text) => void stderr.write(text),
     colour: screen && (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb",
-    columns: screen ? stdout.columns || 80 : Number.POSITIVE_INFINITY,
+    get columns() {
+      return screen ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
+    },
+    get rows() {
+      return screen ? stdout.rows || 24 : Number.POSITIVE_INFINITY;
+    },
     interactive: stdin.isTTY === true && screen,
     screen,
   };

@@ -48,6 +48,26 @@ export function fit(text: string, columns: number): string {
   return `${kept}…`;
 }
 
+const goesOn = "↪ ";
+
+/** All of it, on as many lines as it takes; one that goes on says so, so that no padding makes it look like another line. */
+export function wrap(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const { segment } of widthOf(text) <= columns ? [{ segment: text }] : graphemes.segment(text)) {
+    const next = widthOf(segment);
+    if (line !== "" && used + next > columns) {
+      lines.push(line);
+      line = goesOn;
+      used = widthOf(goesOn);
+    }
+    line += segment;
+    used += next;
+  }
+  return [...lines, line];
+}
+
 export interface Cell {
   readonly text: string;
   /** Colours; gets exactly the padded text, so that columns stay aligned. */
@@ -126,6 +146,16 @@ export function whose({ agent, user }: { readonly agent: string; readonly user?:
 /** Lines of a description: a dim label and what is said of it; nothing, where nothing is. */
 export function labelled(paint: Paint, columns: number): (label: string, text?: string) => string {
   return (label, text = "") => (text === "" ? "" : `  ${paint("dim", label.padEnd(columns))} ${visible(text)}\n`);
+}
+
+/** `13:04:05Z`: what happens now, a line an event. Every time that is shown is UTC, as the log has it. */
+export function timeOfDay(iso: string): string {
+  return `${iso.slice(11, 19)}Z`;
+}
+
+/** `2026-11-20T13:04Z`: until when something holds. */
+export function minuteOf(iso: string): string {
+  return `${iso.slice(0, 16)}Z`;
 }
 
 /** `3 min ago`, `in 12 min`, `now`. Exact times are for --json. */

@@ -34,7 +34,7 @@ async function room(interactive: boolean) {
     aside: (text: string) => {
       screen.aside += text;
     },
-    ...{ colour: false, columns: 100, interactive, screen: interactive },
+    ...{ colour: false, columns: 100, rows: 60, interactive, screen: interactive },
   };
   const host = { terminal, clock, dataFolder: async () => folder, wantedPort: () => undefined } as unknown as Host; // what a client needs
   const input: HiddenInput = Object.assign(new PassThrough(), { isTTY: interactive, setRawMode: () => {} });
@@ -54,6 +54,9 @@ async function room(interactive: boolean) {
 
 const seen = (read: () => string, text: string) => expect.poll(read, { timeout: 5_000 }).toContain(text);
 
+/** What is looked at was there for a second: its keys work. */
+const armed = (r: { readonly screen: { readonly last: string } }) => seen(() => r.screen.last, "a approve once");
+
 describe("postern approvals watch", () => {
   it("shows what waits as it comes, and decides what is looked at", async () => {
     await using r = await room(true);
@@ -63,6 +66,10 @@ describe("postern approvals watch", () => {
     await seen(() => r.screen.last, "1 waiting");
     r.type("j");
     await seen(() => r.screen.last, "to = ann");
+    r.type("a");
+    await seen(() => r.screen.last, "It has just appeared");
+    expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");
+    await armed(r);
     r.type("a");
     await seen(() => r.screen.last, "mail: approved.");
     expect((await r.h.runtime.approvals.get(approvalId))?.decision).toMatchObject({ as: "approved", by: "operator" });
@@ -76,6 +83,7 @@ describe("postern approvals watch", () => {
     const { approvalId = "" } = await r.mail("ann");
     const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
     await seen(() => r.screen.last, "to = ann");
+    await armed(r);
     for (const key of ["d", ..."no", "\r"]) r.type(key) && (await new Promise(setImmediate));
     await seen(() => r.screen.last, "mail: denied.");
     expect((await r.h.runtime.approvals.get(approvalId))?.decision).toMatchObject({ as: "denied", reason: "no" });
@@ -88,6 +96,7 @@ describe("postern approvals watch", () => {
     const { approvalId = "" } = await r.drop();
     const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
     await seen(() => r.screen.last, "critical");
+    await armed(r);
     r.type("a");
     await seen(() => r.screen.last, "Type drop and Enter");
     expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");

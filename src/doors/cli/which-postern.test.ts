@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -93,4 +94,29 @@ it("`start` says that it made the data folder, and the next one does not", patie
     child.kill("SIGTERM");
     expect((await end).out.includes("new: a fresh installation was made there")).toBe(isNew);
   }
+});
+
+it("a command that comes while `start` is still coming up waits for it, and asks it", patient, async () => {
+  const data = ["--data", cli.dataFolder("starting")];
+  const go = join(cli.folder, "go");
+  writeFileSync(
+    join(cli.folder, "slow.mjs"),
+    `import { existsSync } from "node:fs";
+while (!existsSync(${JSON.stringify(go)})) await new Promise((looked) => setTimeout(looked, 20));
+export const late = { name: "late", description: "Late.", risk: "safe", effects: "read", idempotent: true,
+  input: { type: "object" }, execute: () => "here" };`,
+  );
+  writeFileSync(join(cli.folder, "slow.yaml"), "tools: { modules: [./slow.mjs] }\n");
+  const starting = cli.open(["start", "--config", "slow.yaml", "--port", "0", ...data]);
+  await expect.poll(() => existsSync(join(cli.folder, "starting", "server.json")), { timeout: 30_000 }).toBe(true);
+  const asking = cli.open(["call", "late", ...data]); // without the configuration: only the running one has it
+  const [said] = await once(asking.child.stderr ?? process.stdin, "data");
+  expect(String(said)).toBe("Postern is being started here; waiting for it.\n");
+  const again = cli.open(["start", "--config", "slow.yaml", "--port", "0", ...data]);
+  writeFileSync(go, "");
+  expect(await asking.end).toMatchObject({ code: 0, out: "here\n" });
+  expect(await again.end).toMatchObject({ code: 1, err: expect.stringContaining("Postern runs already on") });
+  starting.child.kill("SIGTERM");
+  expect(await starting.end).toMatchObject({ code: 0 });
+  expect(existsSync(join(cli.folder, "starting", "server.json"))).toBe(false);
 });

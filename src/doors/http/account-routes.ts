@@ -1,5 +1,5 @@
 import type { Account } from "../../accounts/accounts.ts";
-import type { Permission } from "../../accounts/roles.ts";
+import { type Permission, roles } from "../../accounts/roles.ts";
 import type { Who } from "../credentials.ts";
 import { accountToWire, listedTokenToWire, tokenToWire } from "../wire-accounts.ts";
 import {
@@ -193,13 +193,13 @@ function ownerSeen({ permissions, decider }: Who): string | undefined {
 /** Who holds the data folder owns what it makes. */
 function ownerOf({ account, decider, principal }: Who): Account {
   if (account !== undefined) return account;
-  const { user, roles: _roles } = decider;
+  const { user } = decider;
   return {
     id: `usr_${user}`,
     name: user,
     displayName: user,
     tenant: principal.tenant,
-    roles: ["approver", "operator", "auditor", "admin"],
+    roles,
     groups: [],
     disabled: false,
     signsIn: "link",

@@ -1,9 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { type Role, roles } from "../../accounts/roles.ts";
+import { text, when } from "./answer-fields.ts";
 import { name } from "./fields.ts";
-
-const text = z.string();
-const time = z.iso.datetime();
 
 const session = z.object({
   user: z.object({ id: text, name: text, display_name: text }),
@@ -11,7 +9,7 @@ const session = z.object({
   roles: z.array(text),
   groups: z.array(text),
   permissions: z.array(text),
-  expires_at: time.nullable(),
+  expires_at: when.nullable(),
   signed_in: z.boolean(),
   credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
 });
@@ -39,11 +37,11 @@ export const accountAnswer: z.ZodType = z
     groups: z.array(text),
     disabled: z.boolean(),
     signs_in: z.enum(["password", "openid", "link"]),
-    created_at: time,
+    created_at: when,
   })
   .openapi("Account");
 export const accountsAnswer: z.ZodType = z.object({ accounts: z.array(accountAnswer) }).openapi("Accounts");
-export const linkAnswer: z.ZodType = z.object({ url: text, token: text, expires_at: time }).openapi("SignInLink");
+export const linkAnswer: z.ZodType = z.object({ url: text, token: text, expires_at: when }).openapi("SignInLink");
 
 const token = z.object({
   id: text,
@@ -56,10 +54,10 @@ const token = z.object({
   permissions: z.array(text),
   agent: text.optional(),
   user: text.optional(),
-  created_at: time,
-  expires_at: time,
-  revoked_at: time.optional(),
-  last_used_at: time.optional(),
+  created_at: when,
+  expires_at: when,
+  revoked_at: when.optional(),
+  last_used_at: when.optional(),
 });
 export const tokenAnswer: z.ZodType = token.openapi("ApiToken");
 const listedToken = token

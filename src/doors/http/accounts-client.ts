@@ -1,4 +1,4 @@
-import type { AccountWire, ListedTokenWire, SessionWire, TokenWire } from "../wire-accounts.ts";
+import type { AccountWire, ListedTokenWire, TokenWire } from "../wire-accounts.ts";
 import type { AccountFields, NewAccountFields, NewTokenFields } from "./account-schemas.ts";
 import type { Line } from "./client-line.ts";
 
@@ -10,23 +10,17 @@ export class AccountsClient {
     this.#line = line;
   }
 
-  whoAmI(): Promise<SessionWire> {
-    return this.#line.get("/v1/session");
-  }
   async list(): Promise<readonly AccountWire[]> {
     return (await this.#line.get<{ readonly accounts: readonly AccountWire[] }>("/v1/accounts")).accounts;
-  }
-  show(name: string): Promise<AccountWire> {
-    return this.#line.get(pathOf(name));
   }
   add(account: NewAccountFields): Promise<AccountWire> {
     return this.#line.post("/v1/accounts", account);
   }
   change(name: string, change: AccountFields): Promise<AccountWire> {
-    return this.#line.send("PATCH", pathOf(name), change);
+    return this.#line.patch(pathOf(name), change);
   }
   setPassword(name: string, password: string): Promise<AccountWire> {
-    return this.#line.send("PUT", `${pathOf(name)}/password`, { password });
+    return this.#line.put(`${pathOf(name)}/password`, { password });
   }
   signOut(name: string): Promise<AccountWire> {
     return this.#line.post(`${pathOf(name)}/sign-out`, {});

@@ -79,6 +79,7 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
     { ids: [await held(runtime)], decision: "denied" },
   ],
   "post /v1/approvals/{id}/withdraw": (runtime) => decision(runtime, "withdraw"),
+  "post /v1/approvals/{id}/resume": async (runtime) => [`/v1/approvals/${(await decided(runtime))["approval"]}/resume`],
   "post /v1/approvals/{id}/revoke": async (runtime) => [`/v1/approvals/${(await decided(runtime))["approval"]}/revoke`],
   "post /v1/grants/{id}/revoke": async (runtime) => [`/v1/grants/${(await decided(runtime, {}))["grant"]}/revoke`],
   "post /v1/delegations": () => ["/v1/delegations", { to: "bob", until: new Date(Date.now() + 60_000).toISOString() }],
@@ -115,9 +116,9 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
 
 /** They write nothing, or only what a call writes; or need a part of their own, and are told of beside it. */
 const others: ReadonlySet<string> = new Set([
-  ...["post /v1/calls", "post /v1/explain", "post /v1/approvals/{id}/resume", "post /v1/chains/{id}/resume"],
+  ...["post /v1/calls", "post /v1/explain", "post /v1/chains/{id}/resume"],
   ...["post /v1/policy/explain", "post /v1/policy/simulate", "post /v1/policy/test", "post /v1/audit/checkpoint"],
-  "post /v1/calls/{id}/reconcile", // by the tool's own word
+  "post /v1/calls/{id}/reconcile", // by the tool's own word: who asked it is told of below
   ...["delete /v1/session", "put /v1/session/password"], // what a session does to itself: sessions.test.ts
   "post /v1/policy/save", // policy-routes.test.ts
   ...["post /v1/memory/candidates/{id}/accept", "post /v1/memory/candidates/{id}/reject"], // memory-routes.test.ts
@@ -193,5 +194,15 @@ describe("an act by hand is in the log with person and credential", () => {
     const byHand = events.filter(({ principal, type }) => principal?.agent !== "system" && !/^tool_call/.test(type));
     expect(byHand.length, JSON.stringify(events.map(({ type }) => type))).toBeGreaterThan(0);
     for (const event of byHand) expect(event).toMatchObject({ decided_by: "ann", decided_via: "session:ann" });
+  });
+
+  it("who has a tool asked what became of a call, also where the tool cannot tell", async () => {
+    const id = await lost(runtime);
+    const answered = await house.ask(`/v1/calls/${id}/reconcile`, { body: {}, headers: { host, ...headers } });
+    expect(answered.status).toBe(409);
+    await answered.text();
+    const [told, ...more] = await runtime.audit.query({ type: "operator.action.call_reconciled" });
+    expect(told).toMatchObject({ decided_by: "ann", decided_via: "session:ann", data: { tool: "wire" } });
+    expect(more).toEqual([]);
   });
 });

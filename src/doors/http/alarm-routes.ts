@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { AlarmChange, AlarmState } from "../../alarms/alarms.ts";
 import { alarmToWire } from "../wire-alarms.ts";
+import { text, when, whole } from "./answer-fields.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { limit, reasonFields } from "./fields.ts";
@@ -16,23 +17,23 @@ const alarmQuery: z.ZodType<AlarmQuery> = z.strictObject({
   limit: limit.optional(),
 });
 
-const when = z.string().openapi({ format: "date-time" });
-const text = z.string().optional();
-const word = z.object({ by: text, via: text, at: when, reason: text }).openapi("AlarmWord");
+const word = z
+  .object({ by: text.optional(), via: text.optional(), at: when, reason: text.optional() })
+  .openapi("AlarmWord");
 const alarmAnswer = z
   .object({
-    alarm_id: z.string(),
-    kind: z.string(),
+    alarm_id: text,
+    kind: text,
     state: z.enum(["open", "acked", "resolved"]),
     severity: z.enum(["warning", "critical"]),
-    summary: z.string(),
-    dedupe_key: z.string(),
-    count: z.int(),
+    summary: text,
+    dedupe_key: text,
+    count: whole,
     first_seen: when,
     last_seen: when,
     acked: word.optional(),
     resolved: word.optional(),
-    data: z.record(z.string(), z.unknown()),
+    data: z.record(text, z.unknown()),
   })
   .openapi("Alarm");
 

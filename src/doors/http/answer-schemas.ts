@@ -1,10 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import { text, when } from "./answer-fields.ts";
 
 /** Good answers as the OpenAPI document shows them. They describe and check nothing: wire.ts is what makes the answers. */
 
-const text = z.string();
-const when = z.string().openapi({ format: "date-time" });
 const free = z.unknown().openapi({ description: "Any JSON." });
 const object = z.record(z.string(), z.unknown());
 export const risk: ZodType = z.enum(["safe", "medium", "high", "critical"]).openapi("Risk");
@@ -42,7 +41,6 @@ export const problemAnswer: ZodType = z
     error: z.object({
       code: text,
       message: text,
-      retry: text.optional(),
       details: free.optional(),
       trace_id: text.optional(),
     }),
@@ -167,8 +165,22 @@ export const decided: ZodType = z
     policy_version: text,
     missing_scope: text.optional(),
     observed: verdict.optional(),
+    grant_id: text.optional(),
   })
   .openapi("Decision");
+const recorded = z.object({
+  edited: z.object({ asked_digest: text, digest: text }).optional(),
+  weighed: z
+    .object({
+      at: when,
+      verdict: text,
+      risk: text,
+      reasons: z.array(reason),
+      policy_version: text,
+      grant_id: text.optional(),
+    })
+    .optional(),
+});
 export const explanationAnswer: ZodType = z
   .object({
     reached: z.enum(["verdict", "refused"]),
@@ -176,6 +188,7 @@ export const explanationAnswer: ZodType = z
     facts: object.optional(),
     summary: text.optional(),
     refusal: refusal.optional(),
+    recorded: recorded.optional(),
   })
   .openapi("Explanation");
 
@@ -188,6 +201,7 @@ const verification = z.object({
   unsigned: z.number().int().optional(),
   first_broken: z.number().int().optional(),
   why: text.optional(),
+  unreadable: z.enum(["damaged", "failing"]).optional(),
 });
 export const verificationAnswer: ZodType = verification.openapi("Verification");
 /** What the log was last found to be, by whoever asked or in the background. */
@@ -201,6 +215,7 @@ export const auditAnswer: ZodType = z.object({
 export const controlsAnswer: ZodType = z
   .object({
     paused: z.boolean(),
+    paused_by: z.object({ at: when, by: text, via: text.optional(), reason: text.optional() }).optional(),
     autonomy: autonomy.nullable(),
     off_tools: z.array(text),
     off_servers: z.array(text),

@@ -1,8 +1,9 @@
 import { accountProblems } from "../../accounts/accounts.ts";
 import { decisionProblems } from "../../approvals/decision.ts";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
-import { type Retry, refusals } from "../../calls/refusals.ts";
+import { refusals } from "../../calls/refusals.ts";
 import { channelProblems } from "../../channels/decisions.ts";
 import { outcomeToWire } from "../wire.ts";
 
@@ -69,16 +70,6 @@ export const problems: typeof doorProblems & typeof decisionProblems & typeof ac
   };
 export type ProblemCode = keyof typeof problems;
 
-export interface ProblemWire {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly retry?: Retry | undefined;
-    readonly details?: Json | undefined;
-    readonly trace_id?: string | undefined;
-  };
-}
-
 interface More {
   readonly details?: Json;
   readonly traceId?: string;
@@ -93,13 +84,22 @@ export function answer(body: object, status = 200): Response {
 
 /** @param message what was wrong, with the value, and what to do */
 export function problem(code: ProblemCode, message: string, more: More = {}): Response {
-  const error: ProblemWire["error"] = {
-    code,
-    message,
-    details: more.details,
-    trace_id: more.traceId,
-  };
+  const error = { code, message, details: more.details, trace_id: more.traceId };
   return Response.json({ error, ...more.beside }, { status: problems[code], headers: { ...more.headers } });
+}
+
+/** A fault that is of whoever asked is a problem of the request; any other is a bug. */
+export async function answered(
+  then: () => Promise<Response>,
+  problemOf: (code: string) => ProblemCode | undefined,
+): Promise<Response> {
+  try {
+    return await then();
+  } catch (error) {
+    const code = error instanceof RuntimeFault ? problemOf(error.code) : undefined;
+    if (code === undefined) throw error;
+    return problem(code, messageOf(error));
+  }
 }
 
 /** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */

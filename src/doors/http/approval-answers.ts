@@ -15,18 +15,15 @@ export async function approvalsFor(
 ): Promise<readonly ApprovalWire[]> {
   const standings = await approvals.standings(records, deciderOf(by));
   return records.map((record, i) => {
-    const { lapsed, ...standing } = standings[i] ?? { may: [], lapsed: [] };
-    return approvalToWire(record, {
-      lapsed,
-      viewer: mayDecide(by) ? viewerToWire({ lapsed, ...standing }) : onlyLooks,
-    });
+    const { lapsed, demand, ...standing } = standings[i] ?? { may: [], lapsed: [], demand: undefined };
+    return approvalToWire(record, { lapsed, demand, viewer: mayDecide(by) ? viewerToWire(standing) : onlyLooks });
   });
 }
 
 /** With what a form is made from: the schema of the tool as it is offered now. */
 export async function wholeApproval(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalWire> {
   const [wire = approvalToWire(record)] = await approvalsFor(runtime, by, [record]);
-  return { ...wire, input_schema: runtime.tools.find(record.tool, record.action)?.inputSchema };
+  return { ...wire, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
 }
 
 export async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response> {

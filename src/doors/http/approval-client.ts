@@ -1,3 +1,4 @@
+import type { Risk } from "../../calls/call.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { ApprovalState } from "../../calls/records.ts";
 import type { ApprovalWire } from "../wire-approvals.ts";
@@ -45,6 +46,13 @@ export interface BatchAnswerWire {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
+export interface ApprovalPageWire {
+  readonly approvals: readonly ApprovalWire[];
+  readonly next_after?: string;
+  /** On the first page of what is pending: how many there are, by risk. */
+  readonly waiting?: Readonly<Record<Risk, number>>;
+}
+
 /** The part of the client that is about approvals. */
 export class ApprovalClient {
   readonly #line: Line;
@@ -53,7 +61,7 @@ export class ApprovalClient {
     this.#line = line;
   }
 
-  page(where: ApprovalsAsked = {}): Promise<{ approvals: readonly ApprovalWire[]; next_after?: string }> {
+  page(where: ApprovalsAsked = {}): Promise<ApprovalPageWire> {
     return this.#line.get("/v1/approvals", where);
   }
   show(id: string): Promise<ApprovalWire> {

@@ -50,6 +50,32 @@ describe("the list", () => {
     expect(urgent).not.toBe(critical);
   });
 
+  it("goes on where a page ended, though the last request of it was edited to another risk meanwhile", async () => {
+    const by = { user: "ann", via: "session:ann", signedIn: true };
+    const pay = {
+      name: "pay",
+      description: "Pays.",
+      risk: "medium",
+      effects: "write",
+      idempotent: false,
+      input: { type: "object", properties: { euro: { type: "number" } } },
+      classifyRisk: (given: unknown) => ((given as { readonly euro: number }).euro > 9 ? "critical" : "medium"), // its schema
+      execute: () => "paid",
+    } as const;
+    const routes = [{ match: { tools: ["pay"] }, quorum: 2, typedConfirmation: false }];
+    const { get, held, inside } = await approvalScene({ approvals: { patience: "suspend", routes } }, [pay as never]);
+    const { approvals } = inside.runtime;
+    const ids = [await held("m0"), await held("", { arguments: { euro: 1 } }, "pay")];
+    for (let i = 0; i < 2; i += 1) ids.push(await held("", { arguments: { euro: 2 + i } }, "pay"));
+    const [, first] = await get("/v1/approvals?state=pending&limit=2");
+    expect(first["approvals"]).toMatchObject([{ approval_id: ids[0] }, { approval_id: ids[1] }]);
+    const edit = { decision: "modified", arguments: { euro: 10 }, by } as const;
+    expect(await approvals.decide(ids[1] ?? "", edit)).toMatchObject({ approval: { risk: "critical" } });
+    const [, second] = await get(`/v1/approvals?state=pending&limit=2&after=${String(first["next_after"])}`);
+    expect(second["approvals"]).toMatchObject([{ approval_id: ids[2] }, { approval_id: ids[3] }]);
+    expect(second).not.toHaveProperty("next_after");
+  });
+
   it("shows as mine what may be decided, and to an agent its own and no input schemas", async () => {
     const routes = [{ match: { tools: ["drop"] }, to: { users: ["ann"] } }];
     const { get, held } = await approvalScene({ approvals: { patience: "suspend", routes } });

@@ -153,6 +153,39 @@ describe("a batch", () => {
 });
 
 describe("grants and delegations", () => {
+  it("leave the names in a value that is held as they are", async () => {
+    const { get, post, held } = await approvalScene();
+    const value = { at_most: 1, oneOf: [{ one_of: 2 }] };
+    const { arguments: conditions } = { arguments: { "$.to": { one_of: ["x", value], not: { equals: "z" } } } };
+    const remember = { scope: { arguments: conditions }, for: "run", reason: "these" };
+    const [status, { grant }] = await post(`/v1/approvals/${await held("x")}/approve`, { remember });
+    expect([status, grant]).toMatchObject([200, { scope: { arguments: conditions } }]);
+    expect((await get("/v1/grants"))[1]).toMatchObject({ grants: [{ scope: { arguments: conditions } }] });
+  });
+
+  it("name the credential of who gave them and of who took them back, as votes and edits do", async () => {
+    const via = "token:operator";
+    const routes = [{ match: { tools: ["drop"] }, quorum: 2, typedConfirmation: false, signedIn: false }];
+    const { get, post, held } = await approvalScene({ approvals: { patience: "suspend", routes } });
+    const id = await held("x", {}, "drop");
+    expect(await post(`/v1/approvals/${id}/modify`, { arguments: { to: "y" } })).toMatchObject([
+      200,
+      { status: "pending", votes: [{ by: "operator", via }], edited: { by: "operator", via } },
+    ]);
+    const remember = { for: "run", reason: "these" };
+    const [, { decision, grant }] = await post(`/v1/approvals/${await held("x")}/approve`, { remember });
+    expect([decision, grant]).toMatchObject([
+      { by: "operator", via },
+      { by: "operator", via },
+    ]);
+    const { grant_id } = grant as { grant_id: string };
+    expect((await post(`/v1/grants/${grant_id}/revoke`))[1]).toMatchObject({ revoked: { by: "operator", via } });
+    const [, made] = await post("/v1/delegations", { to: "bob", until: "2026-11-21T00:00:00Z" });
+    expect(made).toMatchObject({ from: "operator", via });
+    await post(`/v1/delegations/${made["delegation_id"]}/revoke`);
+    expect((await get("/v1/delegations"))[1]).toMatchObject({ delegations: [{ revoked: { by: "operator", via } }] });
+  });
+
   it("are made with a yes, listed, named in explain, and revoked", async () => {
     const { get, post, held } = await approvalScene();
     const remember = {

@@ -1,8 +1,11 @@
 import type { ZodType } from "zod";
+import { isAsker } from "../../approvals/admission.ts";
+import { noApproval } from "../../approvals/decision.ts";
+import type { ApprovalRecord } from "../../calls/records.ts";
 import type { BatchRequest, Decider, DecisionRequest, Runtime } from "../../face.ts";
 import type { ApprovalFilter } from "../../stores/store.ts";
 import type { Who } from "../credentials.ts";
-import { approvalToWire } from "../wire-approvals.ts";
+import type { DecisionVerb } from "../wire-approvals.ts";
 import { rememberFromWire } from "../wire-grants.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
@@ -20,9 +23,9 @@ import {
   yesFields,
 } from "./approval-fields.ts";
 import { approvalAnswer, approvalsAnswer, batchAnswer } from "./approval-schemas.ts";
-import { deciderOf } from "./decider.ts";
+import { actorOf, deciderOf } from "./decider.ts";
 import { reasonFields } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, refusePermission, route } from "./route.ts";
 import { visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = [
@@ -50,21 +53,26 @@ export const approvalRoutes: readonly Route[] = [
       return approval === undefined ? unknownApproval(part("id")) : answer(await wholeApproval(runtime, by, approval));
     },
   }),
-  decision("approve", "Approve it as it is; under a quorum, one yes.", yesFields, (body) => ({
-    decision: "approved",
-    ...saidYes(body),
-  })),
-  decision("deny", "Deny it: the tool does not run.", noFields, (body) => ({ decision: "denied", ...said(body) })),
-  decision("skip", "Skip it: the agent is told to go on without it.", noFields, (body) => ({
-    decision: "skipped",
-    ...said(body),
-  })),
-  decision(
-    "modify",
-    "Approve it with other arguments, which pass every gate now and when they run (D19).",
-    modifyFields,
-    (body: ModifyFields) => ({ decision: "modified", arguments: body.arguments, ...saidYes(body) }),
-  ),
+  decision("approve", {
+    summary: "Approve it as it is; under a quorum, one yes.",
+    body: yesFields,
+    request: (body) => ({ decision: "approved", ...saidYes(body) }),
+  }),
+  decision("deny", {
+    summary: "Deny it: the tool does not run.",
+    body: noFields,
+    request: (body) => ({ decision: "denied", ...said(body) }),
+  }),
+  decision("skip", {
+    summary: "Skip it: the agent is told to go on without it.",
+    body: noFields,
+    request: (body) => ({ decision: "skipped", ...said(body) }),
+  }),
+  decision("modify", {
+    summary: "Approve it with other arguments, which pass every gate now and when they run (D19).",
+    body: modifyFields,
+    request: (body: ModifyFields) => ({ decision: "modified", arguments: body.arguments, ...saidYes(body) }),
+  }),
   route({
     method: "post",
     path: "/v1/approvals/batch",
@@ -78,13 +86,16 @@ export const approvalRoutes: readonly Route[] = [
   route({
     method: "post",
     path: "/v1/approvals/{id}/withdraw",
-    needs: "calls:make",
-    summary: "Take the request back: by whom asked, or by an operator.",
+    needs: "approvals:read",
+    summary:
+      "Take the request back: by whom asked, by an operator, or by who decides, of what an agent of theirs asked.",
     body: reasonFields,
     query: nothing,
     answers: approvalAnswer,
     run: async ({ runtime, by, part, body }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
+      const approval = await visibleApproval(runtime, by, part("id"));
+      if (approval === undefined) return unknownApproval(part("id"));
+      if (!mayWithdraw(by, approval)) return refusePermission("calls:make", by);
       return answerDecided(runtime, by, await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
     },
   }),
@@ -110,22 +121,29 @@ export const approvalRoutes: readonly Route[] = [
     query: nothing,
     answers: outcomeAnswer,
     run: async ({ runtime, by, part, signal }) => {
-      if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
+      const approval = await visibleApproval(runtime, by, part("id"));
+      if (approval === undefined) return unknownApproval(part("id"));
       // A person sees to the calls of others; an agent goes on with its own alone.
       const asker = by.kind === "agent" ? { principal: by.principal } : {};
+      if (by.kind === "person" && approval.state === "approved")
+        await runtime.note("operator.action.call_resumed", `The approved call of ${approval.tool} is let run`, {
+          ...actorOf(by),
+          data: { approval_id: approval.id, tool: approval.tool, run: approval.runId },
+        });
       const outcome = await runtime.resume(part("id"), { ...asker, signal });
       return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome);
     },
   }),
 ];
 
+interface Word<Fields> {
+  readonly summary: string;
+  readonly body: ZodType<Fields>;
+  readonly request: (body: Fields) => Omit<DecisionRequest, "by">;
+}
+
 /** Who decides is the credential's word, never a field of the body (D18). */
-function decision<Fields extends NoFields>(
-  verb: "approve" | "deny" | "skip" | "modify",
-  summary: string,
-  body: ZodType<Fields>,
-  request: (body: Fields) => Omit<DecisionRequest, "by">,
-): Route {
+function decision<Fields extends NoFields>(verb: DecisionVerb, { summary, body, request }: Word<Fields>): Route {
   return route({
     method: "post",
     path: `/v1/approvals/{id}/${verb}`,
@@ -190,14 +208,22 @@ async function decideMany({ runtime, by, body, refused }: Asked<BatchFields, unk
   const made = await runtime.approvals.decideMany(ids, request);
   if (!made.taken) return problem(made.code, made.message);
   for (const { decided } of made.answers) if (!decided.decided) refused();
+  const found = made.answers.flatMap(({ decided }) => decided.approval ?? []);
+  const approvals = new Map((await approvalsFor(runtime, by, found)).map((one) => [one.approval_id, one]));
   return answer({
     answers: made.answers.map(({ id, decided }) => ({
       approval_id: id,
       decided: decided.decided,
-      approval: decided.approval && approvalToWire(decided.approval),
+      approval: approvals.get(id),
       error: decided.decided ? undefined : { code: decided.code, message: decided.message },
     })),
   });
+}
+
+/** Who may stop a call of anybody's may stop this one; who decides, what an agent of theirs asked, whoever is sent it. */
+function mayWithdraw({ kind, permissions, decider }: Who, approval: ApprovalRecord): boolean {
+  if (permissions.has("calls:make")) return true;
+  return kind === "person" && permissions.has("approvals:decide") && isAsker(approval, decider.user);
 }
 
 function withdrawer(by: Who): Decider {
@@ -207,5 +233,5 @@ function withdrawer(by: Who): Decider {
 }
 
 function unknownApproval(id: string): Response {
-  return problem("approval_unknown", `There is no approval \`${id.slice(0, 200)}\`.`);
+  return problem("approval_unknown", noApproval(id));
 }

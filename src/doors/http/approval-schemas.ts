@@ -20,6 +20,7 @@ export const grantAnswer: ZodType = z
     until: when,
     reason: text,
     by: text,
+    via: text,
     on_behalf_of: text.optional(),
     at: when,
     approval_id: text,
@@ -28,7 +29,7 @@ export const grantAnswer: ZodType = z
     answers: z.array(text),
     uses: z.number().int(),
     last_used_at: when.optional(),
-    revoked: z.object({ by: text, at: when, reason: text.optional() }).optional(),
+    revoked: z.object({ by: text, via: text, at: when, reason: text.optional() }).optional(),
   })
   .openapi("Grant");
 export const grantsAnswer: ZodType = z.object({ grants: z.array(grantAnswer) });
@@ -38,11 +39,12 @@ export const delegationAnswer: ZodType = z
     delegation_id: text,
     status: z.enum(["live", "over", "revoked"]),
     from: text,
+    via: text,
     to: text,
     until: when,
     reason: text.optional(),
     at: when,
-    revoked: z.object({ by: text, at: when }).optional(),
+    revoked: z.object({ by: text, via: text.optional(), at: when }).optional(),
   })
   .openapi("Delegation");
 export const delegationsAnswer: ZodType = z.object({ delegations: z.array(delegationAnswer) });
@@ -50,7 +52,7 @@ export const delegationsAnswer: ZodType = z.object({ delegations: z.array(delega
 const addressees = z
   .object({ roles: z.array(text).optional(), groups: z.array(text).optional(), users: z.array(text).optional() })
   .openapi("Addressees");
-const vote = { as: text, by: text, at: when, on_behalf_of: text.optional(), reason: text.optional() };
+const vote = { as: text, by: text, via: text, at: when, on_behalf_of: text.optional(), reason: text.optional() };
 const viewer = z
   .object({
     may: z.array(z.enum(["approve", "deny", "skip", "modify"])),
@@ -81,6 +83,9 @@ export const approvalAnswer: ZodType = z
     summary: text.optional(),
     preview: preview.optional(),
     preview_digest: text.optional(),
+    preview_binds: z.boolean().optional().openapi({
+      description: "Whether the preview must be the same when the call runs; `false`: it may differ then.",
+    }),
     policy_version: text,
     definition: text,
     binding: text,
@@ -106,12 +111,12 @@ export const approvalAnswer: ZodType = z
     remembers_allowed: z.boolean(),
     run_calls: z.number().int().optional(),
     reason: text.optional(),
-    edited: z.object({ by: text, at: when }).optional(),
+    edited: z.object({ by: text, via: text, at: when }).optional(),
     reminded_at: when.optional(),
     escalated_at: when.optional(),
     on_expiry: z.literal("denied"),
     how_to_approve: text,
-    decision: z.object({ ...vote, via: text }).optional(),
+    decision: z.object(vote).optional(),
     viewer: viewer.optional().openapi({ description: "What you may say to it." }),
     grant: grantAnswer.optional(),
   })

@@ -1,40 +1,26 @@
 import { z } from "@hono/zod-openapi";
+import { given } from "../../calls/given.ts";
 import { checkedToWire } from "../wire-audit.ts";
 import { answer, problem } from "./answers.ts";
-import { namesOfCall } from "./audit-routes.ts";
-import { limit, name, position, runId, time, traceId } from "./fields.ts";
+import { type EventFields, eventFields, eventFilter } from "./audit-fields.ts";
+import { name, position, runId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { latestAnswer, proofAnswer } from "./screen-schemas.ts";
 import { seesEntry, tenantSeen } from "./visible.ts";
 
-interface LatestQuery {
-  readonly trace_id?: string | undefined;
-  readonly type?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly outcome?: string | undefined;
+interface LatestQuery extends EventFields {
   readonly agent?: string | undefined;
   readonly run_id?: string | undefined;
-  readonly call_id?: string | undefined;
   readonly text?: string | undefined;
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
   readonly before?: number | undefined;
-  readonly limit?: number | undefined;
 }
 
 const latestQuery: z.ZodType<LatestQuery> = z.strictObject({
-  trace_id: traceId.optional(),
-  type: name.optional(),
-  tool: name.optional(),
-  outcome: z.enum(["success", "failure", "suppressed", "info"]).optional(),
+  ...eventFields,
   agent: name.optional(),
   run_id: runId.optional(),
-  call_id: name.optional(),
   text: name.optional(),
-  since: time.optional(),
-  until: time.optional(),
   before: position.optional(),
-  limit: limit.optional(),
 });
 
 /** The log from its end, and the proof that an event is in it. */
@@ -49,10 +35,10 @@ export const auditProofRoutes: readonly Route[] = [
     query: latestQuery,
     answers: latestAnswer,
     run: async ({ runtime, by, query }) => {
-      const { trace_id, run_id, call_id, ...same } = query;
-      const callId = call_id === undefined ? undefined : await namesOfCall(runtime, call_id);
-      const named = { traceId: trace_id, runId: run_id, callId, ...same };
-      const { events, nextBefore } = await runtime.audit.latest({ ...given(named), ...tenantSeen(by) });
+      const { agent, run_id, text, before, ...where } = query;
+      const more = given({ agent, runId: run_id, text, before });
+      const filter = await eventFilter(runtime, where);
+      const { events, nextBefore } = await runtime.audit.latest({ ...filter, ...more, ...tenantSeen(by) });
       const { size, checked } = runtime.audit;
       return answer({ events, next_before: nextBefore, size, checked: checkedToWire(checked) });
     },
@@ -78,9 +64,3 @@ export const auditProofRoutes: readonly Route[] = [
     },
   }),
 ];
-
-/** What was left out is not there, instead of there and undefined. */
-function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  const named = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(named) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }; // the same fields, less the empty ones
-}

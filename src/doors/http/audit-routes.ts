@@ -1,35 +1,18 @@
 import { z } from "@hono/zod-openapi";
-import type { Runtime } from "../../face.ts";
+import { given } from "../../calls/given.ts";
 import { checkedToWire, verificationToWire } from "../wire-audit.ts";
 import { auditAnswer, checkpointAnswer, verificationAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
-import { limit, name, position, time, traceId } from "./fields.ts";
+import { type EventFields, eventFields, eventFilter } from "./audit-fields.ts";
+import { position } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { tenantSeen } from "./visible.ts";
 
-interface AuditQuery {
-  readonly trace_id?: string | undefined;
-  readonly type?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly call_id?: string | undefined;
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
+interface AuditQuery extends EventFields {
   readonly after?: number | undefined;
-  readonly limit?: number | undefined;
 }
 
-const auditQuery: z.ZodType<AuditQuery> = z.strictObject({
-  trace_id: traceId.optional(),
-  type: name.optional(),
-  tool: name.optional(),
-  outcome: z.enum(["success", "failure", "suppressed", "info"]).optional(),
-  call_id: name.optional(),
-  since: time.optional(),
-  until: time.optional(),
-  after: position.optional(),
-  limit: limit.optional(),
-});
+const auditQuery: z.ZodType<AuditQuery> = z.strictObject({ ...eventFields, after: position.optional() });
 
 const verifyQuery: z.ZodType<{ against?: string | undefined }> = z.strictObject({
   against: z.string().max(4096).optional(),
@@ -46,19 +29,9 @@ export const auditRoutes: readonly Route[] = [
     query: auditQuery,
     answers: auditAnswer,
     run: async ({ runtime, by, query }) => {
-      const most = query.limit ?? 200;
-      const events = await runtime.audit.query({
-        limit: most,
-        ...tenantSeen(by),
-        ...(query.trace_id !== undefined && { traceId: query.trace_id }),
-        ...(query.type !== undefined && { type: query.type }),
-        ...(query.tool !== undefined && { tool: query.tool }),
-        ...(query.outcome !== undefined && { outcome: query.outcome }),
-        ...(query.call_id !== undefined && { callId: await namesOfCall(runtime, query.call_id) }),
-        ...(query.since !== undefined && { since: query.since }),
-        ...(query.until !== undefined && { until: query.until }),
-        ...(query.after !== undefined && { after: query.after }),
-      });
+      const { limit: most = 200, after, ...where } = query;
+      const filter = await eventFilter(runtime, where);
+      const events = await runtime.audit.query({ ...filter, ...given({ after }), limit: most, ...tenantSeen(by) });
       return answer({
         events,
         next_after: events.length === most ? events.at(-1)?.seq : undefined,
@@ -103,12 +76,6 @@ export const auditRoutes: readonly Route[] = [
     run: async ({ runtime }) => answer({ note: await runtime.audit.checkpoint() }),
   }),
 ];
-
-/** A recorded call has a key, and arrivals: whichever of them is named, the events of all are meant. */
-export async function namesOfCall({ calls }: Pick<Runtime, "calls">, named: string): Promise<readonly string[]> {
-  const record = await calls.get(named);
-  return record === undefined ? [named] : [...new Set([named, record.key, record.call.id])];
-}
 
 async function* linesAsBytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   for await (const line of lines) yield Buffer.from(line.endsWith("\n") ? line : `${line}\n`);

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { given } from "../../calls/given.ts";
 import { newTraceId } from "../../calls/ids.ts";
 import { canonical } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
@@ -113,21 +114,22 @@ export const callRoutes: readonly Route[] = [
     query: nothing,
     answers: callAnswer,
     run: async ({ runtime, by, part }) => {
-      if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
+      const record = await visibleCall(runtime, by, part("id"));
+      if (record === undefined) return unknownCall(part("id"));
+      const { key, state, call } = record;
+      if (state === "unknown")
+        await runtime.note("operator.action.call_reconciled", `${call.tool} is asked what became of a call`, {
+          ...actorOf(by),
+          data: { call_id: key, tool: call.tool, run: call.authority.runId },
+        });
       return answerSettled(await runtime.ledger.reconcile(part("id")));
     },
   }),
 ];
 
 async function listCalls(runtime: Asked<unknown, unknown>["runtime"], by: Who, query: CallQuery): Promise<Response> {
-  const most = query.limit ?? 100;
-  const where = {
-    ...(query.state !== undefined && { state: query.state }),
-    ...(query.tool !== undefined && { tool: query.tool }),
-    ...(query.run_id !== undefined && { runId: query.run_id }),
-    ...(query.before !== undefined && { before: query.before }),
-  };
-  const records = await visibleCalls(runtime, by, where, most);
+  const { limit: most = 100, run_id, ...where } = query;
+  const records = await visibleCalls(runtime, by, { ...given({ ...where, runId: run_id }), limit: most });
   const next = records.length === most ? records.at(-1)?.call.number : undefined;
   return answer({ calls: records.map(callToWire), next_before: next });
 }

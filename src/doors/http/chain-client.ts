@@ -13,7 +13,7 @@ export class ChainClient {
   list(where: { run_id?: string; limit?: number } = {}): Promise<ChainsWire> {
     return this.#line.get("/v1/chains", where);
   }
-  resume(id: string, signal?: AbortSignal): Promise<OutcomeWire> {
-    return this.#line.post(`/v1/chains/${encodeURIComponent(id)}/resume`, {}, signal);
+  resume(id: string): Promise<OutcomeWire> {
+    return this.#line.post(`/v1/chains/${encodeURIComponent(id)}/resume`, {});
   }
 }

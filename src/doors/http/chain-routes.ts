@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { type ChainsWire, chainToWire, engineToWire } from "../wire-chains.ts";
+import { text } from "./answer-fields.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { limit, runId } from "./fields.ts";
@@ -16,29 +17,29 @@ const chainQuery: z.ZodType<ChainQuery> = z.strictObject({ run_id: runId.optiona
 const chainsAnswer: z.ZodType<ChainsWire> = z.object({
   chains: z.array(
     z.object({
-      call_id: z.string(),
+      call_id: text,
       state: z.enum(["running", "waiting"]),
       requested_by: z.object({
-        tenant: z.string(),
-        agent: z.string(),
-        user: z.string().optional(),
-        via: z.string().optional(),
+        tenant: text,
+        agent: text,
+        user: text.optional(),
+        via: text.optional(),
       }),
-      run_id: z.string(),
-      language: z.string().optional(),
-      source: z.string(),
-      engine: z.string().optional(),
+      run_id: text,
+      language: text.optional(),
+      source: text,
+      engine: text.optional(),
       image_bytes: z.number().optional(),
-      since: z.string(),
-      waiting: z.array(z.object({ tool: z.string(), approval_id: z.string(), line: z.number().optional() })),
-      expires_at: z.string().optional(),
+      since: text,
+      waiting: z.array(z.object({ tool: text, approval_id: text, line: z.number().optional() })),
+      expires_at: text.optional(),
     }),
   ),
   engines: z.array(
     z.object({
-      name: z.string(),
+      name: text,
       language: z.enum(["javascript", "python"]).optional(),
-      problem: z.string().optional(),
+      problem: text.optional(),
       down: z.literal(true).optional(),
     }),
   ),
@@ -81,7 +82,7 @@ export const chainRoutes: readonly Route[] = [
       if (outcome !== undefined) return answerOutcome(outcome);
       return problem(
         "call_unknown",
-        `No script \`${part("id")}\` waits; \`GET /v1/calls/{id}\` says what became of it.`,
+        `No script \`${part("id")}\` waits; \`postern calls show ${part("id")}\` says what became of it.`,
       );
     },
   }),

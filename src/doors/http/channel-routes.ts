@@ -2,22 +2,22 @@ import { z } from "@hono/zod-openapi";
 import type { ChannelState } from "../../channels/channel.ts";
 import type { Received } from "../../channels/decisions.ts";
 import { iso, isoOrNothing } from "../wire.ts";
+import { text, when, whole } from "./answer-fields.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
-const when = z.string().openapi({ format: "date-time" });
 const channelAnswer = z
   .object({
-    name: z.string(),
-    kind: z.string(),
-    target: z.string(),
-    waiting: z.int(),
-    problem: z.string().optional(),
-    delivered: z.int(),
+    name: text,
+    kind: text,
+    target: text,
+    waiting: whole,
+    problem: text.optional(),
+    delivered: whole,
     last_delivered_at: when.optional(),
-    dead: z.array(z.object({ entry: z.int(), type: z.string(), at: when, attempts: z.int(), problem: z.string() })),
+    dead: z.array(z.object({ entry: whole, type: text, at: when, attempts: whole, problem: text })),
   })
   .openapi("Channel");
 
@@ -68,7 +68,7 @@ export const channelRoutes: readonly Route[] = [
     summary: "Send a notice that says it is only a test, now and once.",
     body: nothing,
     query: nothing,
-    answers: z.object({ delivered: z.boolean(), problem: z.string().optional() }),
+    answers: z.object({ delivered: z.boolean(), problem: text.optional() }),
     run: async ({ runtime, by, part }) => {
       const sent = await runtime.channels?.test(part("name"));
       if (sent === undefined) return unknownChannel(part("name"));
@@ -87,7 +87,7 @@ export const channelRoutes: readonly Route[] = [
     summary: "Try anew what was given up.",
     body: nothing,
     query: nothing,
-    answers: z.object({ retried: z.int() }),
+    answers: z.object({ retried: whole }),
     run: async ({ runtime, by, part }) => {
       const retried = await runtime.channels?.retry(part("name"));
       if (retried === undefined) return unknownChannel(part("name"));
@@ -107,17 +107,17 @@ export const channelRoutes: readonly Route[] = [
     summary: "A decision from where people were told, signed with the channel's secret (Standard Webhooks).",
     body: nothing,
     query: nothing,
-    answers: z.object({ approval_id: z.string(), status: z.string(), decided_as: z.string().optional() }),
+    answers: z.object({ approval_id: text, status: text, decided_as: text.optional() }),
     handle: async ({ runtime, part, headers, readText }) => {
-      const text = await readText(mostBytes);
-      if ("refused" in text) return text.refused;
+      const read = await readText(mostBytes);
+      if ("refused" in read) return read.refused;
       if (runtime.channels === undefined) return answerReceived(signatureRefused);
       return answerReceived(
         await runtime.channels.receive(part("name"), {
           id: headers.get("webhook-id"),
           timestamp: headers.get("webhook-timestamp"),
           signature: headers.get("webhook-signature"),
-          body: text.value,
+          body: read.value,
         }),
       );
     },

@@ -1,5 +1,13 @@
 import { isJsonObject, type Json } from "../../calls/json.ts";
 
+interface Problem {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly body?: Json;
+  readonly cause?: unknown;
+}
+
 /** A request the server did not take, or a server that was not there (`status` 0, `code` `unreachable`). A refused call is no problem: it is an outcome. */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";
@@ -8,7 +16,7 @@ export class ClientProblem extends Error {
   /** The whole answer: beside `error` it may hold the record that was in the way. */
   readonly body: Json;
 
-  constructor(status: number, code: string, message: string, body: Json = null, cause?: unknown) {
+  constructor({ status, code, message, body = null, cause }: Problem) {
     super(message, { cause });
     this.status = status;
     this.code = code;
@@ -37,20 +45,19 @@ export class Line {
   }
 
   post<Answer>(path: string, body: object, signal?: AbortSignal): Promise<Answer> {
-    return this.send("POST", path, body, signal);
+    return this.#ask(path, { ...sent("POST", body), ...(signal !== undefined && { signal }) });
+  }
+
+  put<Answer>(path: string, body: object): Promise<Answer> {
+    return this.#ask(path, sent("PUT", body));
+  }
+
+  patch<Answer>(path: string, body: object): Promise<Answer> {
+    return this.#ask(path, sent("PATCH", body));
   }
 
   remove<Answer>(path: string): Promise<Answer> {
     return this.#ask(path, { method: "DELETE" });
-  }
-
-  send<Answer>(method: "POST" | "PUT" | "PATCH", path: string, body: object, signal?: AbortSignal): Promise<Answer> {
-    return this.#ask(path, {
-      method,
-      body: JSON.stringify(body),
-      headers: { "content-type": "application/json" },
-      ...(signal !== undefined && { signal }),
-    });
   }
 
   async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -100,21 +107,21 @@ export class Line {
   #cutOff(init: RequestInit, error: unknown): never {
     if (init.signal?.aborted === true) throw error;
     const message = `No Postern answers at ${this.#url}; start one with \`postern start\`.`;
-    throw new ClientProblem(0, "unreachable", message, null, error);
+    throw new ClientProblem({ status: 0, code: "unreachable", message, cause: error });
   }
+}
+
+function sent(method: "POST" | "PUT" | "PATCH", body: object): RequestInit {
+  return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }
 
 function problemOf(status: number, text: string): ClientProblem {
   const body = parsed(text);
   const error = isJsonObject(body) ? body["error"] : undefined;
   if (error !== undefined && isJsonObject(error))
-    return new ClientProblem(status, String(error["code"]), String(error["message"]), body);
-  return new ClientProblem(
-    status,
-    "not_postern",
-    `The server answered ${status} with something that is not Postern's.`,
-    body,
-  );
+    return new ClientProblem({ status, code: String(error["code"]), message: String(error["message"]), body });
+  const message = `The server answered ${status} with something that is not Postern's.`;
+  return new ClientProblem({ status, code: "not_postern", message, body });
 }
 
 function parsed(text: string): Json {

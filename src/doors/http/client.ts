@@ -1,23 +1,22 @@
 import type { AuditEvent } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
-import type { JsonObject } from "../../calls/json.ts";
 import type { CallState } from "../../calls/records.ts";
 import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
-import type { CallWire, ContextWire, OutcomeWire } from "../wire.ts";
+import type { CallWire, OutcomeWire } from "../wire.ts";
 import type { AlarmWire } from "../wire-alarms.ts";
-import type { ApprovalWire } from "../wire-approvals.ts";
-import type { VerificationWire } from "../wire-audit.ts";
+import type { CheckedWire, VerificationWire } from "../wire-audit.ts";
 import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
 import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
 import { AccountsClient } from "./accounts-client.ts";
-import { ApprovalClient, type ApprovalsAsked } from "./approval-client.ts";
+import { ApprovalClient } from "./approval-client.ts";
 import { ChainClient } from "./chain-client.ts";
 import type { ChannelWire } from "./channel-routes.ts";
 import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
+import type { CallFields } from "./fields.ts";
 import { PolicyClient } from "./policy-client.ts";
 
 export { ClientProblem } from "./client-line.ts";
@@ -28,12 +27,6 @@ export interface ClientOptions {
   readonly token: string;
   /** Carries the requests; `fetch` when nothing is given. A door in this process is asked without a socket. */
   readonly send?: (request: Request) => Promise<Response>;
-}
-
-export interface CallBody extends ContextWire {
-  readonly tool: string;
-  readonly action?: string | undefined;
-  readonly arguments?: JsonObject | undefined;
 }
 
 /**
@@ -73,13 +66,13 @@ export class PosternClient {
     this.policy = new PolicyClient(line);
   }
 
-  call(body: CallBody, signal?: AbortSignal): Promise<OutcomeWire> {
+  call(body: CallFields, signal?: AbortSignal): Promise<OutcomeWire> {
     return this.#line.post("/v1/calls", body, signal);
   }
   explainCall(id: string): Promise<ExplanationWire> {
     return this.#line.get(`/v1/calls/${encodeURIComponent(id)}/explanation`);
   }
-  explain(body: CallBody): Promise<ExplanationWire> {
+  explain(body: CallFields): Promise<ExplanationWire> {
     return this.#line.post("/v1/explain", body);
   }
 
@@ -93,9 +86,6 @@ export class PosternClient {
   }
   settle(id: string, outcome: "succeeded" | "failed" | "retry", reason: string): Promise<CallWire> {
     return this.#line.post(`/v1/calls/${encodeURIComponent(id)}/settle`, { outcome, reason });
-  }
-  reconcile(id: string): Promise<CallWire> {
-    return this.#line.post(`/v1/calls/${encodeURIComponent(id)}/reconcile`, {});
   }
 
   async tools(): Promise<readonly ToolWire[]> {
@@ -114,22 +104,6 @@ export class PosternClient {
     return this.#line.post(`/v1/tools/${encodeURIComponent(name)}/approve`, { definition, reason });
   }
 
-  async approvals(where: ApprovalsAsked = {}): Promise<readonly ApprovalWire[]> {
-    return (await this.inbox.page(where)).approvals;
-  }
-  showApproval(id: string): Promise<ApprovalWire> {
-    return this.inbox.show(id);
-  }
-  decide(id: string, verb: "approve" | "deny" | "skip", reason?: string): Promise<ApprovalWire> {
-    return this.inbox.decide(id, verb, { reason });
-  }
-  withdraw(id: string, reason?: string): Promise<ApprovalWire> {
-    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/withdraw`, { reason });
-  }
-  resume(id: string, signal?: AbortSignal): Promise<OutcomeWire> {
-    return this.#line.post(`/v1/approvals/${encodeURIComponent(id)}/resume`, {}, signal);
-  }
-
   audit(
     where: AuditAsked & { readonly after?: number } = {},
   ): Promise<{ events: readonly AuditEvent[]; next_after?: number }> {
@@ -138,7 +112,7 @@ export class PosternClient {
   /** New to old; a page may hold fewer than were asked for although there are more. */
   latestAudit(
     where: AuditAsked & { readonly before?: number } = {},
-  ): Promise<{ events: readonly AuditEvent[]; next_before?: number }> {
+  ): Promise<{ events: readonly AuditEvent[]; next_before?: number; size: number; checked?: CheckedWire }> {
     return this.#line.get("/v1/audit/latest", where);
   }
   verifyAudit(against?: string): Promise<VerificationWire> {

@@ -84,11 +84,13 @@ describe("consoleFiles", () => {
 
   it("serves one plain page that says what to do while the console is not built, and the console once it is", async () => {
     const elsewhere = join(folder, "later");
-    const files = consoleFiles({ folder: elsewhere });
+    const files = consoleFiles({ folder: elsewhere, command: "npx postern --data …" });
     const request = (): Request => new Request("http://127.0.0.1:7420/", { headers: browser });
     const missing = await files(request());
     expect(missing?.status).toBe(503);
-    expect(await missing?.text()).toContain("npm run build:console");
+    const page = await missing?.text();
+    expect(page).toContain("npm run build:console");
+    expect(page).toContain("<code>npx postern --data … approvals</code>");
     mkdirSync(elsewhere);
     writeFileSync(join(elsewhere, "index.html"), "there");
     expect((await files(request()))?.status).toBe(200);
@@ -97,6 +99,6 @@ describe("consoleFiles", () => {
   it("says why it could not be made, as text", async () => {
     const files = consoleFiles({ folder, prepare: async () => "no <b>disk</b>" });
     const answer = await files(new Request("http://127.0.0.1:7420/", { headers: browser }));
-    expect(await answer?.text()).toContain("no  b disk /b ");
+    expect(await answer?.text()).toContain("no &#60;b&#62;disk&#60;/b&#62;");
   });
 });

@@ -17,6 +17,8 @@ export interface ConsoleFilesOptions {
   readonly folder?: string;
   /** Makes the folder what it should be, before the first request is answered. Says why it could not. */
   readonly prepare?: (folder: string) => Promise<string | undefined>;
+  /** How commands are typed where it was started, as anybody may know it. */
+  readonly command?: string;
 }
 
 interface File {
@@ -69,6 +71,7 @@ const builtFolder: string = fileURLToPath(new URL("../../../dist/console", impor
 export function consoleFiles({
   folder = builtFolder,
   prepare,
+  command = "postern",
 }: ConsoleFilesOptions = {}): (request: Request) => Promise<Response | undefined> {
   let loading: Promise<Files | string> | undefined;
   return async (request) => {
@@ -79,7 +82,7 @@ export function consoleFiles({
     const files = await loading;
     if (typeof files === "string") {
       loading = undefined; // it may be there at the next try
-      return isFile(pathname) ? undefined : missing(files);
+      return isFile(pathname) ? undefined : missing(files, command);
     }
     // Every path without an extension is a place inside the page.
     const file = files.get(isFile(pathname) ? pathname : "/index.html");
@@ -145,14 +148,18 @@ function served(file: File, request: Request): Response {
 }
 
 /** Plain on purpose: it must be there when nothing else is. */
-function missing(why: string): Response {
+function missing(why: string, command: string): Response {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Postern</title>
 <h1>Postern runs; its console is not there</h1>
-<p>${why.replaceAll(/[<>&]/g, " ")}</p>
+<p>${escaped(why)}</p>
 <p>In a checkout, <code>npm install</code> and <code>npm run build:console</code> make it; then load this page again.
-Everything it does the command line does too: <code>postern approvals</code>.</p></html>`;
+Everything it does the command line does too: <code>${escaped(command)} approvals</code>.</p></html>`;
   return new Response(body, {
     status: 503,
     headers: { ...pageHeaders, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" },
   });
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[<>&]/g, (mark) => `&#${mark.codePointAt(0)};`);
 }

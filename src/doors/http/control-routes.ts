@@ -1,11 +1,14 @@
 import { z } from "@hono/zod-openapi";
+import type { Permission } from "../../accounts/roles.ts";
+import type { Actor } from "../../calls/actor.ts";
 import type { Autonomy } from "../../calls/call.ts";
+import type { ControlState, Controls } from "../../policy/controls.ts";
 import { controlChangeToWire, controlsToWire } from "../wire-tools.ts";
 import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
 interface AutonomyFields extends ReasonFields {
@@ -35,7 +38,10 @@ export const controlRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: controlsAnswer,
-    run: ({ runtime }) => answer(controlsToWire(runtime.controls.state)),
+    run: ({ runtime, by }) => {
+      const { pausedBy, ...state } = runtime.controls.state;
+      return answer(controlsToWire(isOfTheHouse(by) ? { ...state, pausedBy } : state));
+    },
   }),
   route({
     method: "get",
@@ -50,59 +56,57 @@ export const controlRoutes: readonly Route[] = [
       return answer({ changes: changes.map(controlChangeToWire) });
     },
   }),
-  route({
-    method: "post",
+  switchRoute({
     path: "/v1/controls/pause",
     needs: "controls:write",
     summary: "Refuse every call from now on.",
     body: reasonFields,
-    query: nothing,
-    answers: controlsAnswer,
-    run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.pause(actorOf(by), body.reason))),
+    turn: (controls, by, { body }) => controls.pause(by, body.reason),
   }),
-  route({
-    method: "post",
+  switchRoute({
     path: "/v1/controls/resume",
     needs: "controls:write",
     summary: "Let calls pass again.",
     body: reasonFields,
-    query: nothing,
-    answers: controlsAnswer,
-    run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.resume(actorOf(by), body.reason))),
+    turn: (controls, by, { body }) => controls.resume(by, body.reason),
   }),
-  route({
-    method: "post",
+  switchRoute({
     path: "/v1/controls/autonomy",
     needs: "controls:write",
     summary: "What agents may do unasked, A0 to A4.",
     body: autonomyFields,
-    query: nothing,
-    answers: controlsAnswer,
-    run: async ({ runtime, by, body }) =>
-      answer(controlsToWire(await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason))),
+    turn: (controls, by, { body }) => controls.setAutonomy(body.level, by, body.reason),
   }),
-  route({
-    method: "post",
+  switchRoute({
     path: "/v1/controls/tools/{name}",
     needs: "tools:switch",
     summary: "Switch one tool on or off.",
     body: switchFields,
-    query: nothing,
-    answers: controlsAnswer,
-    run: async ({ runtime, by, part, body }) =>
-      answer(controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason))),
+    turn: (controls, by, { part, body }) => controls.setTool(part("name"), body.enabled, by, body.reason),
   }),
-  route({
-    method: "post",
+  switchRoute({
     path: "/v1/controls/servers/{name}",
     needs: "tools:switch",
     summary: "Switch one upstream server with all its tools on or off.",
     body: switchFields,
-    query: nothing,
-    answers: controlsAnswer,
-    run: async ({ runtime, by, part, body }) =>
-      answer(controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason))),
+    turn: (controls, by, { part, body }) => controls.setServer(part("name"), body.enabled, by, body.reason),
   }),
 ];
+
+interface Switch<Fields> {
+  readonly path: string;
+  readonly needs: Permission;
+  readonly summary: string;
+  readonly body: z.ZodType<Fields>;
+  readonly turn: (controls: Controls, by: Actor, asked: Asked<Fields, unknown>) => Promise<ControlState>;
+}
+
+function switchRoute<Fields>({ turn, ...spec }: Switch<Fields>): Route {
+  return route({
+    ...spec,
+    method: "post",
+    query: nothing,
+    answers: controlsAnswer,
+    run: async (asked) => answer(controlsToWire(await turn(asked.runtime.controls, actorOf(asked.by), asked))),
+  });
+}

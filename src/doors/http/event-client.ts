@@ -63,9 +63,13 @@ async function* framesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Frame
   for await (const chunk of bytes) {
     const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
     rest = texts.pop() ?? "";
-    if (rest.length > mostCharacters) throw new ClientProblem(502, "not_postern", "The server sends no events.");
+    if (rest.length > mostCharacters) throw notEvents();
     for (const text of texts) yield frameOf(text);
   }
+}
+
+function notEvents(): ClientProblem {
+  return new ClientProblem({ status: 502, code: "not_postern", message: "The server sends no events." });
 }
 
 function frameOf(text: string): Frame {

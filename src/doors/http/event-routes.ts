@@ -39,7 +39,7 @@ export const eventRoutes: readonly Route[] = [
           "too_many_readers",
           `${mostOfOne} of these are yours already, and others want to look too; close one.`,
         );
-      const stream = await eventStream(runtime.feed, filterOf(by, query), after, { signal, leave });
+      const stream = await eventStream(runtime.feed, { filter: filterOf(by, query), after }, { signal, leave });
       if (stream === undefined)
         return problem("too_many_readers", "256 readers follow the events already; close one, or read `/v1/audit`.");
       return new Response(stream, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
@@ -88,8 +88,7 @@ function takePlace(feed: Feed, via: string): (() => void) | undefined {
 
 async function eventStream(
   feed: Feed,
-  filter: FeedFilter,
-  after: string | undefined,
+  { filter, after }: { readonly filter: FeedFilter; readonly after: string | undefined },
   { signal, leave }: { readonly signal: AbortSignal; readonly leave: () => void },
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const reader = new StreamReader(leave);

@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
-import type { Grant } from "../../approvals/grant.ts";
-import type { GrantState } from "../../approvals/grants.ts";
+import type { Grant, GrantState } from "../../approvals/grant.ts";
 import type { Runtime } from "../../face.ts";
 import { delegationToWire, type GrantWire, grantToWire } from "../wire-grants.ts";
 import { answer, problem } from "./answers.ts";

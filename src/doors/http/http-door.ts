@@ -13,7 +13,7 @@ import { Tries } from "../../accounts/tries.ts";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
-import type { Credentials, Who } from "../credentials.ts";
+import type { Credentials } from "../credentials.ts";
 import { identify } from "../identify.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { Windows } from "../windows.ts";
@@ -27,7 +27,7 @@ import { callRoutes } from "./call-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { controlRoutes } from "./control-routes.ts";
-import { cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
+import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
 import { dispatch, type Env, whileGood } from "./dispatch.ts";
 import { failed, healthz, pageHeaders, refuseNobody, secured } from "./door-answers.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -111,7 +111,7 @@ export const routes: readonly Route[] = [
   ...secretRoutes,
 ];
 
-const tenMebibytes = 10 * 1024 * 1024;
+const usualMaxBodyBytes = 10 * 1024 * 1024;
 
 /** Open to who is nobody yet, or who says who it is in a way of its own. */
 const openRoutes: readonly (readonly [method: string, path: RegExp])[] = routes
@@ -123,21 +123,51 @@ function isOpen(asked: string, pathname: string): boolean {
 }
 
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
-  const { runtime, credentials, accounts, hosts, log, clock = new SystemClock() } = options;
-  /** Wrong tokens, by address. A right one always passes: on one machine all share an address. */
-  const wrongTokens = new Tries(clock);
-  const windows = new Windows(runtime, clock);
-  const { memory, policies, openId, publicUrl, learnSecret, command } = options;
-  const now = (): number => clock.now();
-  const app = routed(
-    options,
-    { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, command, now },
-    clock,
-  );
-
+  const { runtime, hosts, log, page, clock = new SystemClock() } = options;
   const names = typeof hosts === "function" ? hosts : () => hosts;
+  const windows = new Windows(runtime, clock);
+  const app = routed(options, houseOf(options, windows, clock), clock);
+  const admit = admission(options, { app, names, clock });
+  /** What is the same for everybody, whoever they are and wherever the link to it stood. */
+  const shown = async (request: Request): Promise<Response | undefined> =>
+    page === undefined || isOwn(new URL(request.url).pathname)
+      ? undefined
+      : (refusePage(request, names(), true) ?? (await page(request)));
+  return {
+    async fetch(request, connection = {}) {
+      try {
+        const same = await shown(request);
+        return same === undefined
+          ? secured(await admit(request, connection.address ?? "unknown"))
+          : secured(same, pageHeaders);
+      } catch (error) {
+        return secured(failed(request, error, log));
+      }
+    },
+    close: () => windows.close(),
+  };
+}
 
-  const admit = async (request: Request, address: string): Promise<Response> => {
+function houseOf(options: HttpDoorOptions, windows: Windows, clock: Clock): House {
+  const { runtime, memory, policies, accounts, openId, publicUrl, learnSecret, command } = options;
+  const now = (): number => clock.now();
+  return { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, command, now };
+}
+
+interface Inside {
+  readonly app: OpenAPIHono<Env>;
+  readonly names: () => readonly string[];
+  readonly clock: Clock;
+}
+
+/** Past the page guard, then in as whoever the credential speaks for. */
+function admission(
+  { runtime, credentials, accounts }: HttpDoorOptions,
+  { app, names, clock }: Inside,
+): (request: Request, address: string) => Promise<Response> {
+  /** By address. A right one always passes: on one machine all share an address. */
+  const wrongTokens = new Tries(clock);
+  return async (request, address) => {
     const { pathname } = new URL(request.url);
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
@@ -152,26 +182,9 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     }
     const { by, cookie } = found;
     const answered = await app.fetch(request, { by, origin, address });
-    return cookie === undefined ? answered : withCookie(answered, cookie, by, { origin, now: now() });
-  };
-  /** What is the same for everybody, whoever they are and wherever the link to it stood. */
-  const page = async (request: Request): Promise<Response | undefined> =>
-    options.page === undefined || isOwn(new URL(request.url).pathname)
-      ? undefined
-      : (refusePage(request, names(), true) ?? (await options.page(request)));
-
-  return {
-    async fetch(request, connection = {}) {
-      try {
-        const shown = await page(request);
-        return shown === undefined
-          ? secured(await admit(request, connection.address ?? "unknown"))
-          : secured(shown, pageHeaders);
-      } catch (error) {
-        return secured(failed(request, error, log));
-      }
-    },
-    close: () => windows.close(),
+    if (cookie === undefined) return answered;
+    const now = clock.now();
+    return withCookie(answered, cookie, { origin, maxAgeSeconds: ((by.session?.expiresAt ?? now) - now) / 1000 });
   };
 }
 
@@ -192,21 +205,19 @@ function shownBy(request: Request, origin: string): Parameters<typeof identify>[
 }
 
 /** The session goes on under another value. */
-function withCookie(
-  answered: Response,
-  value: string,
-  { session }: Who,
-  { origin, now }: { readonly origin: string; readonly now: number },
-): Response {
-  const maxAgeSeconds = ((session?.expiresAt ?? now) - now) / 1000;
+function withCookie(answered: Response, value: string, options: CookieOptions): Response {
   const headers = new Headers(answered.headers);
   // A sign-out in the same request has said something else already.
   if (headers.has("set-cookie")) return answered;
-  headers.append("set-cookie", cookieHeader(sessionCookie, value, { origin, maxAgeSeconds }));
+  headers.append("set-cookie", cookieHeader(sessionCookie, value, options));
   return new Response(answered.body, { status: answered.status, headers });
 }
 
-function routed({ mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions, house: House, clock: Clock): OpenAPIHono<Env> {
+function routed(
+  { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpDoorOptions,
+  house: House,
+  clock: Clock,
+): OpenAPIHono<Env> {
   const toRoute = { house, maxBodyBytes, guesses: new Tries(clock) };
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
@@ -229,7 +240,8 @@ function routed({ mcp, maxBodyBytes = tenMebibytes }: HttpDoorOptions, house: Ho
   const toMcp = async ({ req, env: { by } }: Context<Env>): Promise<Response> => {
     if (by?.permissions.has("calls:make") !== true || by.credential === "session")
       return refusePermission("calls:make", by);
-    return whileGood(req.raw, by, await forwardToMcp(mcp, req.raw, by, req.param("server"), maxBodyBytes));
+    const answered = await forwardToMcp(mcp, req.raw, { by, server: req.param("server"), maxBodyBytes });
+    return whileGood(req.raw, by, answered);
   };
   app.all("/mcp", toMcp).all("/mcp/:server", toMcp);
   refuseOtherMethods(app);

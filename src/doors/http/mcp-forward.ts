@@ -6,6 +6,13 @@ import { readText } from "./request-body.ts";
 /** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
 export type McpHandler = (request: Request, by: Who, path: { readonly server?: string }) => Promise<Response>;
 
+export interface Forwarded {
+  readonly by: Who;
+  /** Of the path; none: all of them. */
+  readonly server: string | undefined;
+  readonly maxBodyBytes: number;
+}
+
 /**
  * Hands a request on to the MCP door, which reads what it says. The body is taken in here, so that its size and whether
  * its sender's rights lasted are judged once for all doors.
@@ -13,9 +20,7 @@ export type McpHandler = (request: Request, by: Who, path: { readonly server?: s
 export async function forwardToMcp(
   mcp: McpHandler | undefined,
   request: Request,
-  by: Who,
-  server: string | undefined,
-  maxBodyBytes: number,
+  { by, server, maxBodyBytes }: Forwarded,
 ): Promise<Response> {
   if (mcp === undefined) return problem("mcp_not_served", "This server does not speak MCP.");
   const path = server === undefined ? {} : { server };

@@ -39,8 +39,6 @@ const named = { run_id: runId.optional(), reason: reason.optional() };
 const rejectFields: z.ZodType<RejectFields> = z.strictObject(named);
 const acceptFields: z.ZodType<AcceptFields> = z.strictObject({ ...named, again: z.boolean().optional() });
 
-type AskedBy<Fields, Query> = Asked<Fields, Query>;
-
 /** What agents proposed to remember: a person's word on it (SPEC 15.3). */
 export const memoryRoutes: readonly Route[] = [
   route({
@@ -86,7 +84,7 @@ export const memoryRoutes: readonly Route[] = [
 ];
 
 async function decide<Fields extends RejectFields>(
-  asked: AskedBy<Fields, unknown>,
+  asked: Asked<Fields, unknown>,
   rule: (desk: CandidateDesk, name: CandidateName) => Promise<CandidateDecided>,
 ): Promise<Response> {
   const { memory: desk, by, body, part } = asked;
@@ -108,7 +106,7 @@ async function decide<Fields extends RejectFields>(
  * gates. It is a credential of its own: when such a call is asked about, the person who accepted may answer, after having
  * seen what it is.
  */
-function rulingOf({ runtime, by, body, signal }: AskedBy<RejectFields, unknown>): CandidateRuling {
+function rulingOf({ runtime, by, body, signal }: Asked<RejectFields, unknown>): CandidateRuling {
   const { principal, scopes } = by;
   const who = { ...principal, via: "memory:accept" };
   return {
@@ -128,7 +126,7 @@ function neededBy(runtime: Runtime, tool: string): readonly string[] {
 }
 
 function noted(
-  { runtime, by }: AskedBy<unknown, unknown>,
+  { runtime, by }: Asked<unknown, unknown>,
   { id, runId: run, state, decision, callId }: CandidateRecord,
 ): Promise<void> {
   const data = { candidate_id: id, run_id: run, call_id: callId, ...(decision?.reason && { reason: decision.reason }) };
@@ -138,7 +136,7 @@ function noted(
   });
 }
 
-async function runOf(desk: CandidateDesk, asked: AskedBy<unknown, unknown>, id: string): Promise<string | undefined> {
+async function runOf(desk: CandidateDesk, asked: Asked<unknown, unknown>, id: string): Promise<string | undefined> {
   for await (const record of candidates(desk, asked, undefined)) if (record.id === id) return record.runId;
   return undefined;
 }
@@ -146,7 +144,7 @@ async function runOf(desk: CandidateDesk, asked: AskedBy<unknown, unknown>, id: 
 /** Of one run, or of every run whose agents wrote memories: the ledger knows which. The newest first. */
 async function* candidates(
   desk: CandidateDesk,
-  { runtime, by }: AskedBy<unknown, unknown>,
+  { runtime, by }: Asked<unknown, unknown>,
   run: string | undefined,
 ): AsyncGenerator<CandidateRecord> {
   const { tenant } = by.principal;

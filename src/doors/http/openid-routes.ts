@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { RuntimeFault } from "../../calls/fault.ts";
-import { problem } from "./answers.ts";
+import { answered, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, openIdCookie, readCookie, sessionCookie } from "./cookies.ts";
 import { type Asked, nothing, openRoute, type Route } from "./route.ts";
 import { tooMany, withAccounts } from "./session-routes.ts";
@@ -27,17 +26,17 @@ export const openIdRoutes: readonly Route[] = [
     answers: "text/plain",
     run: async ({ openId, origin, address, query }) => {
       if (openId === undefined) return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
-      try {
-        const to = ownPath(query.to);
-        const begun = await openId.begin({ redirectUri: `${origin}${callback}`, to, address });
-        if ("refused" in begun) return tooMany();
-        // Lax: the way back comes from another site.
-        const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
-        return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
-      } catch (error) {
-        if (error instanceof RuntimeFault) return problem("openid_failed", error.message);
-        throw error;
-      }
+      return answered(
+        async () => {
+          const to = ownPath(query.to);
+          const begun = await openId.begin({ redirectUri: `${origin}${callback}`, to, address });
+          if ("refused" in begun) return tooMany();
+          // Lax: the way back comes from another site.
+          const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
+          return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
+        },
+        () => "openid_failed",
+      );
     },
   }),
   openRoute<Record<string, never>, Readonly<Record<string, unknown>>>({

@@ -1,12 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { RuntimeFault } from "../../calls/fault.ts";
-import type { Runtime } from "../../face.ts";
-import type { Who } from "../credentials.ts";
 import type { PolicyFile } from "../policy-file.ts";
-import { answer, problem } from "./answers.ts";
+import { answer, answered, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { reason } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { refusedPolicy } from "./policy-routes.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 import { policyDocumentAnswer, policySavedAnswer } from "./screen-schemas.ts";
 import { isOfTheHouse } from "./visible.ts";
 
@@ -53,32 +51,23 @@ export const policyEditRoutes: readonly Route[] = [
     body: saveFields,
     query: nothing,
     answers: policySavedAnswer,
-    run: async ({ runtime, by, body, policies }) =>
-      policies?.file === undefined ? off() : save(policies.file, runtime, by, body),
+    run: async (asked) => (asked.policies?.file === undefined ? off() : save(asked.policies.file, asked)),
   }),
 ];
 
-async function save(file: PolicyFile, runtime: Runtime, by: Who, body: SaveFields): Promise<Response> {
-  try {
-    const saved = await file.save({ text: body.text, expectedDigest: body.expected_digest }, (change) =>
-      runtime.note("operator.action.policy_saved", `The policy in \`${change.name}\` is written anew`, {
+function save(file: PolicyFile, { runtime, by, body }: Asked<SaveFields, unknown>): Promise<Response> {
+  const change = { text: body.text, expectedDigest: body.expected_digest };
+  return answered(async () => {
+    const saved = await file.save(change, ({ name, before, after }) =>
+      runtime.note("operator.action.policy_saved", `The policy in \`${name}\` is written anew`, {
         ...actorOf(by),
         outcome: "info",
-        data: {
-          file: change.name,
-          before: change.before,
-          after: change.after,
-          ...(body.reason !== undefined && { reason: body.reason }),
-        },
+        data: { file: name, before, after, ...(body.reason !== undefined && { reason: body.reason }) },
       }),
     );
     if (!saved.saved) return problem(saved.why, saved.message);
     return answer({ name: saved.name, digest: saved.digest, kept: saved.kept });
-  } catch (error) {
-    if (error instanceof RuntimeFault && error.code === "policy_invalid")
-      return problem("policy_refused", error.message);
-    throw error;
-  }
+  }, refusedPolicy);
 }
 
 function off(): Response {

@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import type { Autonomy } from "../../calls/call.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
@@ -8,14 +7,12 @@ import type { NamedText, PolicyReader } from "../policy-reader.ts";
 import { policyToWire, simulationToWire, testToWire } from "../wire-policy.ts";
 import { explanationToWire } from "../wire-tools.ts";
 import { explanationAnswer } from "./answer-schemas.ts";
-import { answer, problem } from "./answers.ts";
+import { answer, answered, problem } from "./answers.ts";
 import { unknownCall } from "./call-routes.ts";
 import { autonomy, jsonObject, name, runId } from "./fields.ts";
 import { policyAnswer, simulationAnswer, testAnswer } from "./policy-schemas.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { visibleCall } from "./visible.ts";
-
-type AskedFor<Body, Query = unknown> = Asked<Body, Query>;
 
 interface Whose {
   readonly agent?: string | undefined;
@@ -158,7 +155,7 @@ function explain(runtime: Runtime, by: Who, fields: ExplainFields): ReturnType<R
 }
 
 async function simulated(
-  { runtime: { policy }, by, body }: AskedFor<SimulateFields>,
+  { runtime: { policy }, by, body }: Asked<SimulateFields, unknown>,
   read: PolicyReader,
 ): Promise<object> {
   const edited = (await read.policy(body.configuration)).policy;
@@ -171,7 +168,7 @@ async function simulated(
   return simulationToWire(simulation, policy.warnings(edited));
 }
 
-async function tested({ runtime: { policy }, body }: AskedFor<TestFields>, read: PolicyReader): Promise<object> {
+async function tested({ runtime: { policy }, body }: Asked<TestFields, unknown>, read: PolicyReader): Promise<object> {
   const edited = await read.policy(body.configuration);
   const tables = await Promise.all((body.tables ?? []).map((table) => read.tests(table)));
   const expectations = [...edited.tests, ...tables.flat()];
@@ -179,17 +176,16 @@ async function tested({ runtime: { policy }, body }: AskedFor<TestFields>, read:
 }
 
 async function reading<Body>(
-  asked: AskedFor<Body>,
-  verb: (asked: AskedFor<Body>, read: PolicyReader) => Promise<object>,
+  asked: Asked<Body, unknown>,
+  verb: (asked: Asked<Body, unknown>, read: PolicyReader) => Promise<object>,
 ): Promise<Response> {
   const { policies } = asked;
   if (policies === undefined)
     return problem("policy_reading_off", "This Postern was started without a reader of policies.");
-  try {
-    return answer(await verb(asked, policies));
-  } catch (error) {
-    if (error instanceof RuntimeFault && error.code === "policy_invalid")
-      return problem("policy_refused", error.message);
-    throw error;
-  }
+  return answered(async () => answer(await verb(asked, policies)), refusedPolicy);
+}
+
+/** A policy with a mistake is what was asked about, not a bug. */
+export function refusedPolicy(code: string): "policy_refused" | undefined {
+  return code === "policy_invalid" ? "policy_refused" : undefined;
 }

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import { text } from "./answer-fields.ts";
 import { decided, principal, reason, risk, verdict } from "./answer-schemas.ts";
 
-const text = z.string();
 const warnings = z.array(
   z.object({ code: text, rule: text.optional(), message: text, where: text.optional() }).openapi("PolicyWarning"),
 );

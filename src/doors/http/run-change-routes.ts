@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Actor } from "../../calls/actor.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
+import { given } from "../../calls/given.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { RunAbout, RunName, RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
-import { answer, problem } from "./answers.ts";
+import { answer, answered } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { jsonObject, name, reason, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
@@ -90,14 +90,7 @@ function byHand(by: Who): { readonly by?: Actor } {
 }
 
 function aboutOf({ task, task_id, prompt, system_prompt, transcript, deliverables }: AboutFields): RunAbout {
-  return {
-    ...(task !== undefined && { task }),
-    ...(task_id !== undefined && { taskId: task_id }),
-    ...(prompt !== undefined && { prompt }),
-    ...(system_prompt !== undefined && { systemPrompt: system_prompt }),
-    ...(transcript !== undefined && { transcript }),
-    ...(deliverables !== undefined && { deliverables }),
-  };
+  return given({ task, taskId: task_id, prompt, systemPrompt: system_prompt, transcript, deliverables });
 }
 
 /** @param mayBeNew whether the run may be one that nobody has heard of */
@@ -113,11 +106,8 @@ async function change<Fields, Query, By extends Who>(
   const found = await runs.get({ runId: id, tenant });
   const isVisible = found !== undefined && sees(by, { tenant: found.tenant, agent: "", ...found.principal });
   if (found === undefined ? !mayBeNew : !isVisible) return unknownRun(id);
-  try {
-    return answer(await make(runs, { runId: id, tenant }));
-  } catch (error) {
-    if (error instanceof RuntimeFault && (error.code === "run_foreign" || error.code === "run_invalid"))
-      return problem(error.code, error.message);
-    throw error;
-  }
+  return answered(
+    async () => answer(await make(runs, { runId: id, tenant })),
+    (code) => (code === "run_foreign" || code === "run_invalid" ? code : undefined),
+  );
 }

@@ -122,7 +122,9 @@ it("refuses to begin a run whose owner is known to the ledger alone", async () =
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, others);
   await using http = await httpHouse(h.runtime);
   const runs = h.runtime.runs;
-  await expect(runs?.begin({ runId: "others" }, own)).rejects.toMatchObject({ code: "run_foreign" });
+  await expect(runs?.begin({ runId: "others" }, { principal: own.principal })).rejects.toMatchObject({
+    code: "run_foreign",
+  });
   const answered = await http.ask("/v1/runs/others/begin", { as: "agent", method: "POST", body: {} });
   expect(answered.status).toBe(404);
 });

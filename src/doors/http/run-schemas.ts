@@ -1,11 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import { text, when, whole } from "./answer-fields.ts";
 
 /** Good answers of run-routes.ts, as the OpenAPI document shows them. */
-
-const text = z.string();
-const whole = z.number().int();
-const when = text.openapi({ format: "date-time" });
 
 export const runAnswer: ZodType = z
   .object({
@@ -24,6 +21,7 @@ export const runAnswer: ZodType = z
       completed: whole,
       failed: whole,
       blocked: whole,
+      previewed: whole,
       replayed: whole,
       waiting: whole,
       errors: whole,

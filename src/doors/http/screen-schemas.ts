@@ -1,13 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import { digest, text, when, whole } from "./answer-fields.ts";
 import { checkedAnswer, risk } from "./answer-schemas.ts";
 
 /** Good answers of the routes that screens are made of, as the OpenAPI document shows them. */
-
-const text = z.string();
-const whole = z.number().int();
-const when = text.openapi({ format: "date-time" });
-const digest = text.openapi({ pattern: "^[0-9a-f]{64}$" });
 
 const timelineApproval = z.object({
   approval_id: text,
@@ -68,7 +64,17 @@ export const statisticsAnswer: ZodType = z
         last_error_code: text.optional(),
       }),
     ),
-    minutes: z.array(z.object({ at: when, ok: whole, failed: whole, refused: whole, unknown: whole, asked: whole })),
+    minutes: z.array(
+      z.object({
+        at: when,
+        ok: whole,
+        failed: whole,
+        refused: whole,
+        unknown: whole,
+        previewed: whole,
+        asked: whole,
+      }),
+    ),
   })
   .openapi("Statistics");
 

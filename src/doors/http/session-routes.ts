@@ -1,6 +1,5 @@
 import { type Accounts, accountProblems, type SignIn } from "../../accounts/accounts.ts";
 import { roles as allRoles } from "../../accounts/roles.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
 import type { Who } from "../credentials.ts";
 import type { SessionWire, SignedInWire } from "../wire-accounts.ts";
 import {
@@ -14,7 +13,7 @@ import {
   signInFields,
   waysAnswer,
 } from "./account-schemas.ts";
-import { answer, type ProblemCode, problem } from "./answers.ts";
+import { answer, answered, type ProblemCode, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, readCookie, sessionCookie } from "./cookies.ts";
 import { type Asked, nothing, openRoute, type Route, route } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
@@ -44,7 +43,9 @@ export const sessionRoutes: readonly Route[] = [
     query: nothing,
     answers: signedInAnswer,
     run: (asked) =>
-      signingIn(asked, (accounts) => accounts.signIn(asked.body.name, asked.body.password, { address: asked.address })),
+      signingIn(asked, wrongPassword, (accounts) =>
+        accounts.signIn(asked.body.name, asked.body.password, { address: asked.address }),
+      ),
   }),
   openRoute<LinkFields, Record<string, never>>({
     method: "post",
@@ -53,7 +54,8 @@ export const sessionRoutes: readonly Route[] = [
     body: linkFields,
     query: nothing,
     answers: signedInAnswer,
-    run: (asked) => signingIn(asked, (accounts) => accounts.signInByLink(asked.body.token, { address: asked.address })),
+    run: (asked) =>
+      signingIn(asked, wrongLink, (accounts) => accounts.signInByLink(asked.body.token, { address: asked.address })),
   }),
   route({
     method: "get",
@@ -109,14 +111,19 @@ async function ownPassword(
   return new Response(null, { status: 204, headers: { "set-cookie": droppedCookie(sessionCookie, { origin }) } });
 }
 
+/** The same for a wrong name, a wrong password and a disabled account: nobody learns which names there are. */
+const wrongPassword = "Name or password is wrong.";
+const wrongLink = "That does not sign in here. A link works once, for ten minutes, and until another is made.";
+
 /** What every way of signing in answers: the session, and its cookie. */
 async function signingIn(
   asked: Asked<unknown, unknown, undefined>,
+  refusal: string,
   way: (accounts: Accounts) => Promise<SignIn>,
 ): Promise<Response> {
   return withAccounts(asked, async (accounts) => {
     const signedIn = await way(accounts);
-    if ("refused" in signedIn) return signedIn.refused === "too_many" ? tooMany() : refusedSignIn();
+    if ("refused" in signedIn) return signedIn.refused === "too_many" ? tooMany() : problem("sign_in_refused", refusal);
     const { cookie, csrf, session, account } = signedIn;
     const found = await accounts.session(cookie, csrf);
     const permissions = [...(found?.permissions ?? [])];
@@ -162,30 +169,19 @@ function personOf({
   return { user: { id, name, display_name: displayName }, tenant, roles, groups };
 }
 
-/** The same for a wrong name, a wrong password, a disabled account and a used link. */
-function refusedSignIn(): Response {
-  return problem(
-    "sign_in_refused",
-    "That does not sign in here. A link works once, for ten minutes, and until another is made.",
-  );
-}
-
 export function tooMany(): Response {
   return problem("too_many_attempts", "Too many tries; wait a second.", { headers: { "retry-after": "1" } });
 }
 
-/** A problem of a change is an answer; anything else is a bug. */
 export async function withAccounts(
   { accounts }: Pick<Asked<unknown, unknown>, "accounts">,
   then: (accounts: Accounts) => Promise<Response>,
 ): Promise<Response> {
   if (accounts === undefined) return problem("accounts_off", "This Postern was started without accounts.");
-  try {
-    return await then(accounts);
-  } catch (error) {
-    if (error instanceof RuntimeFault && isAccountProblem(error.code)) return problem(error.code, error.message);
-    throw error;
-  }
+  return answered(
+    () => then(accounts),
+    (code) => (isAccountProblem(code) ? code : undefined),
+  );
 }
 
 function isAccountProblem(code: string): code is keyof typeof accountProblems & ProblemCode {

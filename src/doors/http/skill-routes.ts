@@ -1,13 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { RuntimeFault } from "../../calls/fault.ts";
 import type { SkillRun, Skills } from "../../tools/builtin/skills/skills.ts";
 import { skillsToWire } from "../wire-skills.ts";
-import { answer, problem } from "./answers.ts";
+import { text } from "./answer-fields.ts";
+import { answer, answered, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 
-const text = z.string();
 const problemOfSkill = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
 const skillsAnswer = z
   .object({
@@ -40,8 +39,6 @@ interface RunFields {
 }
 
 const runFields: z.ZodType<RunFields> = z.strictObject({ run_id: runId });
-
-type AskedForRun = Asked<RunFields, unknown>;
 
 /** Skills, and by an operator's word what is active in a run (SPEC 11). */
 export const skillRoutes: readonly Route[] = [
@@ -78,18 +75,20 @@ export const skillRoutes: readonly Route[] = [
 ];
 
 async function change(
-  { runtime, by, body, part }: AskedForRun,
+  { runtime, by, body, part }: Asked<RunFields, unknown>,
   make: (skills: Skills, run: SkillRun) => Promise<unknown>,
 ): Promise<Response> {
   const { skills } = runtime;
-  const unknown = `There is no skill \`${part("name").slice(0, 200)}\`; \`GET /v1/skills\` lists what there is.`;
-  if (skills === undefined) return problem("skill_unknown", unknown);
+  if (skills === undefined)
+    return problem("skill_unknown", `There is no skill \`${part("name")}\`: skills are off here.`);
   const run = { tenant: by.principal.tenant, runId: body.run_id };
-  try {
+  return answered(async () => {
     await make(skills, run);
     return answer({ run_id: run.runId, active: skills.active(run) });
-  } catch (error) {
-    if (!(error instanceof RuntimeFault) || !error.code.startsWith("skill_")) throw error;
-    return error.code === "skill_unknown" ? problem("skill_unknown", unknown) : problem("skill_refused", error.message);
-  }
+  }, refusedSkill);
+}
+
+function refusedSkill(code: string): "skill_unknown" | "skill_refused" | undefined {
+  if (code === "skill_unknown") return code;
+  return code.startsWith("skill_") ? "skill_refused" : undefined;
 }

@@ -42,7 +42,7 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
   const id = part("id");
   if (!runId.safeParse(id).success) return unknownRun(id);
   const { before, limit: most = 200 } = query;
-  const records = await visibleCalls(runtime, by, { runId: id, ...(before !== undefined && { before }) }, most);
+  const records = await visibleCalls(runtime, by, { runId: id, limit: most, ...(before !== undefined && { before }) });
   const summary = await visibleRun(runtime, by, id);
   const isKnown =
     records.length > 0 || summary !== undefined || (before !== undefined && (await hasCalls(runtime, by, id)));
@@ -61,7 +61,7 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
 
 /** Behind its last page there is nothing, and it is a run all the same. */
 async function hasCalls(runtime: Runtime, by: Who, id: string): Promise<boolean> {
-  return (await visibleCalls(runtime, by, { runId: id }, 200)).length > 0;
+  return (await visibleCalls(runtime, by, { runId: id, limit: 200 })).length > 0;
 }
 
 async function asked(runtime: Runtime, { approvalId }: CallRecord): Promise<ApprovalRecord | undefined> {

@@ -2,13 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { nearest } from "../../calls/nearest.ts";
 import type { Runtime } from "../../face.ts";
-import type { Action } from "../../tools/tool.ts";
+import type { Offer } from "../../tools/tool.ts";
 import type { Who } from "../credentials.ts";
 import { healthToWire, type ToolWire, toolToWire } from "../wire-tools.ts";
 import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { name, runId } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./route.ts";
 
 interface ArtifactQuery {
   readonly agent?: string | undefined;
@@ -61,7 +61,7 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: artifactQuery,
     answers: "application/octet-stream",
-    run: ({ runtime, by, part, query }) => sendArtifact(runtime, by, part("digest"), query),
+    run: sendArtifact,
   }),
   route({
     method: "get",
@@ -76,7 +76,7 @@ export const toolRoutes: readonly Route[] = [
 ];
 
 /** A person is shown everything; an agent what policy and the active skills of its run let it see. */
-function unknown(named: string, offered: readonly Action[]): Response {
+function unknown(named: string, offered: readonly Offer[]): Response {
   const meant = nearest(
     named,
     offered.map(({ tool }) => tool),
@@ -85,11 +85,11 @@ function unknown(named: string, offered: readonly Action[]): Response {
   return problem("tool_unknown", `There is no tool \`${named.slice(0, 200)}\`.${perhaps}`);
 }
 
-function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Action[] {
+function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function describe(runtime: Runtime, action: Action): ToolWire {
+function describe(runtime: Runtime, action: Offer): ToolWire {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
@@ -97,7 +97,8 @@ function describe(runtime: Runtime, action: Action): ToolWire {
   });
 }
 
-async function sendArtifact(runtime: Runtime, by: Who, digest: string, query: ArtifactQuery): Promise<Response> {
+async function sendArtifact({ runtime, by, part, query }: Asked<unknown, ArtifactQuery>): Promise<Response> {
+  const digest = part("digest");
   const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
   if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
   if (by.kind === "agent" && (query.agent !== undefined || query.user !== undefined)) {

@@ -41,16 +41,15 @@ export async function visibleRun(
 export async function visibleCalls(
   runtime: Runtime,
   by: Who,
-  where: CallFilter,
-  limit: number,
+  where: CallFilter & { readonly limit: number },
 ): Promise<readonly CallRecord[]> {
+  const { limit } = where;
   const found: CallRecord[] = [];
   let before = where.before;
   for (;;) {
     const page = await runtime.calls.list({
       ...where,
       tenant: by.principal.tenant,
-      limit,
       ...(before !== undefined && { before }),
     });
     found.push(...page.filter((record) => sees(by, record.call.authority.principal)));

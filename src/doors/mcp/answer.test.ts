@@ -3,7 +3,8 @@ import type { ToolOutcome } from "../../calls/outcome.ts";
 import { refusal } from "../../calls/refusals.ts";
 import { answerOf as answerHere } from "./answer.ts";
 
-const answerOf = (outcome: ToolOutcome, tool: string) => answerHere(outcome, tool, "npx postern --data 'my data'");
+const answerOf = (outcome: ToolOutcome, tool: string, console?: () => string | undefined) =>
+  answerHere(outcome, tool, { command: "npx postern --data 'my data'", console });
 
 const ok: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "" };
 
@@ -53,6 +54,14 @@ it("a suspended call says where to approve it and to send the same call again", 
   expect(content).toEqual([
     { type: "text", text: expect.stringContaining("`npx postern --data 'my data' approvals approve apr_1`") },
   ]);
+});
+
+it("a held call links to its page of the console, once it is known where that is", () => {
+  const held = { ...ok, status: "pending", approvalId: "apr_1", expiresAt: 0 } as const;
+  const { structuredContent, content } = answerOf(held, "send", () => "http://127.0.0.1:7420");
+  expect(structuredContent).toMatchObject({ url: "http://127.0.0.1:7420/approvals/apr_1" });
+  expect(content).toEqual([{ type: "text", text: expect.stringContaining("(http://127.0.0.1:7420/approvals/apr_1)") }]);
+  expect(answerOf(held, "send", () => undefined).structuredContent).not.toHaveProperty("url");
 });
 
 it("a refusal is typed, a preview is shown, and neither is a success", () => {

@@ -1,17 +1,27 @@
 import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
-import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import type { Json, JsonObject } from "../../calls/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../../calls/outcome.ts";
 import { shortTrace } from "../../chains/trace.ts";
+import { type OpenRequest, openRequest } from "../wire.ts";
+
+/** How whoever decides gets here. */
+export interface People {
+  /** How they type `postern`, with the flags that say which one is meant. */
+  readonly command: string;
+  /** Where they reach the console, once it listens. */
+  readonly console?: (() => string | undefined) | undefined;
+}
 
 /**
  * An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which.
  *
- * @param command how a person types `postern` here: with the flags that say which one is meant
+ * @param people how they get here: what they type, and where they look
  */
-export function answerOf(outcome: ToolOutcome, tool: string, command = "postern"): CallToolResult {
-  const asked = awaited(outcome);
-  const how = `approve or deny it in the Postern console, or with \`${command} approvals approve ${asked?.id}\``;
-  const structured = asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked, how);
+export function answerOf(outcome: ToolOutcome, tool: string, people: People = { command: "postern" }): CallToolResult {
+  const asked = openRequest(outcome);
+  const how = asked === undefined ? "" : howToDecide(asked, people);
+  const structured =
+    asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked, { how, page: people.console?.() });
   return {
     content:
       asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked, how) }],
@@ -26,33 +36,33 @@ export function answerOf(outcome: ToolOutcome, tool: string, command = "postern"
   };
 }
 
-interface Awaited {
-  readonly id: string;
-  /** ISO 8601. */
-  readonly expiresAt: string | undefined;
+function howToDecide({ id }: OpenRequest, { command, console }: People): string {
+  const page = console?.();
+  const there = page === undefined ? "the Postern console" : `the Postern console (${pageOf(page, id)})`;
+  return `approve or deny it in ${there}, or with \`${command} approvals approve ${id}\``;
 }
 
-/** The request a person has not decided yet: the call was not run, and is not over. */
-function awaited({ status, approvalId, expiresAt, refusal }: ToolOutcome): Awaited | undefined {
-  if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
-  const details = isJsonObject(refusal?.details) ? refusal.details : {};
-  const id = approvalId ?? details["approval_id"];
-  const until = expiresAt === undefined ? details["expires_at"] : new Date(expiresAt).toISOString();
-  return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
+function pageOf(console: string, id: string): string {
+  return `${console}/approvals/${encodeURIComponent(id)}`;
 }
 
-function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: Awaited, how: string): JsonObject {
+function pendingOf(
+  { callId }: ToolOutcome,
+  { id, expiresAt }: OpenRequest,
+  { how, page }: { readonly how: string; readonly page: string | undefined },
+): JsonObject {
   return {
     status: "approval_pending",
     call_id: callId,
     approval_id: id,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     how_to_approve: how,
+    ...(page !== undefined && { url: pageOf(page, id) }),
     retry: "send the same call again",
   };
 }
 
-function pendingText(tool: string, { id, expiresAt }: Awaited, how: string): string {
+function pendingText(tool: string, { id, expiresAt }: OpenRequest, how: string): string {
   const until = expiresAt === undefined ? "" : ` It can be decided until ${expiresAt}.`;
   return `Not run yet: \`${tool}\` needs a person's approval, and the request ${id} is still open.${until} Tell the user: ${how}. Then send the same call again, with exactly the same arguments: it will run once, or say what was decided.`;
 }

@@ -26,13 +26,13 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     approvals: { patience: "suspend" },
   });
   const windows = new Windows(runtime, clock);
-  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, command: "npx postern --data there" };
+  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, people: { command: "npx postern --data there" } };
   const visit = {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
   };
   const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/call", (request, context) => callTool(request, context, visit, parts));
+  server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, visit }, parts));
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "c", version: "1" });
   await Promise.all([server.connect(ours), client.connect(theirs)]);

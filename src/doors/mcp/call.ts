@@ -1,10 +1,12 @@
 import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
+import type { AgentProgress } from "../../calls/event.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { CallContext, Runtime } from "../../face.ts";
+import { line } from "../../results/describe.ts";
 import type { Windows } from "../windows.ts";
-import { answerOf } from "./answer.ts";
+import { answerOf, type People } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { targetOf } from "./offer.ts";
 import { callerKey, type McpCaller, type Visit } from "./visit.ts";
@@ -18,19 +20,19 @@ export interface CallParts {
   readonly windows: Windows;
   readonly clock: Clock;
   readonly approvalWaitMs: number;
-  /** How a person types `postern` here. */
-  readonly command: string;
+  readonly people: People;
+}
+
+export interface Asked {
+  readonly request: CallToolRequest;
+  readonly context: ServerContext;
+  readonly visit: Visit;
 }
 
 /** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
-export async function callTool(
-  request: CallToolRequest,
-  context: ServerContext,
-  visit: Visit,
-  parts: CallParts,
-): Promise<CallToolResult> {
+export async function callTool({ request, context, visit }: Asked, parts: CallParts): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
-  const { runtime, windows, clock, approvalWaitMs, command } = parts;
+  const { runtime, windows, clock, approvalWaitMs, people } = parts;
   const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = said(meta, "postern/idempotency-key", 256);
   const reason = said(meta, "postern/reason", 2_000);
@@ -38,19 +40,19 @@ export async function callTool(
   const target = targetOf(runtime, visit, name);
   const how = {
     // A tool that can put its work away (a script) does that when the line was held long enough.
-    patience: runtime.tools.find(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
+    patience: runtime.tools.offer(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
     signal,
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(reason !== undefined && { reason }),
-    ...(listener !== undefined && { onProgress: (content: string) => listener.tell(content) }),
+    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.tell(wordsOf(step)) }),
   } as const;
   try {
     const whose = `${context.sessionId ?? ""}\n${callerKey(visit.caller)}\n${windows.today}`;
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
-      return fitted(answerOf({ ...outcome, content }, name, command), context);
+      return fitted(answerOf({ ...outcome, content }, name, people), context);
     });
   } finally {
     listener?.end();
@@ -76,6 +78,12 @@ function said(meta: Readonly<Record<string, unknown>> | undefined, name: string,
 function fitted(answer: CallToolResult, { mcpReq: { envelope } }: ServerContext): CallToolResult {
   const { structuredContent, ...plain } = answer;
   return envelope === undefined && !isJsonObject(structuredContent) ? plain : answer;
+}
+
+/** A line for people: the answer itself says what came out. */
+function wordsOf({ step, content }: AgentProgress): string {
+  if (step === "TOOL_CALL") return `${content} runs`;
+  return line(content);
 }
 
 /** Progress as it comes, and a sign of life where none comes: clients count the time since the last one. */

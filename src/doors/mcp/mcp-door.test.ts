@@ -242,9 +242,9 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     const told: unknown[] = [];
     await client.callTool(
       { name: "slow", arguments: {} },
-      { onprogress: ({ progress, message }) => void told.push([progress, message]) },
+      { onprogress: ({ progress, message }) => void told.push(`${progress} ${message}`) },
     );
-    expect(told).toEqual([[1, "half"]]);
+    expect(told).toEqual(["1 slow runs", "2 half", "3 done"]);
   });
 
   it("cancelling a held call leaves the request open, and nothing runs", async () => {

@@ -25,6 +25,8 @@ export interface McpDoorOptions {
   readonly clock?: Clock;
   /** How a person types `postern` here, with the flags that say which one is meant: agents pass it on. */
   readonly command?: string;
+  /** Where people reach the console, once it listens: agents pass that on, too. */
+  readonly console?: () => string | undefined;
 }
 
 export interface McpDoor extends AsyncDisposable {
@@ -59,9 +61,16 @@ class Doorway implements McpDoor {
     approvalWaitMs = 20_000,
     clock = new SystemClock(),
     command = "postern",
+    console,
   }: McpDoorOptions) {
     this.#identity = { name, version };
-    this.#parts = { runtime, windows: new Windows(runtime, clock), clock, approvalWaitMs, command };
+    this.#parts = {
+      runtime,
+      windows: new Windows(runtime, clock),
+      clock,
+      approvalWaitMs,
+      people: { command, console },
+    };
     const visitOf = ({ http }: ServerContext): Visit | undefined =>
       http?.req === undefined ? undefined : this.#visits.get(http.req);
     this.#modern = createMcpHandler(() => this.#makeServer(visitOf), { legacy: "reject" });
@@ -89,7 +98,7 @@ class Doorway implements McpDoor {
 
   async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
     const visit: Visit = { caller, server: undefined };
-    const transport = new LineTransport(pipes);
+    const transport = new LineTransport(pipes, { clock: this.#parts.clock });
     const serving = serveStdio(() => this.#pipedServer(visit), { transport });
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const { onclose } = transport;
@@ -124,7 +133,7 @@ class Doorway implements McpDoor {
       tools: listed(this.#parts.runtime, known(visitOf(context))),
     }));
     server.setRequestHandler("tools/call", (request, context) =>
-      callTool(request, context, known(visitOf(context)), this.#parts),
+      callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),
     );
     return server;
   }

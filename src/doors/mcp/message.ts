@@ -25,6 +25,11 @@ export function rpcError(code: number, message: string, id: RpcError["id"] = nul
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
+/** Two requests under one id cannot be told apart: the one's answer would be the other's, and the other would wait for ever. */
+export function idUnderWay(id: string | number): RpcError {
+  return rpcError(-32_600, "A request with this `id` is under way; give every request its own.", id);
+}
+
 function decoded(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

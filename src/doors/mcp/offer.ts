@@ -1,7 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
-import type { Action } from "../../tools/tool.ts";
+import { insideOf } from "../../tools/registry.ts";
+import type { Offer } from "../../tools/tool.ts";
 import { ownNameOf } from "../../tools/upstream/adapter.ts";
 import { publicName } from "../../tools/upstream/names.ts";
 import type { Visit } from "./visit.ts";
@@ -27,7 +28,7 @@ export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
 export function isServer(runtime: Runtime, name: string): boolean {
   return (
     runtime.health().servers.some((server) => server.name === name) ||
-    runtime.tools.actions().some(({ facts }) => facts.server === name)
+    runtime.tools.offers().some(({ facts }) => facts.server === name)
   );
 }
 
@@ -43,20 +44,20 @@ export function targetOf(runtime: Runtime, { server }: Visit, name: string): Tar
     return action === undefined ? nowhere : { tool: action.tool, action: action.name };
   }
   const tool = publicName(server, name);
-  return runtime.tools.find(tool, "default")?.facts.server === server ? { tool, action: "default" } : nowhere;
+  return runtime.tools.offer(tool)?.facts.server === server ? { tool, action: "default" } : nowhere;
 }
 
-function openName({ tool, name }: Action): string {
+function openName({ tool, name }: Offer): string {
   return name === "default" ? tool : publicName(tool, name);
 }
 
-function localName({ tools }: Runtime, { tool }: Action): string {
-  const registered = tools.toolNamed(tool);
+function localName({ tools }: Runtime, { tool }: Offer): string {
+  const registered = insideOf(tools).toolNamed(tool);
   return (registered && ownNameOf(registered)) ?? tool;
 }
 
 /** Without an output schema: what goes back may be redacted, cut or refused, so nothing is promised about it. */
-function describe(action: Action, name: string): Tool {
+function describe(action: Offer, name: string): Tool {
   const { description, title, inputSchema, facts, idempotent } = action;
   return {
     name,

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { type Audience, audienceText } from "../audience.ts";
 import type { ApprovalFilter, WaitingFilter } from "../store.ts";
-import { endOfUrgency, nothingWaits, urgencyOf, type Waiting } from "../urgency.ts";
+import { endOfUrgency, nothingWaits, placeIn, urgencyOf, type Waiting } from "../urgency.ts";
 
 /** Audiences kept parsed; they never change, and there are far fewer in any house. */
 const mostParsed = 20_000;
@@ -51,7 +51,7 @@ export class ApprovalRows {
   /** What is pending by urgency, and of what is alike in that the older; all else old to new. */
   list(where: ApprovalFilter): readonly ApprovalRecord[] {
     const { state, after, limit = Infinity } = where;
-    const place = after === undefined ? {} : this.#place.get(after);
+    const place = after === undefined ? {} : this.#placeAt(after);
     if (place === undefined) return [];
     const { urgency, number } = place;
     const isUrgent = state === "pending";
@@ -82,6 +82,12 @@ export class ApprovalRows {
       )
       .all(...values);
     return { ...nothingWaits, ...Object.fromEntries(byRisk.map(({ risk, count }) => [String(risk), Number(count)])) };
+  }
+
+  #placeAt(cursor: string): { readonly urgency?: SQLInputValue; readonly number?: SQLInputValue } | undefined {
+    const said = placeIn(cursor);
+    const found = said && this.#place.get(said.id);
+    return found && { ...found, ...(said.urgency !== undefined && { urgency: said.urgency }) };
   }
 
   #conditions(where: ApprovalFilter): readonly Condition[] {

@@ -12,6 +12,8 @@ export interface PendingCall {
 const noApprovals: ReadonlyMap<string, ApprovalRecord> = new Map();
 const noneSpelled: ReadonlyMap<DurableEvent, string | Formed> = new Map();
 const noDocuments: ReadonlyMap<string, NewDocument> = new Map();
+/** So many calls are looked through. */
+const few = 4;
 export const won: Committed = { won: true };
 
 /**
@@ -21,7 +23,8 @@ export const won: Committed = { won: true };
 export class Batch {
   /** In the order they came. */
   readonly calls: PendingCall[] = [];
-  readonly #byKey = new Map<string, PendingCall>();
+  /** Made when there are many: few are found faster without. */
+  #byKey: Map<string, PendingCall> | undefined;
   readonly events: DurableEvent[] = [];
   writes = 0;
   /** Made when there is one: most batches have neither approvals nor documents. */
@@ -57,7 +60,7 @@ export class Batch {
       this.#spelled.set(event, spelled);
     }
     if (call !== undefined) {
-      const pending = before === undefined ? undefined : this.#byKey.get(call.key);
+      const pending = before === undefined ? undefined : this.#pending(call.key);
       if (pending === undefined) this.#put({ record: call, isNew: before === undefined });
       else pending.record = call;
     }
@@ -72,12 +75,17 @@ export class Batch {
   }
 
   call(key: string): CallRecord | undefined {
-    return this.#byKey.get(key)?.record;
+    return this.#pending(key)?.record;
   }
 
   #put(pending: PendingCall): void {
     this.calls.push(pending);
-    this.#byKey.set(pending.record.key, pending);
+    if (this.#byKey !== undefined) this.#byKey.set(pending.record.key, pending);
+    else if (this.calls.length > few) this.#byKey = new Map(this.calls.map((call) => [call.record.key, call]));
+  }
+
+  #pending(key: string): PendingCall | undefined {
+    return this.#byKey === undefined ? this.calls.find(({ record }) => record.key === key) : this.#byKey.get(key);
   }
 
   committed(): Promise<Committed> {

@@ -168,8 +168,11 @@ function outcomeText({ outcome, call }: CallRecord): string | null {
   return JSON.stringify({ status, callId, text, structured, expiresAt });
 }
 
+/** Its content is its text. */
+type Short<Outcome> = Outcome extends ToolOutcome ? Omit<Outcome, "content"> : never;
+
 function outcomeOf(kept: string, id: string): ToolOutcome {
-  const outcome: ToolOutcome | Omit<ToolOutcome, "content"> | string | readonly [Json] = JSON.parse(kept);
+  const outcome: ToolOutcome | Short<ToolOutcome> | string | readonly [Json] = JSON.parse(kept);
   if (typeof outcome === "string")
     return { status: "ok", callId: id, content: [{ type: "text", text: outcome }], text: outcome };
   if (isList(outcome)) {

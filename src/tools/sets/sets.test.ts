@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { defineTool } from "../define.ts";
 import type { LocalTool } from "../kinds.ts";
-import { Registry } from "../registry.ts";
+import { insideOf, Registry } from "../registry.ts";
 import type { ToolContext } from "../tool.ts";
 import { Toolbox } from "../toolbox.ts";
 import { combined } from "./combined.ts";
@@ -48,6 +48,10 @@ it("a prefixed tool keeps its members and the `this` of its body", async () => {
   expect(set.tools()[0]).toBe(tool);
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(tool as LocalTool);
-  expect(registry.find("my__count", "default")?.execute({}, {} as ToolContext)).toBe("1");
+  expect(
+    insideOf(registry)
+      .find("my__count", "default")
+      ?.execute({}, {} as ToolContext),
+  ).toBe("1");
   expect(counter.name).toBe("count");
 });

@@ -49,7 +49,7 @@ export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, ca
       const { content, structured, isError } = answer;
       return {
         content: contentOf(content),
-        ...(structured !== undefined && { structured }),
+        ...(structured !== undefined && { structured: structured as Json }), // `toRawResult` takes what is held too
         isError,
       };
     },

@@ -1,4 +1,6 @@
 import { tooManyBytes } from "../../results/raw-result.ts";
+import type { HeldJson } from "../json-in-slices.ts";
+import { AnswerScan, longBytes } from "./answer-scan.ts";
 import { AnswerTooLarge } from "./too-large.ts";
 
 export interface BodyBound {
@@ -8,6 +10,8 @@ export interface BodyBound {
   /** Whose request it answers, when it is a request's: asked only when its answer is too large. */
   readonly request: () => number | string | undefined;
   readonly onTooLarge: () => void;
+  /** Told of structured content that was left out of a message, before the message is passed on. */
+  readonly onHeld?: (held: HeldJson) => void;
 }
 
 /** Events are divided by an empty line. */
@@ -59,6 +63,7 @@ class Held {
   readonly #bound: BodyBound;
   #parts: Buffer[] = [];
   #bytes = 0;
+  #scan: AnswerScan | undefined;
   #last: Buffer = Buffer.alloc(0);
 
   constructor(bound: BodyBound) {
@@ -68,24 +73,36 @@ class Held {
   /** What can be passed on now. */
   take(chunk: Buffer): Buffer | "too large" | undefined {
     const { isStream, limitBytes } = this.#bound;
-    if (!isStream) {
-      this.#bytes += chunk.length;
-      return this.#bytes > limitBytes ? "too large" : chunk;
-    }
-    const end = this.#endIn(chunk);
+    const end = isStream ? this.#endIn(chunk) : 0;
     if (this.#bytes + (end === 0 ? chunk.length : 0) > limitBytes) return "too large";
-    const ready = end === 0 ? undefined : Buffer.concat([...this.#parts, chunk.subarray(0, end)]);
-    if (end > 0) {
-      this.#parts = [];
-      this.#bytes = 0;
-    }
-    this.#parts.push(chunk.subarray(end));
-    this.#bytes += chunk.length - end;
+    this.#keep(chunk.subarray(0, end === 0 ? chunk.length : end));
+    if (end === 0) return undefined;
+    const ready = this.#message();
+    this.#keep(chunk.subarray(end));
     return ready;
   }
 
   rest(): Buffer | undefined {
-    return this.#bytes === 0 || !this.#bound.isStream ? undefined : Buffer.concat(this.#parts);
+    return this.#bytes === 0 ? undefined : this.#message();
+  }
+
+  #keep(part: Buffer): void {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    if (this.#scan !== undefined) this.#scan.take(part);
+    else if (this.#bound.onHeld !== undefined && this.#bytes > longBytes) {
+      this.#scan = new AnswerScan(this.#bound.isStream);
+      for (const before of this.#parts) this.#scan.take(before);
+    }
+  }
+
+  #message(): Buffer {
+    const { message, held } = this.#scan?.divide(this.#parts) ?? { message: Buffer.concat(this.#parts) };
+    if (held !== undefined) this.#bound.onHeld?.(held);
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#scan = undefined;
+    return message;
   }
 
   /** Behind the last division that ends in this chunk; it may have begun in the one before. 0: there is none. */

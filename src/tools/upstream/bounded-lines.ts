@@ -1,57 +1,62 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { tooLarge } from "./too-large.ts";
-
 const newline = 0x0a;
-/** Of a line that is skipped so much is kept of its begin and of its end: its `id` stands in one of them. */
+/** Of a line that is skipped so much is kept of its begin and of its end: what it was can still be told from them. */
 const edgeBytes = 1024;
 
-/** A line that is over. */
-type Line = { readonly bytes: Buffer } | { readonly begin: Buffer; readonly end: Buffer };
+/** Looks at a long line while it comes. */
+export interface LineScan {
+  take(part: Buffer): void;
+}
+
+export interface LongLines<Scan extends LineScan> {
+  /** More than this is a long one. */
+  readonly bytes: number;
+  readonly open: () => Scan;
+}
+
+/** A line that is over, without its end; of one beyond the limit its two edges alone. */
+export type Line<Scan extends LineScan = never> =
+  | { readonly parts: readonly Buffer[]; readonly scan: Scan | undefined }
+  | { readonly begin: Buffer; readonly end: Buffer };
 
 /**
- * What a child process says, a JSON-RPC message a line: in the place of the SDK's buffer, which gives the whole connection
- * up over one long line, and copies all of a line for each piece of it that arrives.
- *
- * Of a line beyond the limit nothing is read but whose answer it is: that request ends as `tooLarge`, the others go on.
- * A line that does not say whose it is is dropped, and whoever waits for it waits for his own limit.
+ * What comes through a pipe as lines, a message a line, no more of each than `limitBytes`. What arrives is looked at once
+ * and copied by nobody, however many pieces a line comes in; a line beyond the limit is skipped, and the next one is read.
  */
-export class BoundedLines {
+export class BoundedLines<Scan extends LineScan = never> {
   readonly #limitBytes: number;
-  readonly #read: (line: string) => JSONRPCMessage;
-  readonly #lines: Line[] = [];
+  readonly #long: LongLines<Scan> | undefined;
+  #scan: Scan | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
   #begin: Buffer | undefined;
   #end: Buffer = Buffer.alloc(0);
 
-  /** @param read a line as a message; a SyntaxError is a line that is no JSON, which many servers write */
-  constructor(limitBytes: number, read: (line: string) => JSONRPCMessage) {
+  constructor(limitBytes: number, long?: LongLines<Scan>) {
     this.#limitBytes = limitBytes;
-    this.#read = read;
+    this.#long = long;
   }
 
-  append(chunk: Buffer): void {
+  /** The lines that end in this piece. */
+  take(chunk: Buffer): readonly Line<Scan>[] {
+    const lines: Line<Scan>[] = [];
     let from = 0;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
       this.#keep(chunk.subarray(from, at));
-      this.#finish();
+      lines.push(this.#line());
+      this.clear();
       from = at + 1;
     }
     this.#keep(chunk.subarray(from));
+    return lines;
   }
 
-  /** @throws what `read` throws but for a SyntaxError; the line is gone then */
-  readMessage(): JSONRPCMessage | null {
-    for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
-      const message = "bytes" in line ? this.#parsed(line.bytes) : this.#refusal(line);
-      if (message !== undefined) return message;
-    }
-    return null;
-  }
-
+  /** Forgets what it has of a line that is not over. */
   clear(): void {
-    this.#lines.length = 0;
-    this.#forget();
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#begin = undefined;
+    this.#end = Buffer.alloc(0);
+    this.#scan = undefined;
   }
 
   #keep(part: Buffer): void {
@@ -60,35 +65,22 @@ export class BoundedLines {
       this.#begin = firstBytes([...this.#parts, part]);
       this.#parts = [];
     }
-    if (this.#begin === undefined) this.#parts.push(part);
-    else this.#end = lastBytes(this.#end, part);
+    if (this.#begin !== undefined) this.#end = lastBytes(this.#end, part);
+    else if (part.length > 0) this.#add(part);
   }
 
-  #finish(): void {
-    const begin = this.#begin;
-    this.#lines.push(begin === undefined ? { bytes: Buffer.concat(this.#parts) } : { begin, end: this.#end });
-    this.#forget();
-  }
-
-  #forget(): void {
-    this.#parts = [];
-    this.#bytes = 0;
-    this.#begin = undefined;
-    this.#end = Buffer.alloc(0);
-  }
-
-  #parsed(bytes: Buffer): JSONRPCMessage | undefined {
-    try {
-      return this.#read(bytes.toString("utf8").replace(/\r$/, ""));
-    } catch (error) {
-      if (error instanceof SyntaxError) return undefined;
-      throw error;
+  #add(part: Buffer): void {
+    this.#parts.push(part);
+    if (this.#scan !== undefined) this.#scan.take(part);
+    else if (this.#long !== undefined && this.#bytes > this.#long.bytes) {
+      this.#scan = this.#long.open();
+      for (const before of this.#parts) this.#scan.take(before);
     }
   }
 
-  #refusal({ begin, end }: { readonly begin: Buffer; readonly end: Buffer }): JSONRPCMessage | undefined {
-    const id = answeredIn(begin.toString("latin1"), end.toString("latin1"));
-    return id === undefined ? undefined : tooLarge(id, this.#limitBytes);
+  #line(): Line<Scan> {
+    const begin = this.#begin;
+    return begin === undefined ? { parts: this.#parts, scan: this.#scan } : { begin, end: this.#end };
   }
 }
 
@@ -105,20 +97,4 @@ function firstBytes(parts: readonly Buffer[]): Buffer {
 
 function lastBytes(before: Buffer, part: Buffer): Buffer {
   return Buffer.from(Buffer.concat([before, part.subarray(-edgeBytes)]).subarray(-edgeBytes));
-}
-
-const scalar = String.raw`"[^"\\]*"\s*:\s*(?:"[^"\\]*"|-?[\d.eE+-]+|true|false|null)`;
-/** An object whose first member that is no scalar is a result or an error: an answer, and neither request nor notification. */
-const answerBegins = new RegExp(String.raw`^\s*\{((?:\s*${scalar}\s*,)*)\s*"(?:result|error)"\s*:`);
-/** The last members of the line's own object, behind what its result ends with. No text can look like that: its quotes are escaped. */
-const answerEnds = /[}\]"\w]\s*,((?:\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,?)+)\s*\}\s*$/;
-const idMember = /"id"\s*:\s*(?:"(\d{1,15})"|(\d{1,15}))(?!\d)/;
-
-/** Whose answer a line is, by its two ends. */
-function answeredIn(begin: string, end: string): number | undefined {
-  const opened = answerBegins.exec(begin);
-  if (opened === null) return undefined;
-  const found = idMember.exec(opened[1] ?? "") ?? idMember.exec(answerEnds.exec(end)?.[1] ?? "");
-  const id = found?.[1] ?? found?.[2];
-  return id === undefined ? undefined : Number(id);
 }

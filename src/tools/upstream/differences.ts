@@ -26,7 +26,8 @@ export function differences(before: JsonObject | undefined, after: JsonObject): 
   for (const field of definitionFields) {
     const [old, fresh] = [before?.[field], after[field]];
     if (isText(old) && isText(fresh) && (old ?? fresh) !== undefined) {
-      if (old !== fresh) found.push(difference(field, undefined, old, fresh, textDiff(old ?? "", fresh ?? "")));
+      if (old !== fresh)
+        found.push(difference({ field, before: old, after: fresh, rows: textDiff(old ?? "", fresh ?? "") }));
     } else {
       found.push(...inner(field, old, fresh));
     }
@@ -51,7 +52,7 @@ function inner(field: string, before: Json | undefined, after: Json | undefined)
     if (was !== undefined && is !== undefined && canonical(was) === canonical(is)) return [];
     const bothTexts = typeof was === "string" && typeof is === "string";
     const rows = bothTexts ? textDiff(was, is) : [...row("-", was), ...row("+", is)];
-    return [difference(field, path, was, is, rows)];
+    return [difference({ field, path, before: was, after: is, rows })];
   });
 }
 
@@ -75,13 +76,8 @@ function row(sign: "-" | "+", value: Json | undefined): readonly DiffRow[] {
   return value === undefined ? [] : [`${sign} ${reveal(typeof value === "string" ? value : canonical(value))}`];
 }
 
-function difference(
-  field: string,
-  path: string | undefined,
-  before: Json | undefined,
-  after: Json | undefined,
-  rows: readonly DiffRow[],
-): Difference {
+/** What is not there is left out. */
+function difference({ field, path, before, after, rows }: Compared): Difference {
   return {
     field,
     ...(path !== undefined && path !== "" && { path }),
@@ -89,4 +85,12 @@ function difference(
     ...(after !== undefined && { after }),
     rows,
   };
+}
+
+interface Compared {
+  readonly field: string;
+  readonly path?: string;
+  readonly before: Json | undefined;
+  readonly after: Json | undefined;
+  readonly rows: readonly DiffRow[];
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime, type Runtime, type ServerConfig } from "../../index.ts";
 
 /** Real servers, over real pipes and sockets: test/fakes/large-server.ts says what they answer. */
@@ -79,6 +79,58 @@ it.each(["stream", "json"])("an answer of 100 MB over HTTP ends its own call alo
   expect(await beside).toMatchObject({ status: "ok", text: "waited" });
   expect(await runtime.invoke(large(12_000_000, "first", { as }))).toMatchObject({ status: "ok" });
   expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
+});
+
+describe("a structured answer that is too long to be parsed in one turn", () => {
+  const rows = 100_000;
+  const parsed = {
+    rows: Array.from({ length: rows }, (_, at) => JSON.parse(`{"at":${at},"name":"somebody","__proto__":[${at}]}`)),
+    total: rows,
+  };
+  const whole = JSON.stringify({ structured: parsed });
+  const ways = [
+    ["over pipes", {}],
+    ["over pipes, its id last", { id: "last" }],
+    ["over HTTP, as a stream", { as: "stream" }],
+    ["over HTTP, as JSON", { as: "json" }],
+  ] as const;
+  const opened = (how: string): Promise<Runtime> => (how.includes("HTTP") ? openOverHttp() : open(overPipes));
+
+  it.each(ways)("is kept as it is: %s", async (how, more) => {
+    const runtime = await opened(how);
+    const outcome = await runtime.invoke({ tool: "one__large", arguments: { rows, ...more } });
+    expect(outcome).toMatchObject({ status: "ok", structured: { keys: ["rows", "total"], length: 2 } });
+    const { bytes } = await runtime.artifacts.open(outcome.artifact ?? "", { tenant: "default", agent: "default" });
+    expect(Buffer.from(bytes).toString() === whole).toBe(true);
+    expect(outcome.text.startsWith('{"rows":[{"at":0,"name":"somebody","__proto__":[0]}')).toBe(true);
+  });
+
+  it.each(ways)("ends its own call alone where it is no JSON: %s", async (how, more) => {
+    const runtime = await opened(how);
+    const outcome = await runtime.invoke({ tool: "one__large", arguments: { rows, broken: true, ...more } });
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
+    expect(await terminalEvents(runtime, outcome.callId)).toEqual(["tool_call.succeeded"]);
+    expect(await runtime.invoke(large(10))).toMatchObject({ status: "ok" });
+  });
+
+  it.each([true, false])(
+    "is kept as it is by a server of 2026-07-28 too, whose content may be a list: %s",
+    async (list) => {
+      const runtime = await open({ command: process.execPath, args: ["test/fakes/modern-server.ts"] });
+      const outcome = await runtime.invoke({ tool: "one__rows", arguments: { rows, list } });
+      const { bytes } = await runtime.artifacts.open(outcome.artifact ?? "", { tenant: "default", agent: "default" });
+      const kept = JSON.parse(Buffer.from(bytes).toString());
+      expect(list ? kept.structured : kept.structured.rows).toHaveLength(rows);
+      expect(outcome.structured).toMatchObject({ length: list ? rows : 1 });
+    },
+  );
+
+  it("is refused where it has more than is taken", async () => {
+    const runtime = await open(overPipes, { maxBytes: 2 * 2 ** 20 });
+    const outcome = await runtime.invoke({ tool: "one__large", arguments: { rows } });
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
+    expect(outcome.text).toContain("more than 2097152 bytes");
+  });
 });
 
 it("one malformed definition takes no other tool with it, and is refused by its name", async () => {

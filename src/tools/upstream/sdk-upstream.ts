@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
-import type { Client, PriorDiscovery, Transport } from "@modelcontextprotocol/client";
+import type { Client, Progress, Transport } from "@modelcontextprotocol/client";
 import type { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../calls/clock.ts";
 import type { Json, JsonObject } from "../../calls/json.ts";
 import { type LostAnswer, mostAnswerBytes } from "../../results/raw-result.ts";
-import { BoundedLines } from "./bounded-lines.ts";
+import { heldIn } from "./held-content.ts";
 import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
+import { ServerLines } from "./server-lines.ts";
 import { Exchange, watchedFetch, within } from "./stream-watch.ts";
 import { lostAnswer } from "./too-large.ts";
 import { ToolList } from "./tool-list.ts";
@@ -19,6 +20,7 @@ import {
   type UpstreamList,
   type UpstreamTool,
 } from "./upstream.ts";
+import type { Verdict } from "./verdict.ts";
 
 /**
  * Ctrl-C in a terminal goes to a whole process group. A server must not hear it: its calls in flight are drained, and it is
@@ -34,45 +36,6 @@ const pingTimeoutMs = 8_000;
 const endSessionMs = 2_000;
 /** Calls under way at the end of an HTTP connection fail by themselves, and know better than we whether they were sent. */
 const graceMs = 250;
-/** A verdict "old protocol" succeeds for ever, also after the server learned the new one: it is asked again after this. */
-const verdictLifeMs = 3_600_000;
-
-/** What one server spoke last time: saves a round trip, and over pipes a second process, when it is connected again. */
-export class Verdict {
-  readonly #keep: (isOld: boolean) => void;
-  #prior: PriorDiscovery | undefined;
-  #atMs = 0;
-  #isMade = false;
-
-  /** @param keep told of every verdict: whether the server speaks the old protocol */
-  constructor(keep: (isOld: boolean) => void = () => {}) {
-    this.#keep = keep;
-  }
-
-  /** Something is known: by this process, or from before. */
-  get isMade(): boolean {
-    return this.#isMade;
-  }
-
-  /** As it was known before this process. */
-  assumeOld(clock: Clock): void {
-    this.#prior = { kind: "legacy" };
-    this.#isMade = true;
-    this.#atMs = clock.monotonic();
-  }
-
-  recall(clock: Clock): PriorDiscovery | undefined {
-    return clock.monotonic() - this.#atMs > verdictLifeMs ? undefined : this.#prior;
-  }
-
-  keep(prior: PriorDiscovery | undefined, clock: Clock): void {
-    this.#prior = prior;
-    this.#isMade = true;
-    this.#atMs = clock.monotonic();
-    this.#keep(prior?.kind === "legacy");
-  }
-}
-
 /** An answer travels in a message. */
 const envelopeBytes = 64 * 1024;
 
@@ -113,30 +76,8 @@ export class SdkUpstream implements Upstream {
     return this.#stdio?.pid ?? undefined;
   }
 
-  async connect(): Promise<{
-    readonly name: string;
-    readonly version: string;
-    readonly revision: string;
-  }> {
-    const sdk = await import("@modelcontextprotocol/client");
-    const client = new sdk.Client(
-      { name: "postern", version: "1" },
-      {
-        versionNegotiation: { mode: "auto", probe: { timeoutMs: probeTimeoutMs } },
-        inputRequired: { autoFulfill: false },
-        // The SDK would compile a stranger's output schema into code, in this process.
-        jsonSchemaValidator: {
-          getValidator: () => (data) => ({
-            valid: true,
-            data: data as never,
-            errorMessage: undefined,
-          }),
-        }, // nothing reads it as a type
-        listChanged: {
-          tools: { autoRefresh: false, onChanged: () => this.#events.onToolsChanged() },
-        },
-      },
-    );
+  async connect(): Promise<{ readonly name: string; readonly version: string; readonly revision: string }> {
+    const client = await newClient(this.#events);
     this.#client = client;
     const transport = this.#listed.watch(await this.#transport());
     const prior = this.#verdict.recall(this.#clock);
@@ -183,26 +124,16 @@ export class SdkUpstream implements Upstream {
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
-    const params = {
-      name,
-      arguments: given,
-      _meta: { "postern/idempotency-key": call.idempotencyKey },
-    };
-    const onprogress = (at: { progress: number; total?: number | undefined; message?: string | undefined }): void =>
-      call.onProgress(
-        at.message ?? `${at.progress}${at.total === undefined ? "" : ` of ${at.total}`}`,
-        at.total === undefined || at.total === 0 ? undefined : at.progress / at.total,
-      );
+    const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
+    const onprogress = (at: Progress): void => tell(at, call);
     try {
       const answer = within(exchange, () =>
         client.callTool(params, { signal: call.signal, timeout: neverMs, onprogress }),
       );
-      const { content = [], structuredContent, isError = false } = await Promise.race([answer, broken]);
-      return {
-        content,
-        isError,
-        ...(structuredContent !== undefined && { structured: structuredContent as Json }),
-      }; // it was read from JSON
+      const result = await Promise.race([answer, broken]);
+      const { content = [], structuredContent, isError = false } = result;
+      const structured = heldIn(result) ?? exchange.held ?? (structuredContent as Json | undefined); // it was read from JSON
+      return { content, isError, ...(structured !== undefined && { structured }) };
     } catch (error) {
       const lost = lostAnswer(error, exchange.tooLarge, this.#answerBytes);
       if (lost !== undefined) return lost;
@@ -259,7 +190,7 @@ export class SdkUpstream implements Upstream {
     const { deserializeMessage } = await import("@modelcontextprotocol/client");
     // The SDK's own buffer has no verb to skip a line. A transport of another class would be probed in place, and old
     // servers do not outlive that.
-    Object.assign(transport, { _readBuffer: new BoundedLines(this.#answerBytes + envelopeBytes, deserializeMessage) });
+    Object.assign(transport, { _readBuffer: new ServerLines(this.#answerBytes + envelopeBytes, deserializeMessage) });
     transport.stderr?.on("data", (chunk: Buffer) => {
       this.#lastWords = (this.#lastWords + chunk.toString()).slice(-2_000);
     });
@@ -291,6 +222,28 @@ export class SdkUpstream implements Upstream {
     if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
     this.#events.onClose(why);
   }
+}
+
+async function newClient({ onToolsChanged }: UpstreamEvents): Promise<Client> {
+  const sdk = await import("@modelcontextprotocol/client");
+  return new sdk.Client(
+    { name: "postern", version: "1" },
+    {
+      versionNegotiation: { mode: "auto", probe: { timeoutMs: probeTimeoutMs } },
+      inputRequired: { autoFulfill: false },
+      // The SDK would compile a stranger's output schema into code, in this process.
+      jsonSchemaValidator: {
+        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      }, // nothing reads it as a type
+      listChanged: { tools: { autoRefresh: false, onChanged: () => onToolsChanged() } },
+    },
+  );
+}
+
+/** How far it is, in words and as a part of the whole where that is known. */
+function tell({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
+  const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
+  onProgress(words, total === undefined || total === 0 ? undefined : progress / total);
 }
 
 /** Closing what is broken fails; there is nobody left to tell. */

@@ -4,44 +4,8 @@ import { z } from "zod";
 export const serverSchema: z.ZodType = server();
 
 function server() {
-  const texts = z.record(z.string().min(1), z.string());
   return z
-    .strictObject({
-      command: z
-        .string(
-          "Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
-        )
-        .min(1)
-        .optional()
-        .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
-      args: z.array(z.string()).optional(),
-      env: texts
-        .optional()
-        .describe("What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`."),
-      cwd: z.string().min(1).optional(),
-      url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
-      headers: texts.optional().describe("Sent with every request. Values may be `secret://connector/key`."),
-      enabled: z.boolean().optional().describe("False: the server is not connected."),
-      trust: z
-        .enum(["none", "annotations"])
-        .optional()
-        .describe("`annotations`: believe the hints this server gives on its tools."),
-      pin: z
-        .enum(["first_seen", "strict"])
-        .optional()
-        .describe(
-          "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
-        ),
-      risk: risk()
-        .optional()
-        .describe("For all of its tools that have none of their own; `high` when nothing is said."),
-      open_world: z
-        .boolean()
-        .optional()
-        .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
-      call_timeout_ms: timeoutMs().optional(),
-      tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
-    })
+    .strictObject({ ...whereItIs(), ...howItIsTaken() })
     .refine(({ command, url }) => (command === undefined) !== (url === undefined), "Give either `command` or `url`.")
     .refine(
       ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
@@ -51,6 +15,49 @@ function server() {
       ({ command, headers }) => command === undefined || headers === undefined,
       "`headers` go with `url`, not with `command`.",
     );
+}
+
+function whereItIs() {
+  const texts = z.record(z.string().min(1), z.string());
+  return {
+    command: z
+      .string(
+        "Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
+      )
+      .min(1)
+      .optional()
+      .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
+    args: z.array(z.string()).optional(),
+    env: texts
+      .optional()
+      .describe("What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`."),
+    cwd: z.string().min(1).optional(),
+    url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
+    headers: texts.optional().describe("Sent with every request. Values may be `secret://connector/key`."),
+  };
+}
+
+function howItIsTaken() {
+  return {
+    enabled: z.boolean().optional().describe("False: the server is not connected."),
+    trust: z
+      .enum(["none", "annotations"])
+      .optional()
+      .describe("`annotations`: believe the hints this server gives on its tools."),
+    pin: z
+      .enum(["first_seen", "strict"])
+      .optional()
+      .describe(
+        "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
+      ),
+    risk: risk().optional().describe("For all of its tools that have none of their own; `high` when nothing is said."),
+    open_world: z
+      .boolean()
+      .optional()
+      .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
+    call_timeout_ms: timeoutMs().optional(),
+    tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
+  };
 }
 
 function tool() {

@@ -1,5 +1,6 @@
 import type { Risk } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
+import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
 
 /** The operator's word on one tool of a server; nobody else's counts (SPEC 13.4, D22). */
@@ -55,8 +56,6 @@ export type ServerAddress =
       readonly url: URL;
       readonly headers: Readonly<Record<string, string>>;
     };
-
-export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
 /** @throws RuntimeFault `server_invalid`: what is no address at all is a mistake, not a server that is down */
 export function checkServer(name: string, config: ServerConfig): void {

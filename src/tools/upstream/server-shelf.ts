@@ -58,6 +58,11 @@ interface Listed {
   readonly definition: Definition;
 }
 
+/** What of a listed tool is registered: its own definition, the pinned one, or none to speak of. */
+interface Shown extends Pick<Listed, "name" | "tool"> {
+  readonly digest: string;
+}
+
 /**
  * The registered tools of one server. They follow its list; what it does not list any more is gone (case 248).
  *
@@ -139,7 +144,7 @@ export class ServerShelf {
     const strict = this.#config.pin === "strict";
     try {
       if (pins.trusts(name, strict)) {
-        this.#register(name, tool, definition.digest, diff); // what cannot be registered is not pinned
+        this.#register({ name, tool, digest: definition.digest }, diff); // what cannot be registered is not pinned
         this.#parts.shelf.block(name, waitingBlock(name));
       }
       const problem = await this.#sight(name, definition, strict);
@@ -165,16 +170,16 @@ export class ServerShelf {
   #show({ name, tool, definition }: Listed, diff: Changes): void {
     const { pinned } = this.#parts.pins.get(name) ?? {};
     if (pinned?.digest === definition.digest) {
-      this.#register(name, tool, definition.digest, diff);
+      this.#register({ name, tool, digest: definition.digest }, diff);
       this.#free(name, diff);
       return;
     }
     const known = pinned && toolOf(pinned);
-    this.#register(name, known ?? unknownTool(tool), known && pinned ? pinned.digest : "", diff);
+    this.#register({ name, tool: known ?? unknownTool(tool), digest: known && pinned ? pinned.digest : "" }, diff);
     this.#block(name, pinned ? changedBlock(name, changedFields(pinned.body, definition.body)) : newBlock(name), diff);
   }
 
-  #register(name: string, tool: UpstreamTool, digest: string, diff: Changes): void {
+  #register({ name, tool, digest }: Shown, diff: Changes): void {
     const before = this.#registered.get(name);
     if (before === digest) return;
     const { riskSource, guess } = termsOf(tool, this.#config);

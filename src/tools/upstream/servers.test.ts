@@ -161,6 +161,19 @@ it("two servers with the same tools are both reachable, and one that cannot star
   expect(servers.status()[2]?.problem).toContain("no licence");
 });
 
+it("a command that is not there is named, and where it is written", async () => {
+  const { servers } = await connect({
+    mistyped: { command: "nodee" },
+    gone: { command: "./bin/nodee", cwd: process.cwd() },
+    folder: { command: process.cwd() },
+  });
+  expect(servers.status().map(({ status, problem }) => [status, problem])).toEqual([
+    ["disconnected", "`nodee` is not to be found on the path: correct `servers.mistyped.command`."],
+    ["disconnected", "`./bin/nodee` is no program: correct `servers.gone.command`."],
+    ["disconnected", `\`${process.cwd()}\` is no program: correct \`servers.folder.command\`.`],
+  ]);
+});
+
 it("closing ends the child processes", async () => {
   const { servers } = await connect({ one: overPipes });
   const processId = processIdOf(servers);

@@ -1,11 +1,15 @@
 import { type Clock, SystemClock } from "../../calls/clock.ts";
+import type { ResolveSecret } from "../../secrets/lend.ts";
 import { Connection, type Note, type ServerStatus } from "./connection.ts";
 import { checkServerName } from "./names.ts";
 import type { Pins } from "./pins.ts";
+import { checkProgram } from "./program.ts";
 import type { Revisions } from "./revisions.ts";
-import { SdkUpstream, Verdict } from "./sdk-upstream.ts";
-import { addressOf, checkServer, type ResolveSecret, type ServerConfig } from "./server-config.ts";
+import { SdkUpstream } from "./sdk-upstream.ts";
+import { addressOf, checkServer, type ServerConfig } from "./server-config.ts";
 import type { ToolShelf } from "./server-shelf.ts";
+import type { Upstream, UpstreamEvents } from "./upstream.ts";
+import { Verdict } from "./verdict.ts";
 
 const startWaitMs = 15_000;
 
@@ -44,37 +48,13 @@ export async function connectServers(
   configs: Readonly<Record<string, ServerConfig>>,
   parts: ServersParts,
 ): Promise<Servers> {
-  const {
-    registry: shelf,
-    pins,
-    revisions,
-    note,
-    resolveSecret,
-    redact = asIs,
-    clock = new SystemClock(),
-    random = Math.random,
-  } = parts;
+  const { clock = new SystemClock() } = parts;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
   for (const [name, config] of enabled) {
     checkServerName(name);
     checkServer(name, config);
   }
-  const connections = enabled.map(([name, config]) => {
-    const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
-    return new Connection(name, config, {
-      shelf,
-      pins,
-      note,
-      clock,
-      random,
-      redact,
-      open: async (events) => {
-        if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
-        const address = await addressOf(name, config, resolveSecret);
-        return new SdkUpstream(address, { events, verdict, clock, answerBytes: parts.answerBytes });
-      },
-    });
-  });
+  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...parts, clock }));
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const cancelWait = clock.in(startWaitMs, resolve);
   await Promise.race([Promise.all(connections.map((connection) => connection.start())), waited]);
@@ -86,6 +66,18 @@ export async function connectServers(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function connectionOf(name: string, config: ServerConfig, parts: ServersParts & { readonly clock: Clock }): Connection {
+  const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs } = parts;
+  const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
+  const open = async (events: UpstreamEvents): Promise<Upstream> => {
+    if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
+    const address = await addressOf(name, config, parts.resolveSecret);
+    if (address.kind === "stdio") checkProgram(name, address);
+    return new SdkUpstream(address, { events, verdict, clock, answerBytes: parts.answerBytes });
+  };
+  return new Connection(name, config, { shelf, pins, note, clock, random, redact, open });
 }
 
 function asIs(text: string): string {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../calls/clock.ts";
 import { isJsonObject } from "../../calls/json.ts";
+import type { HeldJson } from "../json-in-slices.ts";
 import { boundedBody } from "./bounded-body.ts";
 
 /** How long a stream that can be resumed (its events have ids) may be gone before the call counts as lost. */
@@ -19,6 +20,7 @@ export class Exchange {
   readonly #clock: Clock;
   readonly #onSuspect: () => void;
   readonly #onBroken: () => void;
+  #held: HeldJson | undefined;
   #open = 0;
   #over = false;
   #cancelWait: (() => void) | undefined;
@@ -56,6 +58,15 @@ export class Exchange {
       },
       cancel: (reason) => reader.cancel(reason),
     });
+  }
+
+  /** What was left out of its answer. */
+  get held(): HeldJson | undefined {
+    return this.#held;
+  }
+
+  hold(held: HeldJson): void {
+    this.#held = held;
   }
 
   /** The call has ended, well or not. */
@@ -106,6 +117,7 @@ export function watchedFetch(limitBytes: number): typeof fetch {
       onTooLarge: () => {
         if (exchange !== undefined && response.ok) exchange.tooLarge = true;
       },
+      ...(exchange !== undefined && response.ok && { onHeld: (held) => exchange.hold(held) }),
     });
     const followed = exchange === undefined || !isStream ? bounded : exchange.follow(bounded);
     return new Response(followed, { headers, status, statusText });

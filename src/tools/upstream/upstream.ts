@@ -9,6 +9,7 @@
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
+import type { HeldJson } from "../json-in-slices.ts";
 
 export interface UpstreamTool {
   readonly name: string;
@@ -39,7 +40,7 @@ export type Refused = {
 /** What the server answered; `content` is as it came, unread. */
 export interface UpstreamAnswer {
   readonly content: readonly unknown[];
-  readonly structured?: Json;
+  readonly structured?: Json | HeldJson;
   readonly isError: boolean;
 }
 

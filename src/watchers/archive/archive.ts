@@ -1,13 +1,12 @@
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../../audit/log.ts";
-import type { Principal } from "../../calls/call.ts";
 import type { CallEvent } from "../../calls/event.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject } from "../../calls/json.ts";
 import type { Watcher } from "../watcher.ts";
 import { openRunFolders } from "./folders.ts";
-import { OpenRuns, type OpenRunsOptions, sealType } from "./open-runs.ts";
+import { byHandType, OpenRuns, type OpenRunsOptions, type RunOwner, sealType } from "./open-runs.ts";
 import { Position } from "./position.ts";
 import { recover } from "./recover.ts";
 import type { Archived } from "./spell.ts";
@@ -155,8 +154,7 @@ export class Archive implements AsyncDisposable {
     for (const event of events) {
       const owner = ownerOf(event);
       if (owner === undefined) continue;
-      const { tenant, runId, principal, taskId } = owner;
-      const run = this.runs.get(tenant, runId) ?? (await this.runs.tryOpen(tenant, runId, principal, taskId));
+      const run = this.runs.get(owner.tenant, owner.runId) ?? (await this.runs.tryOpen(owner));
       run?.take(event);
       left -= 1;
       if (left > 0) continue;
@@ -184,7 +182,7 @@ export class Archive implements AsyncDisposable {
       made += await recover({
         ...{ audit, redact, from: this.position.upTo, upTo: to },
         runOf: (tenant, runId, { principal, refs }) =>
-          this.runs.tryOpen(tenant, runId, principal && { tenant, ...principal }, refs.task),
+          this.runs.tryOpen({ tenant, runId, principal: principal && { tenant, ...principal }, taskId: refs.task }),
       });
       if (!(await this.runs.flush(true)) || this.runs.takeFailed()) return;
       this.position.advance(to);
@@ -215,21 +213,17 @@ export class Archive implements AsyncDisposable {
   }
 }
 
-interface Owner {
-  readonly tenant: string;
-  readonly runId: string;
-  readonly principal: Principal;
-  readonly taskId?: string;
-}
+/** The folder says these itself. */
+const saidThere: ReadonlySet<string> = new Set([sealType, `${byHandType}finished`]);
 
 /** Undefined: it is no run's. What is noted names its run in its data. */
-function ownerOf(event: Archived): Owner | undefined {
+function ownerOf(event: Archived): RunOwner | undefined {
   if (event.moment !== "noted") {
     const { principal, runId, taskId } = event.call.authority;
-    return { tenant: principal.tenant, runId, principal, ...(taskId !== undefined && { taskId }) };
+    return { tenant: principal.tenant, runId, principal, taskId };
   }
-  const { data, type, tenant = "default", principal = { tenant, agent: "system" } } = event;
+  const { data, type, principal, tenant = "default" } = event;
   const runId = data !== undefined && isJsonObject(data) ? data["run_id"] : undefined;
-  if (typeof runId !== "string" || type === sealType) return undefined;
-  return { tenant: principal.tenant, runId, principal };
+  if (typeof runId !== "string" || saidThere.has(type)) return undefined;
+  return { tenant: principal?.tenant ?? tenant, runId, principal };
 }

@@ -3,11 +3,13 @@ import type { AuditLog } from "../../audit/log.ts";
 import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
+import type { JsonObject } from "../../calls/json.ts";
 import type { Archive } from "./archive.ts";
+import { checkAbout, checkEnd, checkEventFilter, checkLimit, checkRun, checkRunFilter } from "./asked.ts";
 import type { Redact } from "./bounded.ts";
 import { folderName } from "./folders.ts";
 import { eventIn, recordIn } from "./kept.ts";
-import type { OpenRunsOptions } from "./open-runs.ts";
+import { byHandType, type OpenRunsOptions } from "./open-runs.ts";
 import { checkDeliverables, writeAbout } from "./papers.ts";
 import { lastLines, linesAfter } from "./reader.ts";
 import { RunListing } from "./run-listing.ts";
@@ -30,6 +32,15 @@ export interface RunsOptions {
   };
 }
 
+/** What somebody does to a run, and with what words. */
+interface ChangeByHand {
+  readonly as: "begun" | "described" | "finished";
+  /** What an agent does is in the folder alone. */
+  readonly by: Actor | undefined;
+  readonly principal?: Principal | undefined;
+  readonly data?: JsonObject;
+}
+
 /** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
 export class RunsFace implements Runs {
   readonly #archive: Archive;
@@ -42,32 +53,38 @@ export class RunsFace implements Runs {
     this.#listing = new RunListing(options.archive);
   }
 
-  async begin(name: RunName, { by, principal, ...about }: Parameters<Runs["begin"]>[1] = {}): Promise<RunSummary> {
+  async begin(name: RunName, given: Parameters<Runs["begin"]>[1] = {}): Promise<RunSummary> {
+    checkRun(name);
+    checkAbout(given);
+    const { by, principal, ...about } = given;
     if (principal !== undefined && !(await this.#options.owners.claims({ principal, runId: name.runId }))) {
       throw new RuntimeFault(
         "run_foreign",
         `Run \`${name.runId}\` belongs to another principal; name one of your own.`,
       );
     }
-    const summary = await this.#change(name, principal, async (run) => {
+    return this.#change(name, { as: "begun", by, principal }, (run) => {
       run.start(by);
-      await writeAbout(run, about, this.#options.redact);
+      return writeAbout(run, about, this.#options.redact);
     });
-    await this.#note(name, "begun", by);
-    return summary;
   }
 
-  async describe(name: RunName, { by, ...about }: Parameters<Runs["describe"]>[1]): Promise<RunSummary> {
-    const summary = await this.#change(name, undefined, (run) => writeAbout(run, about, this.#options.redact));
-    await this.#note(name, "described", by);
-    return summary;
+  async describe(name: RunName, given: Parameters<Runs["describe"]>[1]): Promise<RunSummary> {
+    checkRun(name);
+    checkAbout(given);
+    const { by, ...about } = given;
+    return this.#change(name, { as: "described", by }, (run) => writeAbout(run, about, this.#options.redact));
   }
 
-  finish(name: RunName, { state = "completed", reason, by }: Parameters<Runs["finish"]>[1] = {}): Promise<RunSummary> {
-    return this.#change(name, undefined, async (run) => {
+  async finish(name: RunName, given: Parameters<Runs["finish"]>[1] = {}): Promise<RunSummary> {
+    checkRun(name);
+    checkEnd(given);
+    const { state = "completed", reason, by } = given;
+    const said = reason === undefined ? undefined : this.#options.redact(reason).slice(0, 300).toWellFormed();
+    const because = said === undefined ? {} : { reason: said };
+    return this.#change(name, { as: "finished", by, data: { state, ...because } }, async (run) => {
       await checkDeliverables(run);
-      const said = reason === undefined ? undefined : this.#options.redact(reason).slice(0, 300).toWellFormed();
-      const data = { ...(said !== undefined && { reason: said }), ...(by !== undefined && { via: by.via }) };
+      const data = { ...because, ...(by !== undefined && { via: by.via }) };
       run.say(`run.${state}`, `The run has ${state}`, {
         severity: state === "failed" ? "error" : "info",
         ...(by !== undefined && { actor: by.by }),
@@ -77,36 +94,27 @@ export class RunsFace implements Runs {
     });
   }
 
-  async list({
-    tenant,
-    agent,
-    limit = defaultLimit,
-  }: {
-    readonly tenant?: string;
-    readonly agent?: string;
-    readonly limit?: number;
-  } = {}): Promise<readonly RunSummary[]> {
+  async list(where: Parameters<Runs["list"]>[0] = {}): Promise<readonly RunSummary[]> {
+    checkRunFilter(where);
+    const { tenant, agent, limit = defaultLimit } = where;
     await this.#archive.flush();
     const isWanted = ({ tenant: whose, principal }: RunSummary): boolean =>
       (tenant ?? whose) === whose && (agent === undefined || agent === principal?.agent);
     return this.#listing.latest(isWanted, limit);
   }
 
-  async get({ tenant = "default", runId }: RunName): Promise<RunSummary | undefined> {
+  async get(run: RunName): Promise<RunSummary | undefined> {
+    checkRun(run);
+    const { tenant = "default", runId } = run;
     const name = folderName(tenant, runId);
     await this.#archive.flush();
     const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#listing.kept(name));
     return summary?.tenant === tenant && summary.run_id === runId ? summary : undefined;
   }
 
-  async events(
-    name: RunName,
-    {
-      after = 0,
-      limit = defaultLimit,
-      type,
-    }: { readonly after?: number; readonly limit?: number; readonly type?: string } = {},
-  ): Promise<readonly RunEvent[] | undefined> {
+  async events(name: RunName, where: Parameters<Runs["events"]>[1] = {}): Promise<readonly RunEvent[] | undefined> {
+    checkEventFilter(where);
+    const { after = 0, limit = defaultLimit, type } = where;
     if ((await this.get(name)) === undefined) return undefined;
     const isWanted = (event: RunEvent): boolean =>
       event.sequence > after &&
@@ -115,13 +123,14 @@ export class RunsFace implements Runs {
   }
 
   async calls(name: RunName, limit: number = defaultLimit): Promise<readonly ToolRecord[] | undefined> {
+    checkLimit(limit);
     if ((await this.get(name)) === undefined) return undefined;
     return lastLines(join(this.#folder(name), "logs", "tools.jsonl"), limit, recordIn);
   }
 
   async verify(name: RunName): Promise<RunVerification | undefined> {
-    const { tenant = "default", runId } = name;
     if ((await this.get(name)) === undefined) return undefined;
+    const { tenant = "default", runId } = name;
     const now = await this.#archive.with(async () => {
       const run = this.#archive.runs.get(tenant, runId);
       const { position } = this.#archive;
@@ -139,6 +148,7 @@ export class RunsFace implements Runs {
   }
 
   async export(name: RunName): Promise<AsyncIterable<Uint8Array> | undefined> {
+    checkRun(name);
     await this.#archive.with(() => this.#archive.runs.save());
     return (await this.get(name)) === undefined ? undefined : tarOf(this.#folder(name), name.runId);
   }
@@ -147,20 +157,21 @@ export class RunsFace implements Runs {
     return this.#archive.flush();
   }
 
-  /** What a person does by hand is in the audit log with them; what an agent does is in the folder. */
-  async #note({ tenant = "default", runId }: RunName, as: "begun" | "described", by: Actor | undefined): Promise<void> {
-    if (by === undefined) return;
-    const about = { by: by.by, via: by.via, tenant, outcome: "success", data: { run_id: runId } } as const;
-    await this.#options.note(`operator.action.run_${as}`, `Run ${runId} ${as} by hand`, about);
-  }
-
+  /** Nobody's folder changes by hand before the audit log names them: what dies in between leaves a word without a deed. */
   #change(
     { tenant = "default", runId }: RunName,
-    principal: Principal | undefined,
+    { as, by, principal, data = {} }: ChangeByHand,
     change: (run: RunLog) => Promise<void>,
   ): Promise<RunSummary> {
+    const { runs } = this.#archive;
     return this.#archive.with(async () => {
-      const run = await this.#archive.runs.open(tenant, runId, principal);
+      runs.checkName(tenant, runId);
+      if (by !== undefined)
+        await this.#options.note(`${byHandType}${as}`, `Run ${runId} ${as} by hand`, {
+          ...{ by: by.by, via: by.via, tenant, outcome: "success" },
+          data: { run_id: runId, ...data },
+        });
+      const run = await runs.open({ tenant, runId, principal });
       await change(run);
       await run.flush();
       await run.save(true);

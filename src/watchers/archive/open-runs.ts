@@ -6,6 +6,7 @@ import type { JsonObject } from "../../calls/json.ts";
 import type { RunFolders } from "../../calls/run-folders.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redact } from "./bounded.ts";
+import { folderName } from "./folders.ts";
 import { sealOf, writeFirstPapers, writeManifest } from "./papers.ts";
 import { RunLog } from "./run-log.ts";
 import type { Summarize } from "./tool-record.ts";
@@ -27,10 +28,21 @@ export interface OpenRunsOptions {
   readonly config?: string | undefined;
 }
 
+/** Which run, and whose it becomes when it is new. */
+export interface RunOwner {
+  readonly tenant: string;
+  readonly runId: string;
+  /** Nobody's yet: of what was noted about it, or said of it by hand. */
+  readonly principal?: Principal | undefined;
+  readonly taskId?: string | undefined;
+}
+
 const mostOpen = 256;
 const mostRefused = 1_000;
 const idleMs = 3_600_000;
 export const sealType = "run.archived";
+/** `operator.action.run_begun`, `…run_described`, `…run_finished`. */
+export const byHandType = "operator.action.run_";
 
 /** The runs that are written now. One that nobody has written to for an hour is sealed and let go. */
 export class OpenRuns {
@@ -56,14 +68,20 @@ export class OpenRuns {
     return [...this.#runs.values()];
   }
 
+  /** @throws RuntimeFault `run_invalid` for what no folder can be named after */
+  checkName(tenant: string, runId: string): void {
+    folderName(tenant, runId);
+    if (this.#options.redact(runId) !== runId)
+      throw new RuntimeFault("run_invalid", "The run's id holds a secret; a folder cannot be named so.");
+  }
+
   /** @throws RuntimeFault `run_invalid` for what cannot be a run; and what the disk says */
-  async open(tenant: string, runId: string, principal?: Principal, taskId?: string): Promise<RunLog> {
+  async open({ tenant, runId, principal, taskId }: RunOwner): Promise<RunLog> {
     const { folders, clock, redact, summarize, log, config } = this.#options;
     const key = keyOf(tenant, runId);
     const known = this.#runs.get(key);
     if (known !== undefined) return known;
-    if (redact(runId) !== runId)
-      throw new RuntimeFault("run_invalid", "The run's id holds a secret; a folder cannot be named so.");
+    this.checkName(tenant, runId);
     const folder = (): string => folders.open(tenant, runId);
     const run = await RunLog.open({ tenant, runId, principal, taskId, folder, clock, redact, summarize, log });
     const isNew = run.tally.sequence === 1;
@@ -74,12 +92,13 @@ export class OpenRuns {
   }
 
   /** Undefined: it cannot be written, now or ever; the log was told. */
-  async tryOpen(tenant: string, runId: string, principal?: Principal, taskId?: string): Promise<RunLog | undefined> {
+  async tryOpen(owner: RunOwner): Promise<RunLog | undefined> {
+    const { tenant, runId } = owner;
     const key = keyOf(tenant, runId);
     const known = this.#runs.get(key);
     if (known !== undefined || this.#refused.has(key)) return known;
     try {
-      const run = await this.open(tenant, runId, principal, taskId);
+      const run = await this.open(owner);
       this.#told.delete("open");
       return run;
     } catch (error) {

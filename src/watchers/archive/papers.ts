@@ -3,7 +3,6 @@
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
 import { counted } from "../../calls/counted.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
 import type { Json } from "../../calls/json.ts";
 import { sha256 } from "../../calls/json.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
@@ -27,8 +26,6 @@ export const sealedPapers = [
   "transcript.md",
 ] as const;
 
-const mostDeliverables = 1_000;
-
 /** Of a run that is new. `config`: the effective configuration as YAML. */
 export async function writeFirstPapers(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
   const sandbox = {
@@ -50,12 +47,9 @@ export async function writeFirstPapers(run: RunLog, config: string | undefined, 
   });
 }
 
-/** @throws RuntimeFault `run_invalid` for a deliverable that is no path inside the folder; nothing is changed then */
+/** @param about checked already: what begins here is written to the end */
 export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
   const { task, taskId, prompt, systemPrompt, transcript, deliverables } = about;
-  if (deliverables !== undefined) for (const path of deliverables) checkDeliverable(path);
-  if ((deliverables?.length ?? 0) > mostDeliverables)
-    throw new RuntimeFault("run_invalid", `A run can have ${mostDeliverables} deliverables, not more.`);
   if (taskId !== undefined) run.nameTask(taskId);
   if (deliverables !== undefined) run.expect(deliverables);
   if (task !== undefined) {
@@ -127,16 +121,6 @@ export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Js
 
 export function extentOf(text: string): Extent {
   return { bytes: Buffer.byteLength(text), sha256: sha256(text) };
-}
-
-function checkDeliverable(path: unknown): void {
-  const parts = typeof path === "string" ? path.replace(/\/$/, "").split("/") : [];
-  const isInside = parts.length > 0 && parts.every((part) => part !== "" && part !== "." && part !== "..");
-  if (typeof path === "string" && path.length <= 500 && isInside && !/[\p{Cc}\p{Cs}\\]/u.test(path)) return;
-  throw new RuntimeFault(
-    "run_invalid",
-    `\`${JSON.stringify(path)?.slice(0, 200)}\` is no deliverable; name a file beneath \`deliverables/\`, as \`report.md\` or \`charts/\`.`,
-  );
 }
 
 function ended(text: string): string {

@@ -92,8 +92,10 @@ export interface RunCounts {
   readonly completed: number;
   /** What may have happened too, until it is settled. */
   readonly failed: number;
-  /** Arrivals that were refused or only previewed; a call that is sent again is refused again. */
+  /** Arrivals that were refused; a call that is sent again is refused again. Not those whose request is open still. */
   readonly blocked: number;
+  /** Arrivals that were shown what they would do: nothing ran. */
+  readonly previewed: number;
   /** Arrivals that were answered with what the same call had ended with: nothing ran. */
   readonly replayed: number;
   /** Approvals that nobody has decided yet. */

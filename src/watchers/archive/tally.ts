@@ -19,7 +19,7 @@ export class Tally {
   /** Events after the one that ended the run. */
   late = 0;
   errors = 0;
-  readonly #ends = { completed: 0, failed: 0, blocked: 0, replayed: 0 };
+  readonly #ends = { completed: 0, failed: 0, blocked: 0, previewed: 0, replayed: 0 };
   #started = 0;
   /** Calls that were started and have not ended: their event and when. */
   readonly open: Map<string, { readonly eventId: string; readonly at: string }> = new Map();
@@ -110,7 +110,8 @@ export class Tally {
     const code = textIn(data, "code");
     // A call that was settled had failed until then; one that is answered again runs nothing.
     if (audit === endWords.settled.audit && this.unknown.delete(callId)) this.#ends.failed -= 1;
-    this.#ends[audit === endWords.deduped.audit ? "replayed" : endedAs(type)] += 1;
+    const as = endedAs(type, audit);
+    if (code !== "approval_timed_out") this.#ends[as] += 1; // its caller went, its request is open still
     if (audit === endWords.unknown.audit && this.unknown.size < mostKept) this.unknown.add(callId);
     if (unsafeCodes.has(code)) this.#addUnsafe(code, summary);
     const { artifacts, artifacts_of: of } = data;
@@ -159,7 +160,9 @@ const unsafeCodes: ReadonlySet<string> = new Set([
   "artifact_unavailable",
 ]);
 
-function endedAs(type: string): "completed" | "failed" | "blocked" {
+function endedAs(type: string, audit: string): "completed" | "failed" | "blocked" | "previewed" | "replayed" {
+  if (audit === endWords.deduped.audit) return "replayed";
+  if (audit === endWords.previewed.audit) return "previewed";
   return type === "tool.completed" ? "completed" : type === "tool.failed" ? "failed" : "blocked";
 }
 

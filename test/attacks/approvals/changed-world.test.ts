@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { approvalToWire } from "../../../src/doors/wire-approvals.ts";
 import { createPolicy, defineTool, type LocalTool, type Policy } from "../../../src/index.ts";
 import { actor } from "../../fakes/actors.ts";
 import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 import { approved, mail } from "./approved.ts";
+
+const files = sqliteFiles();
 
 describe("a tool that changes between approval and use", () => {
   const tool = (more: Partial<LocalTool> = {}, ran: unknown[] = []): LocalTool =>
@@ -114,18 +118,18 @@ describe("a policy tightened between approval and use", () => {
   });
 });
 
-describe("a preview that binds", () => {
-  const previewing = (shows: () => string): never =>
+describe("a preview", () => {
+  const previewing = (shows: () => string, more = {}): never =>
     ({
       name: "pay",
       description: "Pays.",
       risk: "high",
       effects: "write",
       idempotent: false,
-      previewBinds: true,
       input: { type: "object" },
       preview: () => ({ summary: shows() }),
       execute: () => "paid",
+      ...more,
     }) as never;
 
   it("and would show another thing now / the approval is void, nothing runs", async () => {
@@ -155,5 +159,71 @@ describe("a preview that binds", () => {
     const second = await approved(h, { tool: "pay", arguments: { n: 2 } });
     fails = true;
     expect((await h.runtime.resume(second))?.refusal?.code).toBe("approval_expired");
+  });
+
+  it("that changed / the call asks anew, with what would happen now, and runs once that is approved", async () => {
+    let balance = 10;
+    await using h = await house({}, [previewing(() => `pays from ${balance}`)]);
+    const call = { tool: "pay", arguments: {} };
+    const first = await approved(h, call);
+    balance = 5;
+    expect(await h.runtime.invoke(call, asker)).toMatchObject({
+      status: "denied",
+      refusal: { code: "approval_expired", retry: "ask-again" },
+    });
+    expect(await h.runtime.approvals.get(first)).toMatchObject({
+      state: "withdrawn",
+      decision: { by: "policy", reason: "its preview is not what was shown" },
+    });
+    const { approvalId: second = "" } = await h.runtime.invoke(call, asker);
+    expect(second).not.toBe(first);
+    expect(await h.runtime.approvals.get(second)).toMatchObject({ preview: { summary: "pays from 5" } });
+    await h.runtime.approvals.decide(second, { decision: "approved", by: boss });
+    expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
+  });
+
+  it("that moves by itself, and says so / the card tells, and the call runs", async () => {
+    let rate = 1.07;
+    await using h = await house({}, [previewing(() => `sells at ${rate}`, { previewBinds: false })]);
+    const id = await approved(h, { tool: "pay", arguments: {} });
+    const record = await h.runtime.approvals.get(id);
+    expect(record && approvalToWire(record)).toMatchObject({ preview_binds: false });
+    rate = 1.08;
+    expect((await h.runtime.resume(id))?.status).toBe("ok");
+  });
+
+  it("that began to move, or to bind, while a person was thinking / is another definition: void", async () => {
+    for (const [before, after] of [
+      [true, false],
+      [false, true],
+    ]) {
+      await using h = await house({}, [previewing(() => "pays", { previewBinds: before })]);
+      const id = await approved(h, { tool: "pay", arguments: {} });
+      h.runtime.tools.register(
+        previewing(() => "pays", { previewBinds: after }),
+        { replace: true },
+      );
+      expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
+    }
+  });
+
+  it.each<[string, string, string]>([
+    ["the same / runs", "10", "ok"],
+    ["another / void", "0", "approval_expired"],
+    ["none / void", "", "approval_expired"],
+  ])("that shows %s after a restart in between", async (_, later, ends) => {
+    const open = (store: string, balance: string): ReturnType<typeof house> =>
+      house({ store }, [previewing(() => `pays from ${balance}`, balance === "" ? { preview: undefined } : {})]);
+    const store = `sqlite:${files.at(`previewed-${later}.db`)}`;
+    let id = "";
+    {
+      await using h = await open(store, "10");
+      id = await approved(h, { tool: "pay", arguments: {} });
+    }
+    await using h = await open(store, later);
+    const outcome = await h.runtime.resume(id);
+    expect(outcome?.refusal?.code ?? outcome?.status).toBe(ends);
+    const types = await eventTypes(h.runtime);
+    expect(types.includes("tool_call.attempted")).toBe(ends === "ok");
   });
 });

@@ -10,7 +10,8 @@ async function given(route: ApprovalRoute): Promise<House> {
   for (const name of ["ann", "bob", "cal"])
     await h.runtime.accounts.add({ name, roles: ["approver"], groups: [] }, holder);
   const until = h.clock.now() + 3_600_000;
-  expect(await h.runtime.approvals.delegations.make({ to: "bob", until }, ann)).toMatchObject({ delegated: true });
+  const giver = { ...ann, groups: [] };
+  expect(await h.runtime.approvals.delegations.make({ to: "bob", until }, giver)).toMatchObject({ delegated: true });
   return h;
 }
 
@@ -31,6 +32,25 @@ describe("a word given away", () => {
     await h.runtime.accounts.change("ann", change, holder);
     expect(await yes(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
+  });
+
+  it.each<readonly [string, ApprovalRoute]>([
+    ["role", { to: { roles: ["admin"] } }],
+    ["group", { to: { groups: ["ops"] } }],
+  ])("carries no %s that its giver has lost since, nor one that they got since", async (_, route) => {
+    await using h = await given(route);
+    const { accounts, delegations } = { accounts: h.runtime.accounts, delegations: h.runtime.approvals.delegations };
+    const before = { roles: ["approver" as const], groups: [] };
+    const now = { roles: ["approver" as const, "admin" as const], groups: ["ops"] };
+    const lent = await ask(h);
+    await accounts.change("ann", now, holder);
+    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
+    const until = h.clock.now() + 3_600_000;
+    await delegations.make({ to: "bob", until }, { ...ann, ...now });
+    await accounts.change("ann", before, holder);
+    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" });
+    await accounts.change("ann", now, holder);
+    expect(await yes(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
   });
 
   it("is not handed on", async () => {

@@ -124,7 +124,18 @@ describe("a remembered yes answers only while who gave it could still say it", (
     await h.runtime.accounts.change("bob", { disabled: false }, holder);
     if (lent.delegated) await delegations.revoke(lent.delegation.id, ann);
     expect(await next(h)).toBe("pending");
-    expect((await reasons(h)).join()).toContain("none of those whom the route `ann`");
+    expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, lends `bob` no word any more");
+  });
+
+  it("and in another's place no longer than the word was lent, whatever else was lent since", async () => {
+    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
+    const { delegations } = h.runtime.approvals;
+    await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
+    await grant(h, bob);
+    expect(await next(h)).toBe("ok");
+    await delegations.make({ to: "bob", until: h.clock.now() + hourMs }, ann);
+    await h.clock.advance(60_000);
+    expect(await next(h)).toBe("pending");
   });
 
   it("and of the operator's token not as a sign-in once people sign in", async () => {

@@ -187,7 +187,7 @@ it("a root that must not be one is refused with the reason", async () => {
   expect(await refused("sly", { path: join(base, "sly") })).toContain("Postern's own data");
   expect(await refused("proc", { path: "/proc/self" })).toContain("shows this process itself");
   expect(await refused("none", { path: join(base, "none") })).toContain("name a folder that exists");
-  expect(await refused("file", { path: join(base, "project/postern.yaml") })).toContain("cannot be used");
+  expect(await refused("file", { path: join(base, "project/postern.yaml") })).toContain("which is no folder");
   expect(await refused("project", { path: join(base, "project"), writable: true })).toContain(
     "which Postern itself reads",
   );

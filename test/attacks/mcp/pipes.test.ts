@@ -129,14 +129,14 @@ describe("pipes that join a running Postern", () => {
     }
   });
 
-  it("hand on what the door there refuses, in its own words", async () => {
+  it("say that `initialize` comes first, without the headers that pipes have not", async () => {
     const { child } = await postern.start(data);
     try {
       using piped = new Piped(data);
       expect(await piped.ask('{"jsonrpc":"2.0","id":3,"method":"tools/list"}')).toEqual({
         jsonrpc: "2.0",
         id: 3,
-        error: { code: -32_000, message: expect.stringMatching(/^Without a session only `initialize` is answered/) },
+        error: { code: -32_000, message: "Send `initialize` first: nothing is answered before it." },
       });
     } finally {
       child.kill("SIGKILL");

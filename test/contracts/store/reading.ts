@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../src/calls/json.ts";
 import type { ApprovalRecord, Write } from "../../../src/calls/records.ts";
 import type { Audience } from "../../../src/stores/audience.ts";
 import type { Entry, Store } from "../../../src/stores/store.ts";
+import { cursorOf, urgencyOf } from "../../../src/stores/urgency.ts";
 import {
   all,
   approvalOf,
@@ -255,6 +256,10 @@ export function readingContract(kit: StoreKit): void {
       const write = { write: "decide", approval: riskier, expectedRevision: 0, event: eventOf("edited") } as const;
       expect(await commit(write)).toEqual(wins);
       expect(await list({})).toEqual([soon, second, critical, safe, later]);
+      expect(await list({ after: cursorOf(edited, true) })).toEqual([safe, later]); // where it was when the page ended with it
+      expect(await list({ after: cursorOf(riskier, true), limit: 1 })).toEqual([critical]);
+      for (const after of ["apr_none", `apr_none@${urgencyOf(edited)}`, `${second}@x`, "@1", ""])
+        expect(await list({ after })).toEqual([]);
       expect(await kit.store.waiting({})).toEqual({ safe: 2, medium: 0, high: 0, critical: 3 });
       expect(await kit.store.waiting({ tool: "pay", tenant: "default", agent: "agent", runId: edited.runId })).toEqual({
         ...{ safe: 1, medium: 0 },

@@ -120,14 +120,14 @@ export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" |
   "approval: decided": {
     throw: {
       call: bad,
-      tools: risky({ previewBinds: true, preview: failsSecondTime(throws) }),
+      tools: risky({ preview: failsSecondTime(throws) }),
       context: asker,
       before: approvedBefore(),
       ends: "approval_expired",
     },
     timeout: {
       call: bad,
-      tools: risky({ previewBinds: true, preview: failsSecondTime(forEver) }),
+      tools: risky({ preview: failsSecondTime(forEver) }),
       context: asker,
       before: approvedBefore(),
       passes: 10_001,
@@ -135,7 +135,7 @@ export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" |
     },
     cancel: {
       call: bad,
-      tools: risky({ previewBinds: true, preview: failsSecondTime(forEver) }),
+      tools: risky({ preview: failsSecondTime(forEver) }),
       context: asker,
       before: approvedBefore(),
       during: abort,
@@ -162,7 +162,7 @@ export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" |
     },
     storage: {
       call: bad,
-      tools: risky({ previewBinds: true, preview: failsSecondTime(throws) }),
+      tools: risky({ preview: failsSecondTime(throws) }),
       context: asker,
       before: approvedBefore(fails("decide")),
       ends: "internal",

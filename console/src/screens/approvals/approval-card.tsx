@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
+import { Problem } from "../../api/problem.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
-import { NotYet } from "../../kit/states.tsx";
+import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
 import { useIsOver } from "../../kit/use-now.ts";
@@ -33,6 +34,7 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
     placeholderData: approvals.find(({ approval_id }) => approval_id === id),
   });
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
+  if (error instanceof Problem && error.code === "approval_unknown") return <Nowhere id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: Approval): void => {
     client.setQueryData<Approval>(["approval", id], (old) => ({ ...old, ...fresh }));
@@ -82,6 +84,20 @@ function Unanswered({ until }: { readonly until: string }): ReactNode {
       {" Unanswered, it is denied in "}
       <TimeLeft until={until} />; the tool does not run then.
     </>
+  );
+}
+
+/** Asking again would not bring it back. */
+function Nowhere({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): ReactNode {
+  return (
+    <div role="alert">
+      <EmptyState icon="warning" title="There is no approval of this name">
+        <Text className="mono">{id}</Text>
+      </EmptyState>
+      <p className="text-center">
+        <Button onClick={onBack}>All approvals</Button>
+      </p>
+    </div>
   );
 }
 

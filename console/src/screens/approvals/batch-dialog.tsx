@@ -1,12 +1,11 @@
 import { type ReactNode, useState } from "react";
 import { type Approval, decideMany, namesOf } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
-import { Json } from "../../kit/json.tsx";
 import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
 import { toast } from "../../kit/toast.tsx";
 import type { Choice } from "../choice-dialog.tsx";
 import { useTelling } from "../use-sending.ts";
+import { BatchLine } from "./batch-line.tsx";
 import { DecisionDialog } from "./decision-fields.tsx";
 import { useInbox } from "./inbox.ts";
 import { TooEarly } from "./too-early.tsx";
@@ -29,6 +28,8 @@ export function BatchDialog({
   // The button that opened this may lie under one of these.
   const armed = useArmed(shown.map(markOf).join());
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(({ approval_id }) => approval_id)));
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const folded = shown.filter((one) => chosen.has(one.approval_id) && !opened.has(markOf(one))).length;
   const tell = useTelling();
   const decide = (decision: "approved" | "denied") => () =>
     tell(async () => {
@@ -52,7 +53,7 @@ export function BatchDialog({
     else next.delete(id);
     setChosen(next);
   };
-  const isReady = chosen.size > 0 && armed.isArmed;
+  const ready = { isReady: chosen.size > 0 && armed.isArmed, takes: armed.takes };
   const changed =
     others === 0 ? undefined : (
       <Notice tone="medium">
@@ -63,8 +64,8 @@ export function BatchDialog({
       </Notice>
     );
   const choices: readonly Choice[] = [
-    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", isReady, say: decide("denied") },
-    { word: `Approve ${chosen.size}, each once`, look: "primary", icon: "check", isReady, say: decide("approved") },
+    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, say: decide("denied") },
+    { word: `Approve ${chosen.size}, each once`, look: "primary", icon: "check", ...ready, say: decide("approved") },
   ];
   return (
     <DecisionDialog
@@ -75,22 +76,20 @@ export function BatchDialog({
       onClose={onClose}
     >
       <TooEarly armed={armed} />
+      {folded > 0 && (
+        <p className="text-medium">
+          {folded === 1 ? "One line is" : `${folded} lines are`} folded still: open each to see all that you decide.
+        </p>
+      )}
       <ul className="grid gap-2">
-        {shown.map(({ approval_id, what, preview }) => (
-          <li key={approval_id}>
-            <label className="flex items-start gap-2.5">
-              <input
-                type="checkbox"
-                className="mt-1 accent-accent"
-                checked={chosen.has(approval_id)}
-                onChange={({ target }) => toggle(approval_id, target.checked)}
-              />
-              <span className="grid min-w-0 flex-1 gap-1">
-                {preview?.supported === true && <Text>{preview.summary}</Text>}
-                <Json value={what.arguments} />
-              </span>
-            </label>
-          </li>
+        {shown.map((one) => (
+          <BatchLine
+            key={one.approval_id}
+            approval={one}
+            isChosen={chosen.has(one.approval_id)}
+            onChoose={(isIn) => toggle(one.approval_id, isIn)}
+            onOpen={() => setOpened((before) => new Set([...before, markOf(one)]))}
+          />
         ))}
       </ul>
     </DecisionDialog>

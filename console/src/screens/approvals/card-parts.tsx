@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Addressees, Approval } from "../../api/approvals.ts";
+import { actorText } from "../../kit/actor.ts";
 import { Badge, StateBadge } from "../../kit/badge.tsx";
 import { Card, Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
@@ -97,7 +98,7 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
             {said.map((vote) => (
               <li key={`${vote.by} ${vote.at}`} className="flex flex-wrap items-baseline gap-x-2">
                 <StateBadge state={vote.as} />
-                <Text className="font-medium">{vote.by}</Text>
+                <Text className="font-medium">{actorText(vote.by, vote.via)}</Text>
                 {vote.on_behalf_of !== undefined && <Text className="text-ink-2">{`for ${vote.on_behalf_of}`}</Text>}
                 <span className="text-ink-3">
                   <Time at={vote.at} />

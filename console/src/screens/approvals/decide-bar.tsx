@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, maySay, needsTyping } from "../../api/approvals.ts";
+import { type Approval, maySay } from "../../api/approvals.ts";
 import { late } from "../../kit/late.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
@@ -11,14 +11,14 @@ import type { DecideDialogProps } from "./decision-fields.tsx";
 import { DenyDialog } from "./deny-dialog.tsx";
 import { tooEarly } from "./too-early.tsx";
 import { markOf } from "./use-acknowledged.ts";
-import { type Armed, useArmed } from "./use-armed.ts";
+import { type Armed, type Press, useArmed } from "./use-armed.ts";
 import { type Deciding, type DecidingOptions, useDeciding } from "./use-deciding.ts";
 import { useKeys } from "./use-keys.ts";
 
 const EditDialog = late(async () => (await import("./edit-dialog.tsx")).EditDialog);
 const RememberDialog = late(async () => (await import("./remember-dialog.tsx")).RememberDialog);
 
-interface DecideBarProps extends Omit<DecidingOptions, "isHeld"> {
+interface DecideBarProps extends Omit<DecidingOptions, "isHeld" | "onNameNeeded"> {
   /** As it stands now. */
   readonly approval: Approval;
   /** What is another now than what was seen. */
@@ -30,7 +30,7 @@ export function DecideBar(props: DecideBarProps): ReactNode {
   const { approval, meant, changed } = props;
   const { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press } = useBar(props);
   const withdraw = (
-    <Withdraw approval={approval} deciding={deciding} isReady={isReady} onPress={() => press("withdraw")} />
+    <Withdraw approval={approval} deciding={deciding} isReady={isReady} onPress={(by) => press("withdraw", by)} />
   );
   return (
     <footer data-armed={isReady ? "yes" : "no"} className="relative border-t border-line bg-surface px-4 py-3 lg:px-6">
@@ -46,9 +46,10 @@ export function DecideBar(props: DecideBarProps): ReactNode {
         <DecideButtons
           approval={approval}
           busy={deciding.busy}
+          isTyped={deciding.needsName}
           isReady={isReady}
           withdraw={withdraw}
-          approve={() => press("approve")}
+          approve={(by) => press("approve", by)}
           open={press}
         />
       ) : (
@@ -57,7 +58,7 @@ export function DecideBar(props: DecideBarProps): ReactNode {
           deciding={deciding}
           isExpired={isExpired}
           isReady={isReady}
-          onRevoke={() => press("revoke")}
+          onRevoke={(by) => press("revoke", by)}
         >
           {!isExpired && withdraw}
         </Closed>
@@ -73,7 +74,7 @@ export function DecideBar(props: DecideBarProps): ReactNode {
   );
 }
 
-type Press = "approve" | "edit" | "deny" | "remember" | "withdraw" | "revoke";
+type Word = "approve" | "edit" | "deny" | "remember" | "withdraw" | "revoke";
 
 interface Bar {
   readonly deciding: Deciding;
@@ -87,33 +88,34 @@ interface Bar {
   readonly problem: string | undefined;
   readonly open: Open | undefined;
   readonly setOpen: (open: Open | undefined) => void;
-  readonly press: (what: Press) => void;
+  readonly press: (what: Word, by: Press) => void;
 }
 
 /** Nothing in the bar takes a press that was meant for what stood there a moment before. */
 function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
   const { meant } = options;
   const isHeld = changed !== undefined;
-  const deciding = useDeciding({ ...options, isHeld });
   const [open, setOpen] = useState<Open>();
+  const onNameNeeded = (): void => setOpen((now) => (now === "edit" ? now : "approve"));
+  const deciding = useDeciding({ ...options, isHeld, onNameNeeded });
   const [problem, setProblem] = useState<string>();
   const isExpired = useIsOver(approval.expires_at);
   const isOpen = approval.status === "pending" && !isExpired && (approval.viewer?.may.length ?? 0) > 0;
   const armed = useArmed(`${approval.status} ${markOf(meant)}`);
   const isReady = armed.isArmed && !isHeld;
-  const press = (what: Press): void => {
+  const press = (what: Word, by: Press): void => {
     setProblem(undefined);
-    if (!isReady) armed.tooEarly();
+    if (isHeld || !armed.takes(by)) armed.tooEarly();
     else if (what === "edit" || what === "deny" || what === "remember") setOpen(what);
-    else if (what === "approve" && needsTyping(meant)) setOpen("approve");
+    else if (what === "approve" && deciding.needsName) setOpen("approve");
     else void deciding.say({ verb: what }).then(setProblem);
   };
   useKeys(
     isOpen && open === undefined
       ? {
-          a: maySay(approval, "approve") ? () => press("approve") : undefined,
-          e: maySay(approval, "modify") ? () => press("edit") : undefined,
-          d: maySay(approval, "deny") ? () => press("deny") : undefined,
+          a: maySay(approval, "approve") ? (by) => press("approve", by) : undefined,
+          e: maySay(approval, "modify") ? (by) => press("edit", by) : undefined,
+          d: maySay(approval, "deny") ? (by) => press("deny", by) : undefined,
         }
       : {},
   );

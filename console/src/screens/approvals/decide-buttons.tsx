@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
-import { type Approval, maySay, needsTyping } from "../../api/approvals.ts";
+import { type Approval, maySay } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Text } from "../../kit/text.tsx";
+import type { Press } from "./use-armed.ts";
 import type { Deciding } from "./use-deciding.ts";
 
 export type Open = "approve" | "remember" | "edit" | "deny";
@@ -10,6 +11,7 @@ export type Open = "approve" | "remember" | "edit" | "deny";
 export function DecideButtons({
   approval,
   busy,
+  isTyped,
   isReady,
   approve,
   open,
@@ -17,19 +19,30 @@ export function DecideButtons({
 }: {
   readonly approval: Approval;
   readonly busy: Deciding["busy"];
+  /** A yes takes the tool's name. */
+  readonly isTyped: boolean;
   readonly isReady: boolean;
-  readonly approve: () => void;
-  readonly open: (which: Open) => void;
+  readonly approve: (by: Press) => void;
+  readonly open: (which: Open, by: Press) => void;
   /** For who asked. */
   readonly withdraw: ReactNode;
 }): ReactNode {
-  const isTyped = needsTyping(approval);
   const mayApprove = maySay(approval, "approve");
   const remembers = mayApprove && approval.remembers_allowed && !isTyped;
-  const waits = isReady ? {} : { "aria-disabled": true, "aria-describedby": "decide-waits" };
+  const inPlace = approval.viewer?.on_behalf_of;
+  const described = [!isReady && "decide-waits", inPlace !== undefined && "decide-for"].filter(Boolean).join(" ");
+  const waits = {
+    ...(!isReady && { "aria-disabled": true }),
+    ...(described !== "" && { "aria-describedby": described }),
+  };
   const other = { ...waits, disabled: busy !== undefined };
   return (
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
+      {inPlace !== undefined && (
+        <p id="decide-for" className="w-full text-medium max-sm:col-span-2">
+          You decide for <Text className="font-medium">{inPlace}</Text>, in whose place you may; both names are kept.
+        </p>
+      )}
       {!mayApprove && approval.viewer?.message !== undefined && (
         <p className="w-full text-ink-2 max-sm:col-span-2">
           <Text>{approval.viewer.message}</Text>
@@ -42,7 +55,7 @@ export function DecideButtons({
           icon="cross"
           hint="d"
           className={mayApprove ? "max-sm:h-12 sm:order-3" : "max-sm:col-span-2 max-sm:h-12 sm:order-3"}
-          onClick={() => open("deny")}
+          onClick={(by) => open("deny", by)}
         >
           Deny…
         </Button>
@@ -67,7 +80,7 @@ export function DecideButtons({
           icon="pencil"
           hint="e"
           className={remembers ? "max-sm:h-10 sm:order-1" : "max-sm:col-span-2 max-sm:h-10 sm:order-1"}
-          onClick={() => open("edit")}
+          onClick={(by) => open("edit", by)}
         >
           Edit…
         </Button>
@@ -78,7 +91,7 @@ export function DecideButtons({
           look="plain"
           icon="clock"
           className="max-sm:h-10 sm:order-1"
-          onClick={() => open("remember")}
+          onClick={(by) => open("remember", by)}
         >
           Remember…
         </Button>

@@ -1,10 +1,12 @@
 import type { ReactNode } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { useSession } from "../../api/session.ts";
+import { actorText } from "../../kit/actor.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
+import type { Press } from "./use-armed.ts";
 import type { Deciding } from "./use-deciding.ts";
 
 /** Who asked takes it back without a word of anybody else. */
@@ -17,7 +19,7 @@ export function Withdraw({
   readonly approval: Approval;
   readonly deciding: Deciding;
   readonly isReady: boolean;
-  readonly onPress: () => void;
+  readonly onPress: (by: Press) => void;
 }): ReactNode {
   const { session } = useSession();
   if (status !== "pending" || !mayWithdraw || requested_by.user !== session?.user.name) return null;
@@ -47,7 +49,7 @@ export function Closed({
   readonly deciding: Deciding;
   readonly isExpired: boolean;
   readonly isReady: boolean;
-  readonly onRevoke: () => void;
+  readonly onRevoke: (by: Press) => void;
   readonly children: ReactNode;
 }): ReactNode {
   if (status === "pending") {
@@ -71,7 +73,8 @@ export function Closed({
       <StateBadge state={status} />
       {decision !== undefined && (
         <span>
-          {decision.as} by <Text className="font-medium">{decision.by}</Text> <Time at={decision.at} />
+          {decision.as} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}
+          <Time at={decision.at} />
           {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
         </span>
       )}

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { type Arguments, needsTyping } from "../../api/approvals.ts";
+import type { Arguments } from "../../api/approvals.ts";
 import { canonical } from "../../kit/canonical.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { Field } from "../../kit/field.tsx";
@@ -31,7 +31,7 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
     () => parsed !== asked && typeof parsed !== "string" && canonical(parsed) !== canonical(asked),
     [parsed, asked],
   );
-  const isTyped = !needsTyping(approval) || typed === approval.what.tool;
+  const isTyped = !deciding.needsName || typed === approval.what.tool;
   const choose = (next: string): void => {
     if (tab === "json" && typeof parsed !== "string") setValue(parsed);
     if (tab === "json" && typeof parsed === "string") return;
@@ -79,7 +79,7 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
           ))}
       </Tabs>
       <Why value={reason} onChange={setReason} />
-      {needsTyping(approval) && <TypedName tool={approval.what.tool} value={typed} onChange={setTyped} />}
+      {deciding.needsName && <TypedName tool={approval.what.tool} value={typed} onChange={setTyped} />}
       <p className="text-ink-3">
         What you approve is checked again by every rule before it runs. Both versions are kept.
       </p>

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { keepText } from "../../api/save.ts";
+import { actorText } from "../../kit/actor.ts";
 import { Button } from "../../kit/button.tsx";
 import { canonical, sha256 } from "../../kit/canonical.ts";
 import { Card } from "../../kit/card.tsx";
@@ -11,10 +12,11 @@ import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
 
 /** The arguments that would run, and their exact bytes: this browser hashes what it shows and compares. */
 export function ExactArguments({ approval }: { readonly approval: Approval }): ReactNode {
-  const { what, asked, digest } = approval;
+  const { what, asked, edited, digest } = approval;
   const [tab, setTab] = useState("tree");
   const text = useMemo(() => canonical(what.arguments), [what.arguments]);
   const tabs = [
@@ -29,7 +31,14 @@ export function ExactArguments({ approval }: { readonly approval: Approval }): R
           {tab === "bytes" ? (
             <Bytes text={text} />
           ) : tab === "edit" && asked !== undefined ? (
-            <Diff text={hunks(JSON.stringify(asked, null, 2), JSON.stringify(what.arguments, null, 2))} />
+            <>
+              {edited !== undefined && (
+                <p className="mb-2 text-ink-2">
+                  By <Text className="text-ink">{actorText(edited.by, edited.via)}</Text>, <Time at={edited.at} />
+                </p>
+              )}
+              <Diff text={hunks(JSON.stringify(asked, null, 2), JSON.stringify(what.arguments, null, 2))} />
+            </>
           ) : (
             <Json value={what.arguments} />
           )}

@@ -1,20 +1,19 @@
 /** What of a call a grant can hold fixed, in the words of a policy's conditions. */
 import type { Arguments } from "../../api/approvals.ts";
 
-/** A longer list is as many conditions. */
-const longestList = 50;
+/** Of one value and of all together, in characters of JSON: what a condition, and what a remembered yes may have. */
+export const longestValue = 10_000;
+const longestConditions = 100_000;
 
-/** Plain values, and lists of them: a condition compares no objects. */
-export function isHoldable(name: string, value: unknown): boolean {
-  return name !== "" && isFixable(value);
-}
-
-function isFixable(value: unknown): boolean {
-  return Array.isArray(value) ? value.length <= longestList && value.every(isPlain) : isPlain(value);
-}
-
-function isPlain(value: unknown): boolean {
-  return value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+/** Those whose values can be held, in their order, beside what is held to be absent. */
+export function holdable(given: Arguments, absent: readonly string[]): readonly string[] {
+  let left = longestConditions - JSON.stringify(conditionsFor({}, [], absent)).length;
+  return Object.keys(given).filter((name) => {
+    const { length } = JSON.stringify(conditionsFor(given, [name], []));
+    if (name === "" || JSON.stringify(given[name]).length > longestValue || length > left) return false;
+    left -= length;
+    return true;
+  });
 }
 
 /** What the tool takes and this call leaves out. */
@@ -32,18 +31,9 @@ export function takesMore(schema: Readonly<Record<string, unknown>> | undefined)
 /** Each of these exactly as it is given, and none of the absent ones. */
 export function conditionsFor(given: Arguments, fixed: readonly string[], absent: readonly string[]): Arguments {
   return Object.fromEntries([
-    ...fixed.flatMap((name) => same(pathOf(name), given[name])),
+    ...fixed.map((name) => [pathOf(name), { equals: given[name] }] as const),
     ...absent.map((name) => [pathOf(name), { present: false }] as const),
   ]);
-}
-
-function same(path: string, value: unknown): readonly (readonly [path: string, condition: object])[] {
-  if (!Array.isArray(value)) return [[path, { equals: value }]];
-  const { length } = value;
-  return [
-    [path, { length: { at_least: length, at_most: length } }],
-    ...value.map((item: unknown, at) => [`${path}[${at}]`, { equals: item }] as const),
-  ];
 }
 
 /** As policies write paths into arguments. */

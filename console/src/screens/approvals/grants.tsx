@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { get, post } from "../../api/client.ts";
 import type { Grant } from "../../api/grants.ts";
 import { useMay } from "../../api/session.ts";
+import { actorText } from "../../kit/actor.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Json } from "../../kit/json.tsx";
@@ -54,8 +55,8 @@ function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
       <p className="text-ink-2">
         For <Text className="text-ink">{grant.granted_to.agent}</Text>
         {grant.for === "time" ? "" : `, in one ${grant.for}`}, until <Time at={grant.until} />. By{" "}
-        <Text className="text-ink">{grant.by}</Text>: <Text>{`“${grant.reason}”`}</Text>. Used {grant.uses}{" "}
-        {grant.uses === 1 ? "time" : "times"}.
+        <Text className="text-ink">{actorText(grant.by, grant.via)}</Text>: <Text>{`“${grant.reason}”`}</Text>. Used{" "}
+        {grant.uses} {grant.uses === 1 ? "time" : "times"}.
       </p>
       {grant.silent !== undefined && (
         <Notice tone="medium">

@@ -7,8 +7,15 @@ import { Json } from "../../kit/json.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 
-/** What would happen, in the tool's own words. What runs is what the arguments say; a tool whose preview binds is asked for it again then. */
-export function PreviewPart({ approval }: { readonly approval: Approval }): ReactNode {
+/** What would happen, in the tool's own words. What runs is what the arguments say; the tool is asked for it again then, unless it says that its previews move. */
+export function PreviewPart({
+  approval,
+  label = "What changes",
+}: {
+  readonly approval: Approval;
+  /** Of its table: another one, where several previews are on one page. */
+  readonly label?: string;
+}): ReactNode {
   const { preview, summary, asked_preview: before } = approval;
   const isNothing = preview?.supported !== true && preview?.problem === undefined;
   if (isNothing && summary === undefined && before === undefined) return null;
@@ -28,11 +35,14 @@ export function PreviewPart({ approval }: { readonly approval: Approval }): Reac
             <Text lines>{summary}</Text>
           </p>
         )}
-        {preview !== undefined && <PreviewBody preview={preview} />}
+        {preview !== undefined && <PreviewBody preview={preview} label={label} />}
         {preview?.problem !== undefined && (
           <p className="text-medium">
             No more of it can be shown: <Text>{preview.problem}</Text>
           </p>
+        )}
+        {preview?.supported === true && approval.preview_binds === false && (
+          <p className="text-medium">This preview may differ when the call runs: its tool says that it moves.</p>
         )}
         {before !== undefined && <Before preview={before} isShownAnew={!isNothing} />}
       </div>
@@ -51,19 +61,19 @@ function Before({ preview, isShownAnew }: { readonly preview: Preview; readonly 
         <p>
           <Text lines>{preview.summary}</Text>
         </p>
-        <PreviewBody preview={preview} />
+        <PreviewBody preview={preview} label="What would have changed" />
       </div>
     </details>
   );
 }
 
-function PreviewBody({ preview }: { readonly preview: Preview }): ReactNode {
+function PreviewBody({ preview, label }: { readonly preview: Preview; readonly label: string }): ReactNode {
   const { diff, table, message, details } = preview;
   return (
     <>
       {message !== undefined && <Message message={message} />}
       {diff !== undefined && <Diff text={diff} />}
-      {table !== undefined && <Changes table={table} />}
+      {table !== undefined && <Changes table={table} label={label} />}
       {details !== undefined && <Json value={details} />}
     </>
   );
@@ -101,13 +111,19 @@ function Message({ message }: { readonly message: NonNullable<Preview["message"]
 /** A table up to this is drawn with its card. */
 const mostRows = 200;
 
-function Changes({ table }: { readonly table: NonNullable<Preview["table"]> }): ReactNode {
+function Changes({
+  table,
+  label,
+}: {
+  readonly table: NonNullable<Preview["table"]>;
+  readonly label: string;
+}): ReactNode {
   const [isWhole, setIsWhole] = useState(table.rows.length <= mostRows);
   const rows = table.rows.slice(0, isWhole ? undefined : mostRows).map((cells, at) => ({ cells, at }));
   return (
     <div className="overflow-hidden rounded-md border border-line">
       <Table
-        label="What changes"
+        label={label}
         columns={table.columns.map((name, at) => ({
           name,
           cell: ({ cells }: { readonly cells: readonly string[] }) => <Text lines>{cells[at]}</Text>,

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from "react";
 import type { Approval } from "../../api/approvals.ts";
 import { Text } from "../../kit/text.tsx";
-import { isHoldable, leftOut, takesMore } from "./grant-scope.ts";
+import { holdable, leftOut, takesMore } from "./grant-scope.ts";
 
 /** By name: what is the same, what is not there, and what may be anything. */
 export interface Held {
@@ -17,8 +17,8 @@ export interface Held {
 export function useHeld({ what: { arguments: given }, input_schema: schema }: Approval): readonly [Held, ReactNode] {
   const [freed, setFreed] = useState<readonly string[]>([]);
   const [isWithout, setIsWithout] = useState(true);
-  const names = Object.keys(given).filter((name) => isHoldable(name, given[name]));
   const missing = leftOut(given, schema);
+  const names = holdable(given, missing);
   const fixed = names.filter((name) => !freed.includes(name));
   const absent = isWithout ? missing : [];
   const free = Object.keys(given).filter((name) => !fixed.includes(name));
@@ -81,8 +81,8 @@ function Unheld({ names }: { readonly names: readonly string[] }): ReactNode {
   if (names.length === 0) return null;
   return (
     <p className="text-high">
-      <Text className="mono">{names.join(", ")}</Text> cannot be held to one value: what is remembered compares texts,
-      numbers, and short lists of them, and no objects.
+      <Text className="mono">{names.join(", ")}</Text> cannot be held to one value: it is too long for that, or has no
+      name.
     </p>
   );
 }

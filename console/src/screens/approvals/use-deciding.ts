@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { type Approval, decide, type Said } from "../../api/approvals.ts";
+import { type Approval, decide, needsTyping, type Said } from "../../api/approvals.ts";
 import { Problem } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
 import { toast } from "../../kit/toast.tsx";
@@ -11,6 +11,8 @@ export interface Deciding {
   readonly mayWithdraw: boolean;
   /** What is being said right now. */
   readonly busy: Said["verb"] | undefined;
+  /** The tool's name is typed for a yes: as the card says, or because the server wants it of what was said. */
+  readonly needsName: boolean;
   /** Answers the server's sentence when it did not take it. */
   readonly say: (said: Said) => Promise<string | undefined>;
 }
@@ -24,16 +26,19 @@ export interface DecidingOptions {
   readonly onSaid: (approval: Approval) => void;
   readonly onFresh: (approval: Approval) => void;
   readonly onStale: () => void;
+  /** What was said needs the tool's name, which the card did not tell: an edit may be of a higher risk. */
+  readonly onNameNeeded: () => void;
 }
 
 /**
  * One word at a time: a second click while the first is under way is not sent at all. Should two come through all the
  * same (two tabs, two people), the server takes one and tells the other.
  */
-export function useDeciding({ meant, isHeld, onSaid, onFresh, onStale }: DecidingOptions): Deciding {
+export function useDeciding({ meant, isHeld, onSaid, ...answers }: DecidingOptions): Deciding {
   const may = useMay();
   const underWay = useRef(false);
   const [busy, setBusy] = useState<Said["verb"]>();
+  const [nameFor, setNameFor] = useState<string>();
   const say = async (said: Said): Promise<string | undefined> => {
     if (underWay.current) return undefined;
     if (isHeld) return "It changed while you looked at it. Press “Understood” first.";
@@ -45,13 +50,23 @@ export function useDeciding({ meant, isHeld, onSaid, onFresh, onStale }: Decidin
       toast(done(fresh, said));
       return undefined;
     } catch (error) {
-      return refused(error, { onFresh, onStale });
+      if (error instanceof Problem && error.code === "confirmation_needed") {
+        setNameFor(meant.approval_id);
+        answers.onNameNeeded();
+      }
+      return refused(error, answers);
     } finally {
       underWay.current = false;
       setBusy(undefined);
     }
   };
-  return { mayRevoke: may("approvals:decide"), mayWithdraw: may("calls:make"), busy, say };
+  return {
+    mayRevoke: may("approvals:decide"),
+    mayWithdraw: may("calls:make") || may("approvals:decide"),
+    busy,
+    needsName: needsTyping(meant) || nameFor === meant.approval_id,
+    say,
+  };
 }
 
 function done({ what, status, quorum_left }: Approval, { verb }: Said): string {

@@ -80,6 +80,13 @@ function Export(): ReactNode {
 }
 
 function Found({ found }: { readonly found: CheckedWire }): ReactNode {
+  if (found.unreadable !== undefined)
+    return (
+      <span className="font-medium text-critical">
+        Unreadable from entry {found.first_broken} on: <Text>{found.why}</Text> (<Time at={found.at} />
+        {found.unreadable === "failing" && "; it is tried again"})
+      </span>
+    );
   if (!found.intact)
     return (
       <span className="font-medium text-critical">

@@ -48,6 +48,8 @@ export interface VerificationWire {
   readonly unsigned?: number;
   readonly first_broken?: number;
   readonly why?: string;
+  /** It could not be read from `first_broken` on. */
+  readonly unreadable?: "damaged" | "failing";
 }
 
 /** What the log was last found to be, by whoever asked or in the background. */

@@ -4,6 +4,8 @@ import { useControls } from "../../api/controls.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
+import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
@@ -24,7 +26,7 @@ export function ControlsCard(): ReactNode {
   const may = useMay();
   const [change, setChange] = useState<Change>();
   if (controls === undefined) return null;
-  const { paused, autonomy } = controls;
+  const { paused, paused_by: by, autonomy } = controls;
   const isOperator = may("controls:write");
   return (
     <Card
@@ -44,6 +46,16 @@ export function ControlsCard(): ReactNode {
     >
       <div className="grid gap-3 px-4 py-4">
         {paused && <p className="font-medium text-critical">Paused: every call is refused until you let them pass.</p>}
+        {by !== undefined && (
+          <p className="text-ink-2">
+            By <Text>{by.by}</Text>, <Time at={by.at} />
+            {by.reason !== undefined && (
+              <>
+                : <Text>{by.reason}</Text>
+              </>
+            )}
+          </p>
+        )}
         <fieldset className="grid gap-1">
           <legend className="sr-only">Autonomy</legend>
           {levels.map(([level, meaning]) => (

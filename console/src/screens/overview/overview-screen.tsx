@@ -18,6 +18,8 @@ import { ControlsCard } from "./controls.tsx";
 import { WaitingTimes } from "./waiting-times.tsx";
 
 interface Statistics {
+  /** When the first call since the start came; it counts nothing from before. */
+  readonly since?: string;
   readonly tools: readonly ToolRow[];
   readonly minutes: readonly Minute[];
 }
@@ -37,12 +39,14 @@ interface Minute {
   readonly ok: number;
   readonly failed: number;
   readonly refused: number;
+  readonly previewed: number;
   readonly unknown: number;
 }
 
 const outcomes: readonly Series[] = [
   { name: "ok", tone: "safe" },
   { name: "refused", tone: "high" },
+  { name: "previewed", tone: "neutral" },
   { name: "unknown", tone: "medium" },
   { name: "failed", tone: "critical" },
 ];
@@ -57,16 +61,17 @@ export function OverviewScreen(): ReactNode {
     refetchInterval: 30_000,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} />;
+  const span = isWholeHour(data.since) ? "in the last hour" : "since the start";
   return (
     <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2 lg:p-6">
       <Waiting />
       <WaitingTimes />
-      <Card title="Calls a minute, the last hour" className="lg:col-span-2">
+      <Card title={`Calls a minute, ${span}`} className="lg:col-span-2">
         <div className="px-4 py-3">
-          <CallsAMinute minutes={data.minutes} />
+          <CallsAMinute minutes={data.minutes} span={span} />
         </div>
       </Card>
-      <Card title="Tools by calls">
+      <Card title="Tools by calls since the start">
         <ToolTable tools={data.tools} />
       </Card>
       <ControlsCard />
@@ -130,13 +135,18 @@ function First({ approval: { approval_id: id, what, expires_at } }: { readonly a
   );
 }
 
-function CallsAMinute({ minutes }: { readonly minutes: readonly Minute[] }): ReactNode {
+/** Calls are counted in memory: what came before a start within this hour is in the audit log alone. */
+function isWholeHour(since: string | undefined): boolean {
+  return since !== undefined && Date.parse(since) <= serverNow() - 3_600_000;
+}
+
+function CallsAMinute({ minutes, span }: { readonly minutes: readonly Minute[]; readonly span: string }): ReactNode {
   const bars = lastHour(minutes);
-  const total = minutes.reduce((sum, { ok, failed, refused, unknown }) => sum + ok + failed + refused + unknown, 0);
-  if (total === 0) return <EmptyState icon="overview" title="No call in the last hour" />;
+  const total = bars.reduce((sum, { values }) => sum + values.reduce((all, one) => all + one, 0), 0);
+  if (total === 0) return <EmptyState icon="overview" title={`No call ${span}`} />;
   return (
     <Bars
-      label={`Calls a minute by outcome: ${total} in the last hour`}
+      label={`Calls a minute by outcome: ${total} ${span}`}
       series={outcomes}
       bars={bars}
       axis={[bars[0]?.name ?? "", "now"]}
@@ -149,8 +159,8 @@ function lastHour(minutes: readonly Minute[]): readonly Bar[] {
   const found = new Map(minutes.map((minute) => [Math.floor(Date.parse(minute.at) / 60_000), minute]));
   const now = Math.floor(serverNow() / 60_000);
   return Array.from({ length: 60 }, (_, at) => {
-    const { ok = 0, refused = 0, unknown = 0, failed = 0 } = found.get(now - 59 + at) ?? {};
-    return { name: clock((now - 59 + at) * 60_000), values: [ok, refused, unknown, failed] };
+    const { ok = 0, refused = 0, previewed = 0, unknown = 0, failed = 0 } = found.get(now - 59 + at) ?? {};
+    return { name: clock((now - 59 + at) * 60_000), values: [ok, refused, previewed, unknown, failed] };
   });
 }
 

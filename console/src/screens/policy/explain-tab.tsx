@@ -1,13 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { get, post } from "../../api/client.ts";
+import { refusalText } from "../../api/typed.ts";
+import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
+import { Hash } from "../../kit/copy.tsx";
 import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
+import { Time } from "../../kit/time.tsx";
 import { CallFields, PastCalls } from "./call-fields.tsx";
 import { argumentsIn, bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
-import { Decision } from "./verdict.tsx";
+import { Decision, Verdict } from "./verdict.tsx";
 import type { CallWire, ExplanationWire } from "./wire.ts";
 
 /** A recorded call is asked about by its id, with the authority it had; one that was typed or changed, by what is typed. */
@@ -87,15 +91,16 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
     staleTime: 0,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
-  const { refusal, summary, decision } = data;
+  const { refusal, summary, decision, recorded } = data;
   return (
     <div className="grid gap-3 p-4">
       {refusal !== undefined && (
         <Notice>
           <p className="font-medium">It does not get as far as running.</p>
-          <Text>{refusal.message}</Text>
+          <Text>{refusalText(refusal.code, refusal.message)}</Text>
         </Notice>
       )}
+      {recorded !== undefined && <Recorded recorded={recorded} />}
       {summary !== undefined && <Text>{summary}</Text>}
       {decision !== undefined && <Decision decision={decision} />}
       {decision !== undefined && (
@@ -104,5 +109,29 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
         </p>
       )}
     </div>
+  );
+}
+
+/** What of a past call is explained here, and how it was weighed when it began. */
+function Recorded({ recorded: { edited, weighed } }: Pick<Required<ExplanationWire>, "recorded">): ReactNode {
+  return (
+    <>
+      {edited !== undefined && (
+        <Notice tone="medium">
+          A person changed its arguments. Explained is what runs, <Hash value={edited.digest} label="what runs" />, and
+          not what was sent, <Hash value={edited.asked_digest} label="what was sent" />.
+        </Notice>
+      )}
+      {weighed !== undefined && (
+        <p className="flex flex-wrap items-center gap-2 text-ink-2">
+          Recorded <Time at={weighed.at} />: <Verdict verdict={weighed.verdict} /> <RiskBadge risk={weighed.risk} />
+          {weighed.grant_id !== undefined && (
+            <>
+              by grant <Text className="mono">{weighed.grant_id}</Text>
+            </>
+          )}
+        </p>
+      )}
+    </>
   );
 }

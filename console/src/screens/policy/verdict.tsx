@@ -19,6 +19,7 @@ const meanings = new Map([
   ["PREVIEW", "It only shows what it would do."],
   ["BLOCK", "It is refused, whatever a person says."],
   ["DENY", "It is refused, whatever a person says."],
+  ["depends", "It depends on the action or its arguments: the policy's page explains a call."],
 ]);
 
 export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {

@@ -20,6 +20,17 @@ export interface ExplanationWire {
   readonly facts?: { readonly risk: string; readonly risk_source: string; readonly scopes: readonly string[] };
   readonly refusal?: { readonly code: string; readonly message: string };
   readonly summary?: string;
+  /** Of a recorded call. */
+  readonly recorded?: {
+    readonly edited?: { readonly asked_digest: string; readonly digest: string };
+    readonly weighed?: {
+      readonly at: string;
+      readonly verdict: string;
+      readonly risk: string;
+      readonly policy_version: string;
+      readonly grant_id?: string;
+    };
+  };
 }
 
 export interface WarningWire {

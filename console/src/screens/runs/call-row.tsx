@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
+import { refusalText } from "../../api/typed.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Facts } from "../../kit/card.tsx";
 import { classNames } from "../../kit/class-names.ts";
@@ -74,7 +75,9 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
 });
 
 /** A time-out is an outcome of its own to whoever looks. */
-function wordOf({ state, code }: TimelineCall): string {
+function wordOf({ state, code, approval }: TimelineCall): string {
+  if (state === "held" && (approval?.status === "approved" || approval?.status === "modified"))
+    return "approved, not sent again";
   return code === "timed_out" ? "timeout" : state;
 }
 
@@ -160,7 +163,7 @@ function Details({
       {call.message !== undefined && (
         <p>
           <span className="mono mr-2 text-ink-3">{call.code}</span>
-          <Text>{call.message}</Text>
+          <Text>{refusalText(call.code, call.message)}</Text>
         </p>
       )}
       {call.state === "unknown" && <Unknown callId={call.call_id} maySettle={maySettle} />}

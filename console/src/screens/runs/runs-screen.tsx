@@ -96,6 +96,7 @@ function RunRow({ run, isChosen }: { readonly run: RunWire; readonly isChosen: b
     [counts.completed, "done"] as const,
     [counts.failed, "failed"] as const,
     [counts.blocked, "refused"] as const,
+    [counts.previewed, "previewed"] as const,
   ].flatMap(([count, word]) => (count > 0 ? [`${count.toLocaleString("en")} ${word}`] : []));
   return (
     <Link

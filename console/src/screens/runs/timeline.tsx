@@ -12,7 +12,7 @@ import { VirtualList } from "../../kit/virtual-list.tsx";
 import { CallRow } from "./call-row.tsx";
 import { useChains } from "./chains.ts";
 import { hatched } from "./looks.ts";
-import { compressedScale, type Row, rowsOf, trueScale } from "./waterfall.ts";
+import { compressedScale, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
 import type { TimelinePage } from "./wire.ts";
 
 /** One run as a waterfall: what was called, who was waited for, what came of it. */
@@ -106,9 +106,8 @@ function Head({
   readonly isTrue: boolean;
   readonly onScale: (isTrue: boolean) => void;
 }): ReactNode {
-  const sum = (of: (row: Row) => number): number =>
-    rows.reduce((total, row) => total + (row.isScript ? 0 : of(row)), 0);
-  const waitingMs = sum((row) => row.waitingMs);
+  const runningMs = rows.reduce((total, row) => total + (row.isScript ? 0 : row.runningMs), 0);
+  const waitingMs = wallTime(rows, "person");
   const unknown = rows.filter(({ call }) => call.state === "unknown").length;
   return (
     <header className="grid gap-2 border-b border-line bg-surface px-4 py-3">
@@ -141,7 +140,7 @@ function Head({
         <span className="tabular">
           {rows.length} call{rows.length === 1 ? "" : "s"}
         </span>
-        <Legend look="bg-ink-2" word={`executing ${duration(sum(({ runningMs }) => runningMs))}`} />
+        <Legend look="bg-ink-2" word={`executing ${duration(runningMs)}`} />
         {waitingMs > 0 && <Legend look={hatched} word={`waiting for people ${duration(waitingMs)}`} />}
         {unknown > 0 && <span className="font-medium text-medium">{unknown} with unknown outcome</span>}
       </div>

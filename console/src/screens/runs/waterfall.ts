@@ -58,6 +58,20 @@ export function rowsOf(calls: readonly TimelineCall[], now: number): readonly Ro
   return rows;
 }
 
+/** How long it was so for any of them, by the wall: five that wait at once for a minute have waited for a minute. */
+export function wallTime(rows: readonly Row[], part: Part): number {
+  const stretches = rows
+    .flatMap(({ segments }) => segments.filter((one) => one.part === part))
+    .sort((one, other) => one.from - other.from);
+  let total = 0;
+  let until = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of stretches) {
+    total += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return total;
+}
+
 interface Around {
   readonly now: number;
   readonly children: readonly TimelineCall[];

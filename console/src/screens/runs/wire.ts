@@ -11,6 +11,7 @@ export interface RunWire {
     readonly completed: number;
     readonly failed: number;
     readonly blocked: number;
+    readonly previewed: number;
     readonly waiting: number;
   };
   readonly governance: { readonly result: string; readonly reasons: readonly { readonly message: string }[] };

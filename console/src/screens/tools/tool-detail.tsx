@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { useMay, useTyped } from "../../api/session.ts";
+import { useMay } from "../../api/session.ts";
+import { typed } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card, Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
@@ -16,7 +17,6 @@ import type { ActionStatistics, ToolWire } from "./wire.ts";
 
 export function ToolDetail({ tool, since }: { readonly tool: Tool; readonly since: string | undefined }): ReactNode {
   const may = useMay();
-  const typed = useTyped();
   const [chosen, setChosen] = useState(tool.actions[0]?.action ?? "default");
   const isUnsettled = tool.actions[0]?.blocked !== undefined;
   const [tab, setTab] = useState(
@@ -89,6 +89,13 @@ const sources = new Map([
   ["guess", "nobody stated it: guessed from name and description"],
 ]);
 
+/** A guess may only raise: what it would make of a stranger's tool says what to state. */
+function whoSays({ risk, risk_source: source, guess }: ToolWire): string {
+  const isStated = source === "declared" || source === "operator";
+  if (isStated || guess === undefined || guess.risk === risk) return sources.get(source) ?? source;
+  return `nobody stated it: ${risk} until you do; by its name and description it would be ${guess.risk}`;
+}
+
 function About({
   tool,
   action,
@@ -114,8 +121,7 @@ function About({
             [
               "Risk",
               <span key="risk" className="flex flex-wrap items-center gap-2">
-                <RiskBadge risk={action.risk} />{" "}
-                <span className="text-ink-2">{sources.get(action.risk_source) ?? action.risk_source}</span>
+                <RiskBadge risk={action.risk} /> <span className="text-ink-2">{whoSays(action)}</span>
               </span>,
             ],
             action.guess === undefined

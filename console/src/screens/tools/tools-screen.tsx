@@ -1,11 +1,13 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { typed } from "../../api/typed.ts";
 import { Badge, RiskBadge } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { SearchField } from "../../kit/search-field.tsx";
 import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration } from "../../kit/time.tsx";
+import { Verdict } from "../policy/verdict.tsx";
 import { SplitView } from "../split-view.tsx";
 import { ServerSwitch } from "./switches.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
@@ -76,16 +78,14 @@ function GroupList({ group, chosen }: { readonly group: Group; readonly chosen: 
         <span className="tabular text-ink-3">{tools.length}</span>
         <span className="ml-auto flex items-center gap-2">
           {health !== undefined && health.status !== "connected" && (
-            <Badge tone={health.status === "connecting" ? "medium" : "critical"} title={health.problem}>
-              {health.status}
-            </Badge>
+            <Badge tone={health.status === "connecting" ? "medium" : "critical"}>{health.status}</Badge>
           )}
           {server !== undefined && <ServerSwitch server={server} isOff={isOff} />}
         </span>
       </header>
       {health?.problem !== undefined && (
         <p className="border-b border-line px-4 py-2 text-critical">
-          <Text>{health.problem}</Text>
+          <Text>{typed(health.problem)}</Text>
         </p>
       )}
       {tools.map((tool) => (
@@ -131,6 +131,7 @@ function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: b
         </Text>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {problem !== undefined && <Badge tone={problem === "degraded" ? "medium" : "critical"}>{problem}</Badge>}
+          {tool.verdict !== undefined && <Verdict verdict={tool.verdict} />}
           <RiskBadge risk={riskOf(tool)} />
         </span>
       </span>

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { request } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
+import { refusalText } from "../../api/typed.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Part } from "../../kit/card.tsx";
@@ -83,7 +84,7 @@ function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactN
       {outcome.refusal !== undefined && (
         <p>
           <span className="mono mr-2 text-ink-3">{outcome.refusal.code}</span>
-          <Text>{outcome.refusal.message}</Text>
+          <Text>{refusalText(outcome.refusal.code, outcome.refusal.message)}</Text>
         </p>
       )}
       {outcome.approval_id !== undefined && outcome.status === "pending" && (

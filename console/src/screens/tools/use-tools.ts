@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
+import type { EffectiveLine, PolicyWire } from "../policy/wire.ts";
 import type { ActionStatistics, ControlsWire, ServerHealth, StatisticsWire, ToolWire } from "./wire.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
@@ -9,6 +10,8 @@ export interface Tool {
   readonly server: string | undefined;
   readonly actions: readonly ToolWire[];
   readonly statistics: readonly ActionStatistics[];
+  /** What a call of it meets, by whoever calls by default; `depends`: on its action or its arguments. Undefined: not known. */
+  readonly verdict: string | undefined;
   /** An operator's switch, not its server's. */
   readonly isOff: boolean;
 }
@@ -47,20 +50,37 @@ export function useTools(): {
     queryFn: () => get<ControlsWire>("/v1/controls"),
     enabled: isPerson,
   });
+  const policy = useQuery({
+    queryKey: ["live", "policy", "local-agent", ""],
+    queryFn: () => get<PolicyWire>("/v1/policy", { query: { agent: "local-agent" } }),
+    enabled: may("policy:read"),
+  });
+  const known = { statistics: statistics.data?.tools ?? [], controls: controls.data, lines: policy.data?.lines ?? [] };
   return {
-    groups:
-      tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], statistics.data?.tools ?? [], controls.data),
+    groups: tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], known),
     since: statistics.data?.since,
     error: tools.error,
     again: () => void tools.refetch(),
   };
 }
 
+interface Known {
+  readonly statistics: readonly ActionStatistics[];
+  readonly controls: ControlsWire | undefined;
+  readonly lines: readonly EffectiveLine[];
+}
+
+function verdictOf(name: string, lines: readonly EffectiveLine[]): string | undefined {
+  const own = lines.filter(({ tool }) => tool === name);
+  const verdicts = new Set(own.map(({ verdict, depends }) => (depends.length > 0 ? "depends" : verdict)));
+  const [only] = verdicts;
+  return verdicts.size > 1 ? "depends" : only;
+}
+
 function groupsOf(
   actions: readonly ToolWire[],
   servers: readonly ServerHealth[],
-  statistics: readonly ActionStatistics[],
-  controls: ControlsWire | undefined,
+  { statistics, controls, lines }: Known,
 ): readonly Group[] {
   const byServer = new Map<string | undefined, Map<string, ToolWire[]>>();
   for (const { name } of servers) byServer.set(name, new Map());
@@ -78,6 +98,7 @@ function groupsOf(
       name,
       server,
       actions: own,
+      verdict: verdictOf(name, lines),
       statistics: statistics.filter(({ tool }) => tool === name),
       isOff: isOff(controls?.off_tools, name),
     })),

@@ -71,7 +71,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** @throws ProtocolBroken */
 export function readFrame(bytes: Buffer, maxDepth: number): JsonObject {
-  if (deeperThan(bytes, maxDepth)) throw new ProtocolBroken(`A frame is nested deeper than ${maxDepth} levels.`);
+  // A level takes a byte at least: what is short enough need not be counted.
+  if (bytes.length > maxDepth && deeperThan(bytes, maxDepth))
+    throw new ProtocolBroken(`A frame is nested deeper than ${maxDepth} levels.`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(utf8.decode(bytes));

@@ -14,18 +14,19 @@ const entering = [
   'exec "$@"',
 ].join("; ");
 
-interface Root {
-  readonly controller: "pids" | "memory";
-  readonly path: string;
+/** The same folder for both in version 2. */
+interface Roots {
+  readonly pids: string;
+  readonly memory: string;
 }
 
 /** One group a sandbox, named by its process; version 1 or 2 of control groups, whichever is there. */
 export class Groups implements Disposable {
-  readonly #roots: readonly Root[];
+  readonly #roots: Roots;
   readonly #isFirstVersion: boolean;
   readonly #mostProcesses: number;
 
-  private constructor(roots: readonly Root[], isFirstVersion: boolean, mostProcesses: number) {
+  private constructor(roots: Roots, isFirstVersion: boolean, mostProcesses: number) {
     this.#roots = roots;
     this.#isFirstVersion = isFirstVersion;
     this.#mostProcesses = mostProcesses;
@@ -39,27 +40,25 @@ export class Groups implements Disposable {
   static open(name: string, mostProcesses: number = usualProcesses): Groups | undefined {
     const isFirst = existsSync("/sys/fs/cgroup/pids") && existsSync("/sys/fs/cgroup/memory");
     const base = "/sys/fs/cgroup";
-    const roots: readonly Root[] = (["pids", "memory"] as const).map((controller) => ({
-      controller,
-      path: join(isFirst ? join(base, controller) : base, name),
-    }));
+    const [pids = base, memory = base] = isFirst ? ["pids", "memory"].map((controller) => join(base, controller)) : [];
+    const roots: Roots = { pids: join(pids, name), memory: join(memory, name) };
     try {
-      for (const { path } of roots) sweep(dirname(path));
+      for (const path of foldersOf(roots)) sweep(dirname(path));
       // With `recursive`, Node asks for ever where the kernel makes none.
-      for (const { path } of roots) if (!existsSync(path)) mkdirSync(path);
+      for (const path of foldersOf(roots)) if (!existsSync(path)) mkdirSync(path);
       if (!isFirst) {
         writeFileSync(join(base, "cgroup.subtree_control"), "+pids +memory");
         writeFileSync(join(base, name, "cgroup.subtree_control"), "+pids +memory");
       }
       return new Groups(roots, isFirst, mostProcesses);
     } catch {
-      for (const { path } of roots) remove(path); // not ours to make here
+      for (const path of foldersOf(roots)) remove(path); // not ours to make here
       return undefined;
     }
   }
 
   get entries(): readonly string[] {
-    return [...new Set(this.#roots.map(({ path }) => path))];
+    return foldersOf(this.#roots);
   }
 
   /** How something is started that is in its groups before it becomes what it is. */
@@ -74,43 +73,41 @@ export class Groups implements Disposable {
       await mkdir(join(path, `${pid}`));
       await writeFile(join(path, `${pid}`, "cgroup.procs"), String(pid));
     }
-    this.#write(pid, "pids", "pids.max", String(this.#mostProcesses));
+    writeFileSync(this.#file(pid, "pids", "pids.max"), String(this.#mostProcesses));
   }
 
   /** How much memory all of it may have; before a script is in it. */
   bound(pid: number, bytes: number): void {
-    if (this.#isFirstVersion) this.#write(pid, "memory", "memory.limit_in_bytes", String(bytes));
-    else this.#write(pid, "memory", "memory.max", String(bytes));
+    const name = this.#isFirstVersion ? "memory.limit_in_bytes" : "memory.max";
+    writeFileSync(this.#file(pid, "memory", name), String(bytes));
   }
 
   /** Whether the kernel ended something in it for want of memory. */
   wasShort(pid: number): boolean {
-    const file = this.#isFirstVersion ? "memory.oom_control" : "memory.events";
-    return /^oom_kill [1-9]/m.test(this.#read(pid, "memory", file));
+    const name = this.#isFirstVersion ? "memory.oom_control" : "memory.events";
+    try {
+      return /^oom_kill [1-9]/m.test(readFileSync(this.#file(pid, "memory", name), "latin1"));
+    } catch {
+      return false; // it is gone
+    }
   }
 
   /** The kernel takes it when the last of its processes is gone. */
   remove(pid: number): void {
-    for (const { path } of this.#roots) remove(join(path, `${pid}`));
+    for (const path of this.entries) remove(join(path, `${pid}`));
   }
 
   [Symbol.dispose](): void {
     for (const path of this.entries) clear(path);
   }
 
-  #write(pid: number, controller: Root["controller"], file: string, text: string): void {
-    const root = this.#roots.find((one) => one.controller === controller);
-    if (root !== undefined) writeFileSync(join(root.path, `${pid}`, file), text);
+  #file(pid: number, controller: keyof Roots, name: string): string {
+    return join(this.#roots[controller], `${pid}`, name);
   }
+}
 
-  #read(pid: number, controller: Root["controller"], file: string): string {
-    const root = this.#roots.find((one) => one.controller === controller);
-    try {
-      return root === undefined ? "" : readFileSync(join(root.path, `${pid}`, file), "latin1");
-    } catch {
-      return ""; // it is gone
-    }
-  }
+function foldersOf({ pids, memory }: Roots): readonly string[] {
+  return [...new Set([pids, memory])];
 }
 
 /** What a Postern left that was killed. */

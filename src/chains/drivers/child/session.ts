@@ -127,7 +127,7 @@ export class ChildSession implements SandboxSession {
     const { wallMs } = this.#left();
     const { limits, overheadBytes, clock } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
-    const unwatch = watchTurn({ pid: this.#child.pid, meter: this.#meter }, bounds, clock, (why) => {
+    const unwatch = watchTurn({ pid: this.#child.pid, meter: this.#meter, clock }, bounds, (why) => {
       this.#overrun = why;
       this.#child.kill();
     });

@@ -97,13 +97,11 @@ const shortTurnMs = 10;
 
 /** Watches one turn, until the returned function is called. */
 export function watchTurn(
-  child: { readonly pid: number | undefined; readonly meter: CpuMeter },
+  { pid, meter, clock }: { readonly pid: number | undefined; readonly meter: CpuMeter; readonly clock: Clock },
   limits: WatchLimits,
-  clock: Clock,
   stop: (why: Overrun) => void,
 ): () => void {
   const begun = clock.monotonic();
-  const { pid, meter } = child;
   let forget: () => void;
   meter.begin();
   const look = (): void => {

@@ -169,6 +169,16 @@ describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60
     expect(jails()).toEqual([]);
   });
 
+  it("whose socket has its file before anybody listens on it is asked again", async () => {
+    const bound = "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])";
+    const first = `const { execFileSync } = await import("node:child_process"), { unlinkSync } = await import("node:fs");
+execFileSync("/usr/bin/python3", ["-c", ${JSON.stringify(bound)}, root + "/api.socket"]);
+await new Promise((resolve) => setTimeout(resolve, 300));
+unlinkSync(root + "/api.socket");`;
+    await using driver = new FirecrackerDriver(options({ first }, { startMs: 15_000 }));
+    expect(await driven(driver, "1 + 1", limits)).toMatchObject({ value: 2 });
+  });
+
   it("a machine that waits ready goes with the driver", async () => {
     await using driver = new FirecrackerDriver(options({}, { warm: 1 }));
     expect(await driven(driver, "1 + 1", limits)).toMatchObject({ value: 2 });

@@ -7,6 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
 import { isAlive } from "../../../system/alive.ts";
+import { codeOf } from "../../../system/error-code.ts";
 import { makeOwnFolder } from "../../../system/own-folder.ts";
 import { type Carrier, type Listener, RemoteEnd } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
@@ -79,7 +80,7 @@ export class Machines implements AsyncDisposable {
       await setTimeout(lookMs);
     };
     while (!existsSync(machine.apiSocket)) await waitFor("no API socket.");
-    await configure(machine.apiSocket, this.#settings.cpus, machine.memoryMebibytes);
+    while (!(await this.#configured(machine))) await waitFor("its API socket takes no connection.");
     for (;;) {
       const greeted = await connectGuest(machine.vsockSocket, greetingMs).catch((error: unknown) => messageOf(error));
       if (typeof greeted === "string") {
@@ -87,6 +88,17 @@ export class Machines implements AsyncDisposable {
         continue;
       }
       return machine.carry(greeted.socket, greeted.early, listener);
+    }
+  }
+
+  /** False: a socket has its file before somebody listens on it. */
+  async #configured({ apiSocket, memoryMebibytes }: Machine): Promise<boolean> {
+    try {
+      await configure(apiSocket, this.#settings.cpus, memoryMebibytes);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "ECONNREFUSED") return false;
+      throw error;
     }
   }
 

@@ -1,6 +1,6 @@
-/** How long an engine may go on: processor time of this thread, and time on the wall. */
+/** How long an engine may go on: processor time of this thread, time on the wall, and until it has printed all it may. */
 
-export type Overtime = "cpu" | "wall";
+export type Overtime = "cpu" | "wall" | "output";
 
 /** The engine was stopped in the middle of something. */
 export class Stopped extends Error {
@@ -19,6 +19,7 @@ export class Deadlines {
   #wall = Number.POSITIVE_INFINITY;
   #soonest = 0;
   #off = true;
+  #isSpent = false;
 
   /** Milliseconds from now. */
   set(cpuMs: number, wallMs: number): void {
@@ -30,8 +31,14 @@ export class Deadlines {
     this.#off = false;
   }
 
+  /** It has printed more than it may. */
+  spend(): void {
+    this.#isSpent = true;
+  }
+
   get over(): Overtime | undefined {
     if (this.#off) return undefined;
+    if (this.#isSpent) return "output";
     const now = performance.now();
     if (now < this.#soonest) return undefined;
     if (usedMs() > this.#cpu) return "cpu";

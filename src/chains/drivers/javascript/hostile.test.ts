@@ -73,11 +73,23 @@ it.each([
   ["in a timer", "setInterval(() => console.log('x'.repeat(99)), 1); await sleep(1e6)"],
   ["caught, and computed on", "try { for (;;) console.log('x'.repeat(99)) } catch {} await tools.echo({})"],
   ["caught for ever", "for (;;) try { console.log('x'.repeat(99)) } catch {}"],
+  ["caught, and idled on", "try { for (;;) console.log('x'.repeat(99)) } catch {} for (;;);"],
+  ["caught, and waited on", "try { for (;;) console.log('x'.repeat(99)) } catch {} for (;;) await null"],
+  ["in what is passed on", "await tools.echo({ get a() { for (;;) try { print('x'.repeat(99)) } catch {} } })"],
+  ["behind bent promises", "Promise = 5; for (;;) try { print('x'.repeat(99)) } catch {}"],
   ["of what is more bytes than letters", "for (;;) print('é'.repeat(47), '😀')"],
-])("a script that prints more than it may ends as that, with what it had printed: %s", async (_, source) => {
-  const ran = await run(source, { limits: { outputBytes: 1_000, cpuMs: 500 } });
+])("a script that prints more than it may ends as that at once, with what it had printed: %s", async (_, source) => {
+  const ran = await run(source, { limits: { outputBytes: 1_000, cpuMs: 600_000, wallMs: 600_000 } });
   expect(ran.end).toMatchObject(flooded);
   expect([Buffer.byteLength(ran.out), ran.batches]).toEqual([1_000, []]);
+});
+
+it.each([
+  ["in one place", "print(i)", 100_000],
+  ["in two in turn", "i % 2 ? print(i) : console.error(i)", 20_000],
+])("a script may print as many lines as fit, in one turn: %s", async (_, line, count) => {
+  const ran = await run(`for (let i = 0; i < ${count}; i++) ${line}; 5`, { limits: { outputBytes: 1 << 20 } });
+  expect([returned(ran), ran.out]).toEqual([5, Array.from({ length: count }, (_line, i) => `${i}\n`).join("")]);
 });
 
 it("a script that prints just what it may goes on", async () => {

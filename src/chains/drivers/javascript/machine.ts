@@ -32,7 +32,7 @@ export class Machine {
   readonly #watch: Deadlines;
   readonly clock: ScriptClock;
 
-  private constructor(vm: QuickJS, slots: Slots, watch: Deadlines, clock: ScriptClock) {
+  private constructor(vm: QuickJS, slots: Slots, { watch, clock }: { watch: Deadlines; clock: ScriptClock }) {
     this.clock = clock;
     this.#vm = vm;
     const slot = (place: number): JSValueHandle => vm.importHandle(place);
@@ -51,7 +51,7 @@ export class Machine {
       if (machine !== undefined) machine.#notice(...said);
     };
     const vm = await QuickJS.restore(snapshot, { ...optionsOf(wasm, watch, clock), onUnhandledRejection });
-    machine = new Machine(vm, slots, watch, clock);
+    machine = new Machine(vm, slots, { watch, clock });
     return machine;
   }
 
@@ -136,7 +136,8 @@ export class Machine {
   #notice(promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean): void {
     try {
       const heard = isHandled ? this.#vm.true : this.#vm.false;
-      this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, heard).dispose();
+      const said = this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, heard);
+      if (said.consume((isSpent) => isSpent.toBoolean())) this.#watch.spend();
     } catch {
       // The script's time or memory is over: that is told, and ends it.
     }

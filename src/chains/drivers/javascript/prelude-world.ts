@@ -1,16 +1,24 @@
 /** The part of the prelude that asks nobody: printing, files in the script's own memory, timers. It stands in prelude.ts's scope. */
 export const worldSource: string = String.raw`  // ---- printing ----
   let printed = [];
+  /** Beyond it, what is printed follows what was printed last, wherever it goes: the host reads no longer list. */
+  const mostSwitches = 5000;
   let room = outputBytes;
   /** The script's end, told with the mail: it may catch what is thrown here, and nothing it does then counts. */
   let isSpent = false;
+  const stop = (_, reject) => reject();
   function print(stream, given) {
     let text = "";
     if (!isSpent) for (let i = 0; i < given.length; i++) text += (i === 0 ? "" : " ") + shown(given[i]);
     room -= bytesIn(text) + 1;
     isSpent ||= room < 0;
-    if (isSpent) throw new Failure("The script printed more than " + outputBytes + " bytes.");
-    printed[printed.length] = { stream, text: text + "\n" };
+    if (isSpent) {
+      new Later(stop); // the host is told of every promise that fails: see notice
+      throw new Failure("The script printed more than " + outputBytes + " bytes.");
+    }
+    const last = printed[printed.length - 1];
+    if (last !== undefined && (last.stream === stream || printed.length >= mostSwitches)) last.parts[last.parts.length] = text + "\n";
+    else printed[printed.length] = { stream, parts: [text + "\n"] };
   }
   /** In UTF-8; half a pair counts as what is written for it. */
   function bytesIn(text) {

@@ -223,9 +223,12 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
   /** Promises that failed and that nothing waits for: what a language that ends its programs for it calls unhandled. */
   const unheard = new Pairs();
   let unheardCount = 0;
+  /** Says whether the script is at its end, so that it is stopped whatever it catches. */
   function notice(promise, problem, isHeard) {
+    if (isSpent) return true;
     if (isHeard) unheardCount -= mapDelete(unheard, promise) ? 1 : 0;
     else if (unheardCount < 1000) { mapSet(unheard, promise, problem); unheardCount++; }
+    return false;
   }
   function failUnheard() {
     const [first] = unheard.values();
@@ -259,7 +262,7 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
   }
   function saidSoFar() {
     if (printed.length === 0) return "";
-    const text = ',"printed":' + stringify(printed);
+    const text = ',"printed":' + stringify(printed.map(({ stream, parts }) => ({ stream, text: parts.join("") })));
     printed = [];
     return text;
   }

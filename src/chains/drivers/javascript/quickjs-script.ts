@@ -29,7 +29,7 @@ export class QuickJsScript {
   #begin: (() => void) | undefined;
   #lines: readonly number[] | undefined;
   /** In this turn. */
-  #printed: readonly Json[] = [];
+  #printed: { readonly stream: Json; text: string }[] = [];
   /** How far its clock has moved on since it had its answer. */
   #afterMs = 0;
 
@@ -76,7 +76,7 @@ export class QuickJsScript {
     for (;;) {
       this.#machine.runJobs();
       const mail = parsed(this.#machine.drain());
-      this.#printed = this.#printed.concat(listIn(mail, "printed"));
+      this.#keepPrinted(mail);
       if (mail["state"] === "spent") return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
@@ -95,6 +95,15 @@ export class QuickJsScript {
       if (!isDone) sleep(sleepMs); // a timeout that lost its race keeps nobody waiting for the answer
       this.#machine.clock.slept(sleepMs);
       isTicked = false;
+    }
+  }
+
+  /** One text for what went to one place: a script may wait ten thousand times in a turn, and print each time. */
+  #keepPrinted(mail: JsonObject): void {
+    for (const { stream = "out", text } of listIn(mail, "printed").filter(isJsonObject)) {
+      const last = this.#printed.at(-1);
+      if (last?.stream === stream) last.text += String(text);
+      else this.#printed.push({ stream, text: String(text) });
     }
   }
 
@@ -123,7 +132,7 @@ export class QuickJsScript {
 
   #scriptFailure(mail: JsonObject): JsonObject {
     const { overtime } = this.#machine;
-    if (overtime !== undefined) return stoppedStep(overtime);
+    if (overtime !== undefined) return this.#stopped(overtime);
     const reason = isJsonObject(mail["reason"]) ? mail["reason"] : {};
     const message = String(reason["message"] ?? "The script failed.").slice(0, this.#outputBytes);
     const why = /\bout of memory\b/.test(message) ? "memory" : "script";
@@ -134,9 +143,9 @@ export class QuickJsScript {
   #failure(error: unknown): JsonObject {
     const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
     const last = lastMail(this.#machine);
-    this.#printed = this.#printed.concat(listIn(last, "printed"));
+    this.#keepPrinted(last);
     if (last["state"] === "spent") return this.#spent();
-    return overtime === undefined ? this.#broken(error) : stoppedStep(overtime);
+    return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
 
   /** What it was when its time is not over. */
@@ -159,6 +168,15 @@ export class QuickJsScript {
     if (error instanceof Error)
       return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
     throw error;
+  }
+
+  #stopped(why: Overtime): JsonObject {
+    if (why === "output") return this.#spent();
+    const message =
+      why === "cpu"
+        ? "The script used more processor time than it may and was stopped."
+        : "The script's time is over; it was stopped.";
+    return { step: "failed", why, message };
   }
 
   #spent(): JsonObject {
@@ -203,14 +221,6 @@ export class QuickJsScript {
     this.#lines = undefined;
     throw last instanceof Error ? new Unparsable(last, source) : last;
   }
-}
-
-function stoppedStep(why: Overtime): JsonObject {
-  const message =
-    why === "cpu"
-      ? "The script used more processor time than it may and was stopped."
-      : "The script's time is over; it was stopped.";
-  return { step: "failed", why, message };
 }
 
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";

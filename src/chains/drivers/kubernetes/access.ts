@@ -55,9 +55,9 @@ async function fromKubeconfig(path: string, wanted: string | undefined): Promise
   if (!isJsonObject(config)) throw invalid(`\`${path}\` is no kubeconfig.`);
   const name = wanted ?? config["current-context"];
   if (typeof name !== "string") throw invalid(`\`${path}\` has no \`current-context\`; name a \`context\`.`);
-  const context = named(config, "contexts", "context", name);
-  const cluster = named(config, "clusters", "cluster", textIn(context, "cluster") ?? "");
-  const user = named(config, "users", "user", textIn(context, "user") ?? "");
+  const context = named(config, "context", name);
+  const cluster = named(config, "cluster", textIn(context, "cluster") ?? "");
+  const user = named(config, "user", textIn(context, "user") ?? "");
   if (cluster["insecure-skip-tls-verify"] === true)
     throw invalid("A cluster whose certificate is not checked is not used; take out `insecure-skip-tls-verify`.");
   for (const way of ["exec", "auth-provider", "username"])
@@ -76,7 +76,8 @@ async function fromKubeconfig(path: string, wanted: string | undefined): Promise
   };
 }
 
-function named(config: JsonObject, list: string, field: string, name: string): JsonObject {
+function named(config: JsonObject, field: "context" | "cluster" | "user", name: string): JsonObject {
+  const list = `${field}s`;
   const entries: Json | undefined = config[list];
   const all: readonly Json[] = Array.isArray(entries) ? entries : [];
   const found = all.find((entry) => isJsonObject(entry) && entry["name"] === name);

@@ -29,6 +29,8 @@ export const labels = {
   process: "postern.dev/process",
 } as const;
 const nobody = 65_534;
+/** What a script may write to; kept in its memory. */
+const folders = ["tmp", "workspace"];
 const folderMebibytes = 16;
 
 export function podsOf(namespace: string): string {
@@ -54,15 +56,12 @@ export interface PodNeeds {
   readonly memoryMebibytes: number;
 }
 
-export function podManifest(settings: PodSettings, { name, program, memoryMebibytes }: PodNeeds): object {
-  const { namespace, runtimeClass, image, cpus, longestSeconds } = settings;
-  const folders = ["tmp", "workspace"];
-  const memory = `${memoryMebibytes + folders.length * folderMebibytes}Mi`;
-  const amounts = { memory, cpu: String(cpus), "ephemeral-storage": "64Mi" };
+export function podManifest(settings: PodSettings, needs: PodNeeds): object {
+  const { namespace, runtimeClass, longestSeconds } = settings;
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, namespace, labels: labelsOf(settings) },
+    metadata: { name: needs.name, namespace, labels: labelsOf(settings) },
     spec: {
       runtimeClassName: runtimeClass,
       restartPolicy: "Never",
@@ -78,30 +77,34 @@ export function podManifest(settings: PodSettings, { name, program, memoryMebiby
         runAsGroup: nobody,
         seccompProfile: { type: "RuntimeDefault" },
       },
-      containers: [
-        {
-          name: container,
-          image,
-          command: ["python3", ...pythonFlags, "-c", program],
-          env: Object.entries(pythonEnvironment).map(([name, value]) => ({ name, value })),
-          stdin: true,
-          stdinOnce: true, // a host that is gone closes it, and the script ends by itself
-          workingDir: "/workspace",
-          resources: { limits: amounts, requests: amounts },
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            privileged: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ["ALL"] },
-          },
-          volumeMounts: folders.map((folder) => ({ name: folder, mountPath: `/${folder}` })),
-        },
-      ],
+      containers: [containerOf(settings, needs)],
       volumes: folders.map((folder) => ({
         name: folder,
         emptyDir: { medium: "Memory", sizeLimit: `${folderMebibytes}Mi` },
       })),
     },
+  };
+}
+
+function containerOf({ image, cpus }: PodSettings, { program, memoryMebibytes }: PodNeeds): object {
+  const memory = `${memoryMebibytes + folders.length * folderMebibytes}Mi`;
+  const amounts = { memory, cpu: String(cpus), "ephemeral-storage": "64Mi" };
+  return {
+    name: container,
+    image,
+    command: ["python3", ...pythonFlags, "-c", program],
+    env: Object.entries(pythonEnvironment).map(([name, value]) => ({ name, value })),
+    stdin: true,
+    stdinOnce: true, // a host that is gone closes it, and the script ends by itself
+    workingDir: "/workspace",
+    resources: { limits: amounts, requests: amounts },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    volumeMounts: folders.map((folder) => ({ name: folder, mountPath: `/${folder}` })),
   };
 }
 

@@ -9,8 +9,8 @@ import { ChildSession } from "../child/session.ts";
 /** Bigger frames, or deeper ones, are no calls of a script. */
 export const pythonFrames: FrameLimits = { maxBytes: 32 * 1024 * 1024, maxDepth: 250 };
 
-export interface PythonEnd<End extends SandboxEnd> {
-  readonly pool: { take(): Promise<End> };
+export interface PythonEnd {
+  readonly pool: { take(): Promise<SandboxEnd> };
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
@@ -21,17 +21,13 @@ export interface PythonEnd<End extends SandboxEnd> {
   /** What else the child is told at its start. */
   readonly terms?: JsonObject;
   /** What an end of the process stands for that the host did not bring about itself. */
-  readonly reading?: (message: string, child: End) => Extract<Step, { step: "failed" }>["why"] | undefined;
+  readonly reading?: Reading;
 }
 
 /** A sandbox that takes no script within this is as good as gone: one at the other end of a dead connection says nothing. */
 const handOverMs = 30_000;
 
-export async function startScript<End extends SandboxEnd>(
-  program: Program,
-  limits: SandboxLimits,
-  end: PythonEnd<End>,
-): Promise<SandboxSession> {
+export async function startScript(program: Program, limits: SandboxLimits, end: PythonEnd): Promise<SandboxSession> {
   const child = await end.pool.take();
   const { reading } = end;
   child.send({
@@ -54,7 +50,7 @@ export async function startScript<End extends SandboxEnd>(
     ...{ limits, overheadBytes, clock: end.clock },
     ...(end.keepsPace !== undefined && { keepsPace: end.keepsPace }),
   });
-  if (started) return reading === undefined ? session : new ReadSession(session, (message) => reading(message, child));
+  if (started) return reading === undefined ? session : new ReadSession(session, reading);
   await session[Symbol.asyncDispose]();
   throw new Error(
     `The script could not be handed over: ${heard.heard === "frame" ? "the sandbox said something else." : heard.message}`,

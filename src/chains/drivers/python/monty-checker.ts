@@ -16,7 +16,8 @@ import { CpuMeter, watchTurn } from "../child/watch.ts";
 import { judge } from "./monty-check.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
 import { scanForMonty } from "./monty-scan.ts";
-import { actingAlone, calledAlone, pythonStubs } from "./stubs.ts";
+import { pythonStubs } from "./stubs.ts";
+import { actingAlone, calledAlone } from "./tool-names.ts";
 
 export type Verdict = { readonly unsupported: string } | { readonly invalid: string } | undefined;
 
@@ -99,7 +100,7 @@ export class MontyChecker implements AsyncDisposable {
     if (signal?.aborted === true) leave();
     const meter = new CpuMeter(child.pid, this.#clock);
     let isOver = false;
-    const unwatch = watchTurn({ pid: child.pid, meter }, limits, this.#clock, () => {
+    const unwatch = watchTurn({ pid: child.pid, meter, clock: this.#clock }, limits, () => {
       isOver = true;
       child.kill();
     });

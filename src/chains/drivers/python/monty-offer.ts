@@ -1,9 +1,10 @@
 /** The tools inside Monty: data without code, whose methods stop the script. */
 
-import { isJsonObject, type Json } from "../../../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { insteadOf } from "../../name-list.ts";
 import { dataclass } from "./monty-values.ts";
 import { pythonName, standsAlone } from "./names.ts";
+import { actingAlone, argumentOrder, plainNames, serverNames } from "./tool-names.ts";
 
 export interface Offered {
   readonly name: string;
@@ -24,32 +25,19 @@ export interface Offer {
 
 const rootType = 1n;
 
+/** @param tools as the host's order has them */
 export function offerOf(tools: Json | undefined): Offer {
-  const servers = new Map<string, Map<string, Offered>>();
-  const short = new Map<string, Offered | undefined>();
-  const whole = new Map<string, Offered>();
-  const acting = new Set<string>();
-  const places: string[] = [];
-  for (const tool of Array.isArray(tools) ? tools : []) {
-    if (!isJsonObject(tool)) continue;
-    const { inputSchema, server } = tool;
-    const properties = isJsonObject(inputSchema) ? inputSchema["properties"] : undefined;
-    const offered = { name: String(tool["name"]), order: isJsonObject(properties) ? Object.keys(properties) : [] };
-    const brief = pythonName(String(tool["short"]));
-    if (tool["isAction"] === true) acting.add(pythonName(String(server)));
-    else short.set(brief, short.has(brief) ? undefined : offered);
-    whole.set(pythonName(offered.name), offered);
-    places.push(typeof server === "string" ? `${pythonName(server)}.${brief}` : brief);
-    if (typeof server === "string")
-      servers.set(pythonName(server), (servers.get(pythonName(server)) ?? new Map()).set(brief, offered));
-  }
-  const bare = new Map([...[...short].filter((entry): entry is [string, Offered] => entry[1] !== undefined), ...whole]);
+  const offered = (Array.isArray(tools) ? tools : []).filter(isJsonObject).map(readTool);
+  const [bare, servers] = [plainNames(offered), serverNames(offered)];
+  const places = offered.map(({ server, short }) =>
+    [server, short].flatMap((part) => (part === undefined ? [] : pythonName(part))).join("."),
+  );
   const named = [...servers];
   const found = (type: bigint): ReadonlyMap<string, Offered> =>
     type === rootType ? bare : (named[Number(type - rootType) - 1]?.[1] ?? new Map());
   return {
     alone: (name) => (standsAlone(name) ? bare.get(name) : undefined),
-    acting: new Set([...acting].filter(standsAlone)),
+    acting: actingAlone(offered),
     servers,
     member: (type, name) => found(type).get(name),
     lack: (type, name) => {
@@ -57,6 +45,14 @@ export function offerOf(tools: Json | undefined): Offer {
       const all = type === rootType ? places : [...found(type).keys()];
       return `${title} has no tool \`${name}\`. ${insteadOf(name, [...all].sort())}`;
     },
+  };
+}
+
+function readTool({ name, server, short, isAction, inputSchema }: JsonObject) {
+  return {
+    ...{ name: String(name), short: String(short), server: typeof server === "string" ? server : undefined },
+    order: isJsonObject(inputSchema) ? argumentOrder(inputSchema) : [],
+    ...(isAction === true && { isAction }),
   };
 }
 

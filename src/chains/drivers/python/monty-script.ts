@@ -130,8 +130,9 @@ export class MontyScript {
     const { functionName, args, kwargs } = snapshot;
     try {
       if (functionName === gatherName) return this.#emit(this.#later.splice(0));
-      const { name, line, isLater } = calledAs(functionName);
-      const ask = this.#asked(name, args, kwargs, line);
+      const called = calledAs(functionName);
+      const { name, isLater } = called;
+      const ask = this.#asked(called, args, kwargs);
       if (ask === undefined) {
         this.#raise(snapshot, "NameError", `name '${name}' is not defined`);
         return undefined;
@@ -147,7 +148,7 @@ export class MontyScript {
     return undefined;
   }
 
-  #asked(name: string, args: readonly unknown[], kwargs: object, line: number | undefined): Ask | undefined {
+  #asked({ name, line }: ReturnType<typeof calledAs>, args: readonly unknown[], kwargs: object): Ask | undefined {
     const at = line === undefined ? {} : { line };
     const type = asDataclass(args[0])?.typeId;
     const owner = type === resultType || type === laterType ? undefined : type;

@@ -16,7 +16,7 @@ import { packageFolder } from "./deno.ts";
 import { longestScriptBytes, MontyChecker, type Verdict } from "./monty-checker.ts";
 import { checkerRole } from "./monty-rehearsal.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
-import { actingAlone, calledAlone } from "./stubs.ts";
+import { actingAlone, calledAlone } from "./tool-names.ts";
 
 export interface MontyOptions {
   readonly clock?: Clock;

@@ -1,7 +1,8 @@
 /** Tools as Python signatures that a type checker understands: what a script calls is known before it runs. */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ToolSketch } from "../../sandbox.ts";
-import { keywords, pythonName, standsAlone } from "./names.ts";
+import { keywords, standsAlone } from "./names.ts";
+import { actingAlone, argumentOrder, plainNames, serverNames } from "./tool-names.ts";
 
 /** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
 const head = `from typing import Any as _Any
@@ -44,19 +45,12 @@ _dict = dict[_Any, _Any] | ToolResult
  */
 export function pythonStubs(tools: readonly ToolSketch[], source: string): string {
   const named = wordsOf(source);
-  const servers = new Map<string, ToolSketch[]>();
-  for (const tool of tools) {
-    if (tool.server !== undefined)
-      servers.set(pythonName(tool.server), [...(servers.get(pythonName(tool.server)) ?? []), tool]);
-  }
+  const servers = serverNames(tools);
   const groups = [...servers].filter(([server]) => named.has(server));
   const classes = groups.map(([server, members]) =>
     classOf(
       `Tools_${server}`,
-      members
-        .map((tool): [string, ToolSketch] => [pythonName(tool.short), tool])
-        .filter(([name]) => named.has(name) && !keywords.has(name))
-        .map(([name, tool]) => method(name, tool)),
+      [...members].filter(([name]) => named.has(name) && !keywords.has(name)).map(([name, tool]) => method(name, tool)),
     ),
   );
   const plain = [...plainNames(tools)].filter(([name]) => named.has(name) && !keywords.has(name) && !servers.has(name));
@@ -76,36 +70,6 @@ function wordsOf(source: string): ReadonlySet<string> {
   return new Set(source.normalize("NFKC").match(/[A-Za-z_]\w*/g));
 }
 
-/** Names behind `tools.` that lead to one tool: the full one, and the short one where only one tool is called so. */
-export function plainNames(tools: readonly ToolSketch[]): ReadonlyMap<string, ToolSketch> {
-  const short = new Map<string, ToolSketch | undefined>();
-  for (const tool of tools) {
-    if (tool.isAction) continue;
-    const name = pythonName(tool.short);
-    short.set(name, short.has(name) ? undefined : tool);
-  }
-  const names = new Map<string, ToolSketch>();
-  for (const [name, tool] of short) if (tool !== undefined) names.set(name, tool);
-  for (const tool of tools) names.set(pythonName(tool.name), tool);
-  return names;
-}
-
-/** Names that a script calls without saying whose they are. */
-export function calledAlone(tools: readonly ToolSketch[]): ReadonlySet<string> {
-  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
-}
-
-/** Names of tools with several actions, which a script says with the action alone: `orders.delete(…)`. */
-export function actingAlone(tools: readonly ToolSketch[]): ReadonlySet<string> {
-  const acting = tools.filter(({ isAction }) => isAction).map(({ server = "" }) => pythonName(server));
-  return new Set(acting.filter(standsAlone));
-}
-
-/** A tool's arguments in the order they may be given without names. */
-export function argumentOrder({ inputSchema: { properties } }: ToolSketch): readonly string[] {
-  return isJsonObject(properties) ? Object.keys(properties) : [];
-}
-
 function classOf(name: string, members: readonly string[]): string {
   return `class ${name}:\n${members.length === 0 ? "    pass" : members.join("\n")}\n`;
 }
@@ -118,7 +82,7 @@ function parameters(tool: ToolSketch): readonly string[] {
   const { properties, required, additionalProperties } = tool.inputSchema;
   const needed: ReadonlySet<Json> = new Set(Array.isArray(required) ? required : []);
   const members: JsonObject = isJsonObject(properties) ? properties : {};
-  const named = argumentOrder(tool).filter(
+  const named = argumentOrder(tool.inputSchema).filter(
     (name) => /^[A-Za-z_]\w*$/.test(name) && !keywords.has(name) && !ours.has(name),
   );
   const leading = named.findIndex(
@@ -127,7 +91,7 @@ function parameters(tool: ToolSketch): readonly string[] {
   const first = leading < 0 ? named : named.slice(0, leading);
   const rest = leading < 0 ? [] : named.slice(leading); // a needed one behind an optional one: Python has no way to say it but by name
   const shown = (name: string): string => `${name}: ${typeOf(members[name])}${needed.has(name) ? "" : " = _unset"}`;
-  const open = additionalProperties !== false || named.length < argumentOrder(tool).length;
+  const open = additionalProperties !== false || named.length < argumentOrder(tool.inputSchema).length;
   return [
     ...first.map(shown),
     ...(rest.length === 0 ? [] : ["*", ...rest.map(shown)]),

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeOwnFolder } from "../../../system/own-folder.ts";
 import { passingFolder, removePassing } from "../../../system/passing-folder.ts";
 import { timeZones } from "../python/bubblewrap.ts";
 import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
@@ -18,11 +19,11 @@ const fileBytes = 16 * 1024 * 1024;
 export function makeBundle(python: string, program: string): Bundle {
   const folder = passingFolder("runsc");
   const state = join(folder, "state");
-  mkdirSync(state, { mode: 0o700 });
+  makeOwnFolder(state);
   const root = join(folder, "rootfs");
-  for (const path of ["usr/lib", "usr/bin", "lib", "lib64", "tmp", "workspace", "proc", "dev"])
-    mkdirSync(join(root, path), { recursive: true });
-  chmodSync(folder, 0o755); // the container's user walks through it
+  for (const path of ["", "usr", "usr/lib", "usr/bin", "lib", "lib64", "tmp", "workspace", "proc", "dev"])
+    mkdirSync(join(root, path));
+  for (const path of [folder, root, join(root, "usr")]) chmodSync(path, 0o755); // the container's user walks through them
   writeFileSync(join(folder, "config.json"), JSON.stringify(specFor(realpathSync(python), program)));
   return { folder, state, [Symbol.dispose]: () => removePassing(folder) };
 }

@@ -65,23 +65,12 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
     const problem = await this.unavailable();
     if (problem !== undefined) throw new Error(`gVisor cannot run here: ${problem}.`);
-    const { groups, pool } = this.#opened();
+    const { pool } = this.#opened();
     const { clock = new SystemClock() } = this.#options;
-    const bounded = async (): Promise<SandboxProcess> => {
-      const child = await pool.take();
-      groups.bound(child.pid, limits.memoryBytes + overheadBytes + kernelBytes);
-      return child;
-    };
     return await startScript(program, limits, {
-      ...{
-        pool: { take: bounded },
-        clock,
-        overheadBytes,
-        placeBytes: kernelBytes,
-        terms: { fileBytes },
-        keepsPace: true,
-      },
-      reading: (message, { pid }) => (groups.wasShort(pid) ? "memory" : endOf(message)),
+      ...{ pool, clock, overheadBytes, placeBytes: kernelBytes, terms: { fileBytes } },
+      keepsPace: true,
+      reading: endOf,
     });
   }
 
@@ -107,7 +96,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     if (groups === undefined) throw new Error(`gVisor cannot run here: ${noGroups}.`);
     const bundle = makeBundle(this.#python ?? "", cpythonProgram);
     const { warm = 1, most = 16 } = this.#options;
-    const spec = { ...this.#command(bundle, groups), frames: pythonFrames, closed: false };
+    const spec = { ...this.#command(bundle, groups), groups, frames: pythonFrames, closed: false };
     const start = (): Promise<SandboxProcess> => {
       const starting = SandboxProcess.start(spec);
       const life = this.#lived(starting, bundle, groups).finally(() => this.#lives.delete(life));
@@ -155,7 +144,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     await child.gone;
     this.#children.delete(child);
     await this.#removed(bundle, `postern-${child.pid}`);
-    groups.remove(child.pid);
+    groups.remove(child.pid); // what the container held of it is gone now
   }
 
   /** A container outlives the process that was killed in front of it. */

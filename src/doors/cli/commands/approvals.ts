@@ -2,12 +2,14 @@ import type { ApprovalState } from "../../../calls/records.ts";
 import { risks } from "../../../calls/risk.ts";
 import { approvalStates } from "../../../calls/states.ts";
 import type { ApprovalWire } from "../../wire-approvals.ts";
+import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
+import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
-import { duration, relative, table } from "../text.ts";
+import { duration, relative, table, visible } from "../text.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
 export interface ListFlags extends GlobalFlags {
@@ -76,9 +78,15 @@ function leftText(ms: number): string {
 
 export async function showApproval(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern(host, flags, { tools: false }, async (work) => {
-    const approval = await work.operator.showApproval(id);
+    const approval = await work.operator.inbox.show(await wholeApprovalId(work, id));
     if (work.json) printJson(work, approval);
-    else work.terminal.out(approvalCard(approval, work.now(), work.paint));
+    else work.terminal.out(`${approvalCard(approval, work.now(), work)}${onlyThis(approval, work.command)}`);
     return exitCodes.ok;
   });
+}
+
+/** How to say yes to exactly what was just read, and to nothing it may become. */
+function onlyThis({ approval_id, status, shown_digest }: ApprovalWire, command: string): string {
+  if (status !== "pending") return "";
+  return `Nothing but what is shown here: ${command} approvals approve ${quoted(visible(approval_id))} --digest ${shown_digest}\n`;
 }

@@ -1,10 +1,17 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { AuditEvent } from "../../../audit/log.ts";
 import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { whyUnreadable } from "../../../system/error-code.ts";
 import type { PosternClient } from "../../http/client.ts";
-import { type VerificationWire, verificationToWire } from "../../wire-audit.ts";
+import {
+  type ExportVerificationWire,
+  exportVerificationToWire,
+  type SignedWire,
+  type VerificationWire,
+} from "../../wire-audit.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -111,11 +118,12 @@ async function verifyFile(
   file: string,
   against: string | undefined,
   keyFile: string | undefined,
-): Promise<VerificationWire> {
+): Promise<ExportVerificationWire> {
   const { verifyExport } = await import("../../../audit/verify.ts");
   const publicKey = keyFile === undefined ? undefined : (await readText(keyFile)).trim();
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
-  return verificationToWire(await verifyExport(linesOf(file), from));
+  await readable(file);
+  return exportVerificationToWire(await verifyExport(createReadStream(file), from));
 }
 
 /** A signed note itself, or the file it was kept in. */
@@ -127,38 +135,45 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, {
-      cause: error,
-    });
+    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
   }
-}
-
-async function* linesOf(file: string): AsyncIterable<string> {
-  await readable(file);
-  const { readLines } = await import("../../../audit/lines.ts");
-  yield* readLines(createReadStream(file));
 }
 
 async function readable(file: string): Promise<void> {
   try {
     await (await open(file, "r")).close();
   } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, {
-      cause: error,
-    });
+    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
   }
 }
 
-function printVerification({ terminal }: Host, flags: GlobalFlags, found: VerificationWire): ExitCode {
+function printVerification(
+  { terminal }: Host,
+  flags: GlobalFlags,
+  found: VerificationWire | ExportVerificationWire,
+): ExitCode {
   if (flags.json === true) printJson({ terminal }, found);
-  else terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
+  else {
+    terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
+    if ("public_key" in found) terminal.out(`${signerLine(found)}\n`);
+  }
   return found.intact ? exitCodes.ok : exitCodes.failed;
 }
 
 function verificationLine(found: VerificationWire, paint: Paint): string {
   if (found.intact)
     return `${counted(found.events, "event")}, log ${paint("green", "intact")}, ${counted(found.checkpoints, "checkpoint")}, head ${found.head}`;
+  if (found.unreadable !== undefined)
+    return `${paint("red", "UNREADABLE")} from event ${found.first_broken} on: ${visible(found.why)}`;
   return `${paint("red", "BROKEN")} from event ${found.first_broken} on: ${visible(found.why)}`;
+}
+
+/** A file vouches for itself in the name of whoever made it: who that is, only a key from elsewhere tells. */
+function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }: SignedWire): string {
+  const whose = isTrusted
+    ? "the key you trust"
+    : "the key this file names itself; `--public-key FILE` holds it to one you trust";
+  return `signed by ${name} (key ${key.slice(name.length + 1)}), ${whose}`;
 }
 
 /** To a file that is not there yet, or to standard output. */
@@ -175,10 +190,16 @@ export async function exportAudit(host: Host, file: string | undefined, flags: G
     } finally {
       await handle.close();
     }
-    if (work.json) printJson({ terminal }, { file });
-    else terminal.out(`Exported to ${file}. Check it anywhere: ${work.command} audit verify ${file}\n`);
+    const key = join(await host.dataFolder(flags), "audit.pub");
+    if (work.json) printJson({ terminal }, { file, public_key_file: key });
+    else terminal.out(exported(file, key, work.command));
     return exitCodes.ok;
   });
+}
+
+function exported(file: string, key: string, command: string): string {
+  const check = `${command} audit verify ${file} --public-key audit.pub`;
+  return `Exported to ${file}. Hand over ${key} too, another way: who has both checks it anywhere.\n${check}\n`;
 }
 
 async function newFile(file: string): Promise<FileHandle> {

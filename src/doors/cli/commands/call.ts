@@ -3,11 +3,12 @@ import type { Autonomy } from "../../../calls/call.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { chainToolName } from "../../../chains/names.ts";
-import { type CallBody, ClientProblem } from "../../http/client.ts";
+import { ClientProblem } from "../../http/client.ts";
+import type { CallFields } from "../../http/fields.ts";
 import type { OutcomeWire } from "../../wire.ts";
-import { approvalCard, previewLines } from "../card.ts";
-import { asTypedHere } from "../command-name.ts";
-import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
+import { cardLines, previewDetails } from "../card.ts";
+import { outcomeText } from "../command-name.ts";
+import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
 import { followProgress } from "../progress.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -15,6 +16,9 @@ import { paintFor } from "../terminal.ts";
 import { visible, visibleLines } from "../text.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
+
+/** Whoever sent it knows what it says. Who decides is shown all of it. */
+const mostCardLines = 30;
 
 export interface CallFlags extends GlobalFlags {
   readonly action?: string;
@@ -68,7 +72,7 @@ async function askingHere(host: Host): Promise<InsideNeeds> {
   };
 }
 
-function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy: Autonomy | undefined): CallBody {
+function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy: Autonomy | undefined): CallFields {
   return {
     tool,
     arguments: given,
@@ -98,7 +102,7 @@ export async function schemaOf(
   }
 }
 
-async function answered({ agent, now }: Work, body: CallBody, waitMs: number): Promise<OutcomeWire> {
+async function answered({ agent, now }: Work, body: CallFields, waitMs: number): Promise<OutcomeWire> {
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
@@ -106,9 +110,13 @@ async function answered({ agent, now }: Work, body: CallBody, waitMs: number): P
       ...body,
       ...(waitMs > 0 && { approval_wait_ms: Math.min(holdMs, left) }),
     });
-    const isOpen = outcome.status === "pending" || outcome.refusal?.code === "approval_timed_out";
-    if (!isOpen || now() >= until) return outcome;
+    if (!isOpen(outcome) || now() >= until) return outcome;
   }
+}
+
+/** A request is open: the call was not run and is not over, also when our wait for it is. */
+function isOpen({ how_to_approve }: OutcomeWire): boolean {
+  return how_to_approve !== undefined;
 }
 
 async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<void> {
@@ -116,22 +124,18 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   const { status, text, refusal } = outcome;
   if (status === "ok" || status === "preview") {
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
-    if (outcome.preview !== undefined) terminal.aside(`${previewLines(outcome.preview, paint).join("\n")}\n`);
+    for (const line of outcome.preview === undefined ? [] : previewDetails(outcome.preview, paint))
+      terminal.aside(`${line}\n`);
     if (outcome.artifact !== undefined)
       terminal.aside(`${paint("dim", `The whole result is artifact ${outcome.artifact}.`)}\n`);
     if (outcome.replayed === true)
       terminal.aside(`${paint("dim", "Not run again: this is what the same call ended with before.")}\n`);
     return;
   }
-  const label =
-    status === "pending" ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
+  const label = isOpen(outcome) ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
-  const isWaiting = exitCodeOf({ status, code: refusal?.code }) === exitCodes.waiting;
-  if (isWaiting && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
-  else {
-    const said = refusal?.code === "tool_failed" ? text : asTypedHere(text, work.command); // the tool's own words stay
-    terminal.aside(`${visibleLines(said).join("\n")}\n`);
-  }
+  if (isOpen(outcome) && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
+  else terminal.aside(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
 }
 
 async function showPending(
@@ -139,8 +143,12 @@ async function showPending(
   approvalId: string,
   tool: string,
 ): Promise<void> {
-  const { viewer: _, ...request } = await agent.showApproval(approvalId); // what the agent may say is not for who decides
-  terminal.aside(`\n${approvalCard(request, now(), paint)}\n`);
+  const { viewer: _, ...request } = await agent.inbox.show(approvalId); // what the agent may say is not for who decides
+  const lines = cardLines(request, now(), { paint, terminal });
+  const rest = lines.length - mostCardLines;
+  terminal.aside(`\n${lines.slice(0, mostCardLines).join("\n")}\n`);
+  if (rest > 0) terminal.aside(`… and ${rest} more lines: \`${command} approvals show ${approvalId}\` has them all.\n`);
+  terminal.aside("\n");
   terminal.aside(
     `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
   );

@@ -3,7 +3,9 @@ import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { ChainScript } from "../../../calls/scripts.ts";
+import { whyUnreadable } from "../../../system/error-code.ts";
 import type { ChainsWire } from "../../wire-chains.ts";
+import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -44,8 +46,7 @@ async function sourceOf(file: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? String(error.code) : "it is not UTF-8";
-    throw new UsageProblem(`\`${file}\` cannot be read as a script (${why}).`);
+    throw new UsageProblem(`The script \`${file}\` ${whyUnreadable(error)}.`);
   }
 }
 
@@ -94,7 +95,7 @@ export async function resumeChain(host: Host, id: string, flags: GlobalFlags): P
   return withPostern(host, flags, { tools: true }, async (work) => {
     const outcome = await work.agent.chains.resume(id);
     if (work.json) printJson(work, outcome);
-    else work.terminal.out(`${visibleLines(outcome.text).join("\n")}\n`);
+    else work.terminal.out(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
   });
 }

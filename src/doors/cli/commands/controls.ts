@@ -48,9 +48,7 @@ export function setAutonomy(host: Host, level: string, { reason, ...flags }: Con
 
 export function switchOne(
   host: Host,
-  what: "tool" | "server",
-  name: string,
-  to: string,
+  { what, name, to }: { readonly what: "tool" | "server"; readonly name: string; readonly to: string },
   { reason, ...flags }: ControlFlags,
 ): Promise<ExitCode> {
   const on = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
@@ -83,11 +81,18 @@ async function stateAfter(
   });
 }
 
-function stateText({ paint }: Work, { paused, autonomy, off_tools, off_servers }: ControlsWire): string {
+function stateText({ paint, now }: Work, controls: ControlsWire): string {
+  const { paused, paused_by: by, autonomy, off_tools, off_servers } = controls;
   const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
   const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));
   return [
     line("calls", paused ? paint("red", "paused") : paint("green", "running")),
+    ...(by === undefined
+      ? []
+      : [
+          line("", `by ${visible(actorText(by.by, by.via))}, ${relative(Date.parse(by.at), now())}`),
+          ...(by.reason === undefined ? [] : [line("because", visible(by.reason))]),
+        ]),
     line("autonomy", autonomy ?? "none: thresholds decide"),
     line("tools off", off(off_tools)),
     line("servers off", off(off_servers)),

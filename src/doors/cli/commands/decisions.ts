@@ -1,11 +1,13 @@
 import { counted } from "../../../calls/counted.ts";
 import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
 import type { ApprovalWire, DecisionVerb } from "../../wire-approvals.ts";
+import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { visible } from "../text.ts";
+import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
 import { later } from "./typed.ts";
@@ -39,7 +41,7 @@ export async function decide(
 ): Promise<ExitCode> {
   const [id = "", ...others] = ids;
   const body = bodyOf(verb, flags, host.clock.now());
-  if (others.length === 0) return decideOne(host, verb, id, flags, body);
+  if (others.length === 0) return decideOne(host, flags, { verb, id, body });
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
   if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
     throw new UsageProblem("`--digest`, `--remember` and `--confirm` are for one approval at a time.");
@@ -48,18 +50,16 @@ export async function decide(
 
 async function decideOne(
   host: Host,
-  verb: DecisionVerb,
-  id: string,
   flags: DecideFlags,
-  body: DecisionBody,
+  { verb, id, body }: { readonly verb: DecisionVerb; readonly id: string; readonly body: DecisionBody },
 ): Promise<ExitCode> {
   return withPostern(host, flags, { tools: true }, async (work) => {
-    const approval = await work.operator.inbox.decide(id, verb, body);
+    const approval = await work.operator.inbox.decide(await wholeApprovalId(work, id), verb, body);
     if (work.json) printJson(work, approval);
     else {
       const { grant } = approval;
-      const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${grant.until}.\n`;
-      work.terminal.out(`${approvalCard(approval, work.now(), work.paint)}${saidOf(verb, approval)}\n${kept}`);
+      const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
+      work.terminal.out(`${approvalCard(approval, work.now(), work)}${saidOf(verb, approval)}\n${kept}`);
     }
     return exitCodes.ok;
   });
@@ -78,7 +78,8 @@ async function decideMany(
   { reason, ...flags }: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern(host, flags, { tools: true }, async (work) => {
-    const body = { ids, decision: words[verb], reason };
+    const meant = await Promise.all(ids.map((id) => wholeApprovalId(work, id)));
+    const body = { ids: meant, decision: words[verb], reason };
     const { answers } = await work.operator.inbox.decideMany(body);
     if (work.json) printJson(work, { answers });
     else work.terminal.out(answers.map((one) => answerLine(work, one)).join(""));
@@ -86,12 +87,12 @@ async function decideMany(
   });
 }
 
-function answerLine({ paint }: Work, { approval_id: id, decided, approval, error }: BatchAnswerWire): string {
+function answerLine({ paint, command }: Work, { approval_id: id, decided, approval, error }: BatchAnswerWire): string {
   const said = decided
     ? approval?.status === "pending"
       ? "counted"
       : (approval?.status ?? "")
-    : (error?.message ?? "");
+    : asTypedHere(error?.message ?? "", command);
   return `${visible(id)}  ${decided ? said : paint("red", visible(said))}\n`;
 }
 
@@ -102,11 +103,11 @@ export async function takeBack(
   flags: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern(host, flags, { tools: false }, async (work) => {
-    const approval = await work.operator.inbox.takeBack(id, verb, flags.reason);
+    const approval = await work.operator.inbox.takeBack(await wholeApprovalId(work, id), verb, flags.reason);
     if (work.json) printJson(work, approval);
     else {
       const said = verb === "revoke" ? "Revoked. The call will not run." : "Withdrawn. The call will not run.";
-      work.terminal.out(`${approvalCard(approval, work.now(), work.paint)}${said}\n`);
+      work.terminal.out(`${approvalCard(approval, work.now(), work)}${said}\n`);
     }
     return exitCodes.ok;
   });

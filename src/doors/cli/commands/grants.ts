@@ -3,7 +3,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
-import { relative, table } from "../text.ts";
+import { actorText, minuteOf, relative, table } from "../text.ts";
 import { later, oneOf } from "./typed.ts";
 
 export interface GrantFlags extends GlobalFlags {
@@ -29,14 +29,14 @@ export async function listGrants(host: Host, flags: GrantFlags): Promise<ExitCod
 
 function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]): string {
   const rows = grants.map(
-    ({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, silent, by, reason }) => [
+    ({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, silent, by, via, reason }) => [
       grant_id,
       scope.tool,
       { text: risk, paint: (text: string) => text.replace(risk, paintRisk(paint, risk)) },
       granted_to.agent,
       silent !== undefined ? "does not count" : status === "live" ? relative(Date.parse(until), now()) : status,
       String(uses),
-      by,
+      actorText(by, via),
       scope.arguments === undefined ? "any" : JSON.stringify(scope.arguments),
       reason,
     ],
@@ -61,7 +61,7 @@ export async function delegate(host: Host, to: string, flags: DelegateFlags): Pr
     if (work.json) printJson(work, made);
     else
       work.terminal.out(
-        `${made.to} decides in the place of ${made.from} until ${made.until} (${made.delegation_id}).\n`,
+        `${made.to} decides in the place of ${made.from} until ${minuteOf(made.until)} (${made.delegation_id}).\n`,
       );
     return exitCodes.ok;
   });
@@ -82,7 +82,7 @@ function delegationTable({ paint, terminal }: Work, delegations: readonly Delega
     delegation_id,
     from,
     to,
-    status === "live" ? until : status,
+    status === "live" ? minuteOf(until) : status,
     reason,
   ]);
   return table(["DELEGATION", "FROM", "TO", "UNTIL", "REASON"], rows, terminal.columns, (text) => paint("dim", text));

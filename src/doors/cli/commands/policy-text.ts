@@ -11,6 +11,7 @@ import type {
   VerdictChangeWire,
 } from "../../wire-policy.ts";
 import type { DecisionWire, ExplanationWire } from "../../wire-tools.ts";
+import { asTypedHere } from "../command-name.ts";
 import type { Work } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, visible, whose, widthOf } from "../text.ts";
@@ -112,11 +113,11 @@ function countsText(lines: readonly EffectiveLineWire[]): string {
 }
 
 export function explanationText(screen: Screen, tool: string, explanation: ExplanationWire): string {
-  const { paint, terminal } = screen;
+  const { paint, terminal, command } = screen;
   const { decision } = explanation;
   const refusal = explanation.reached === "refused" ? explanation.refusal : undefined;
   if (decision === undefined)
-    return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(refusal?.message ?? ""), 2, terminal.columns)}`;
+    return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(asTypedHere(refusal?.message ?? "", command)), 2, terminal.columns)}${recordedText(screen, explanation.recorded)}`;
   const { verdict, risk, observed, policy_version: version } = decision;
   const source =
     explanation.reached === "verdict" ? ` (${explanation.facts.risk_source}: ${explanation.facts.risk})` : "";
@@ -127,9 +128,24 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
     summary === undefined ? "" : wrapped("  ", `The tool says: ${visible(summary)}`, 2, terminal.columns),
     refusal === undefined || refusal.code === "permission_denied"
       ? ""
-      : wrapped("  ", visible(refusal.message), 2, terminal.columns),
+      : wrapped("  ", visible(asTypedHere(refusal.message, command)), 2, terminal.columns),
     observed === undefined ? "" : `  The policy only observes; enforced it would be ${observed}.\n`,
+    recordedText(screen, explanation.recorded),
     paint("dim", `  policy ${visible(version)}; nothing was run\n`),
+  ].join("");
+}
+
+/** Of a recorded call: what of it is explained, and how it was weighed then. */
+function recordedText(screen: Screen, { edited, weighed }: NonNullable<ExplanationWire["recorded"]> = {}): string {
+  const { terminal } = screen;
+  const [asked, runs] = [edited?.asked_digest, edited?.digest].map((digest) => digest?.slice(0, 16));
+  const edit = `A person changed its arguments: explained is what runs (sha256 ${runs}), not what was sent (${asked}).`;
+  const then =
+    weighed &&
+    `Recorded at ${weighed.at}: ${weighed.verdict}, risk ${weighed.risk}${weighed.grant_id === undefined ? "" : `, by grant ${weighed.grant_id}`}; policy ${visible(weighed.policy_version)}.`;
+  return [
+    edited === undefined ? "" : wrapped("  ", edit, 2, terminal.columns),
+    then === undefined ? "" : wrapped("  ", then, 2, terminal.columns),
   ].join("");
 }
 

@@ -1,9 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Autonomy } from "../../../calls/call.ts";
-import { messageOf } from "../../../calls/fault.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { globMatcher } from "../../../policy/glob.ts";
+import { whyUnreadable } from "../../../system/error-code.ts";
 import type { NamedText } from "../../policy-reader.ts";
 import type { ExplanationWire } from "../../wire-tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -157,7 +157,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
   } catch (error) {
-    throw new UsageProblem(`\`${shown(file)}\` cannot be read as UTF-8 text: ${messageOf(error)}.`);
+    throw new UsageProblem(`\`${shown(file)}\` ${whyUnreadable(error)}.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { RuntimeFault } from "../../../calls/fault.ts";
+import { whyUnreadable } from "../../../system/error-code.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, withPostern } from "../session.ts";
@@ -54,6 +55,6 @@ async function textOf(file: string | undefined): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` cannot be read: ${messageOf(error)}.`, { cause: error });
+    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
   }
 }

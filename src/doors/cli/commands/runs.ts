@@ -66,8 +66,8 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
     const run = await work.operator.showRun(id);
     const events =
       after === undefined
-        ? await latestEvents(work, run, flags.type, limit)
-        : (await eventsAfter(work, id, flags.type, after, limit)).events;
+        ? await latestEvents(work, run, { type: flags.type, limit })
+        : (await eventsOf(work, id, { type: flags.type, after, limit })).events;
     if (work.json) printJson(work, { run, events });
     else work.terminal.out(runText(work, run) + eventTable(work, events));
     return exitCodes.ok;
@@ -78,26 +78,29 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
 async function latestEvents(
   work: Work,
   { run_id: id, counts }: RunSummary,
-  type: string | undefined,
-  limit: number,
+  { type, limit }: Pick<EventsAsked, "limit" | "type">,
 ): Promise<readonly RunEvent[]> {
   if (limit === 0) return [];
   let after = type === undefined ? Math.max(0, counts.events - limit) : 0;
   let kept: readonly RunEvent[] = [];
   for (;;) {
-    const page = await eventsAfter(work, id, type, after, 1_000);
+    const page = await eventsOf(work, id, { type, after, limit: 1_000 });
     kept = [...kept, ...page.events].slice(-limit);
     if (page.next_after === undefined) return kept;
     after = page.next_after;
   }
 }
 
-function eventsAfter(
+interface EventsAsked {
+  readonly type: string | undefined;
+  readonly after: number;
+  readonly limit: number;
+}
+
+function eventsOf(
   { operator }: Work,
   id: string,
-  type: string | undefined,
-  after: number,
-  limit: number,
+  { type, after, limit }: EventsAsked,
 ): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
   return operator.runEvents(id, { after, limit: Math.max(1, limit), ...(type !== undefined && { type }) });
 }
@@ -124,9 +127,18 @@ export function runText({ paint, now, command }: Work, run: RunSummary): string 
 }
 
 /** What ran and how it ended, then the arrivals of which nothing ran. */
-function callsText({ started, completed, failed, blocked, waiting, replayed }: RunSummary["counts"]): string {
+function callsText({
+  started,
+  completed,
+  failed,
+  blocked,
+  previewed,
+  waiting,
+  replayed,
+}: RunSummary["counts"]): string {
   const ran = `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`;
-  return replayed > 0 ? `${ran}, ${replayed} sent again and not run again` : ran;
+  const shown = previewed > 0 ? `${ran}, ${previewed} previewed` : ran;
+  return replayed > 0 ? `${shown}, ${replayed} sent again and not run again` : shown;
 }
 
 function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[]): string {

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { nearest } from "../../../calls/nearest.ts";
 import type { SkillProblem, Skills } from "../../../tools/builtin/skills/skills.ts";
 import { type SkillsWire, type SkillWire, skillsToWire } from "../../wire-skills.ts";
+import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -30,7 +32,43 @@ function listText({ command, paint, terminal }: Work, { skills, refused }: Skill
     description,
   ]);
   const headings = ["SKILL", "VERSION", "TOOLS", "WARNINGS", "WHAT IT IS FOR"];
-  return `${table(headings, rows, terminal.columns, (text) => paint("dim", text))}${more}`;
+  const odd = skills.find(({ warnings }) => warnings.length > 0);
+  const why =
+    odd === undefined ? "" : `\`${command} skills show ${quoted(visible(odd.name))}\` says what its warnings are.\n`;
+  return `${table(headings, rows, terminal.columns, (text) => paint("dim", text))}${why}${more}`;
+}
+
+export async function showSkill(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return withPostern(host, flags, { tools: true }, async (work) => {
+    const { skills, refused } = await work.operator.skills();
+    const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
+    if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
+    if (work.json) printJson(work, skill);
+    else work.terminal.out(skillText(work, skill));
+    return exitCodes.ok;
+  });
+}
+
+function unknownSkill(name: string, skills: readonly SkillWire[], refused: number): string {
+  const meant = nearest(
+    name,
+    skills.map((one) => one.name),
+  );
+  const guess = meant === undefined ? "`postern skills` lists them." : `Did you mean \`${meant}\`?`;
+  const more = refused === 0 ? "" : ` ${refused} were not loaded: \`postern skills check\` says why.`;
+  return `There is no skill \`${visible(name)}\`. ${guess}${more}`;
+}
+
+function skillText({ paint }: Work, skill: SkillWire): string {
+  const { name, version, description, allowed_tools: tools, path, warnings } = skill;
+  const line = (label: string, text: string): string => `  ${paint("dim", label.padEnd(10))} ${text}\n`;
+  return [
+    `${paint("bold", visible(name))} ${visible(version)}\n`,
+    line("is for", visible(description)),
+    line("tools", tools.length === 0 ? "all" : visible(tools.join(" "))),
+    line("file", visible(path ?? "given in code")),
+    ...warnings.map((warning) => line("warning", paint("yellow", visible(`${warning}.`)))),
+  ].join("");
 }
 
 /** As they lie on the disk now, instructions included; a running Postern has them as they were when it started. */

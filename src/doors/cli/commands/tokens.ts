@@ -2,7 +2,7 @@ import type { ListedTokenWire } from "../../wire-accounts.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { relative, table, visible } from "../text.ts";
+import { minuteOf, relative, table, visible } from "../text.ts";
 import { wordsIn } from "./accounts.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
@@ -32,7 +32,7 @@ function tokenTable({ terminal, paint, now }: Work, tokens: readonly ListedToken
     owner,
     scopes.join(" "),
     last_used_at === undefined ? "never" : relative(Date.parse(last_used_at), now()),
-    state === "live" ? expires_at.slice(0, 10) : why === undefined ? state : `${state}: ${why}`,
+    state === "live" ? minuteOf(expires_at) : why === undefined ? state : `${state}: ${why}`,
   ]);
   const headings = ["TOKEN", "NAME", "KIND", "OWNER", "SCOPES", "LAST USED", "UNTIL"];
   return table(headings, rows, terminal.columns, (text) => paint("dim", text));
@@ -55,7 +55,7 @@ export function createToken(host: Host, name: string, flags: CreateFlags): Promi
     else {
       const { id, agent: called, expires_at } = made.details;
       const who = called === undefined ? "" : `, calls as the agent ${visible(called)}`;
-      work.terminal.aside(`${id}${who}, until ${expires_at.slice(0, 10)}. This is shown once and kept nowhere:\n`);
+      work.terminal.aside(`${id}${who}, until ${minuteOf(expires_at)}. This is shown once and kept nowhere:\n`);
       work.terminal.out(`${made.token}\n`);
     }
     return exitCodes.ok;

@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
-import { type Cell, labelled, table, visible, visibleLines } from "../text.ts";
+import { type Cell, fit, labelled, table, visible, visibleLines } from "../text.ts";
 import { askEach, type ToldTool, whatNow } from "../what-now.ts";
 
 /** What is offered to the agent, at which risk, and what a call would meet now. */
@@ -15,7 +15,7 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
     if (work.json) printJson(work, { tools });
     else {
       const { servers } = await work.operator.health();
-      work.terminal.out(toolTable(work, await askEach(work.agent, tools)) + refusedNote(servers, work.paint));
+      work.terminal.out(toolTable(work, await askEach(work, tools)) + refusedNote(servers, work.paint));
     }
     return exitCodes.ok;
   });
@@ -69,8 +69,16 @@ function rowOf({ action: offered, now }: ToldTool, paint: Paint): readonly (stri
     { text: risk, paint: (text) => text.replace(risk, paintRisk(paint, risk)) },
     now.word,
     server,
-    description.split("\n")[0] ?? "",
+    fit(firstSentence(description), mostDescribed),
   ];
+}
+
+/** Also where no screen cuts it: a row is to be read, and `tools show` tells the rest. */
+const mostDescribed = 100;
+
+function firstSentence(text: string): string {
+  const [first = ""] = text.trim().split(/(?<=[^.][.!?])\s|\n/, 1);
+  return first;
 }
 
 async function toolText(work: Work, action: ToolWire): Promise<string> {

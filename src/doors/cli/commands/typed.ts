@@ -8,26 +8,37 @@ export function wholeNumber(text: string, flag: string): number {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
+const date = /^\d{4}-\d{2}-\d{2}$/;
+const dateAndTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?$/i;
+const lastInstantMs = 8.64e15;
+
 /** ISO time, a date, or an age: `15m`, `2h`, `7d`. Answers ISO. */
 export function instant(text: string, flag: string, now: number): string {
-  const age = /^(\d+)([smhd])$/.exec(text);
-  const ms = age === null ? Date.parse(text) : now - Number(age[1]) * 1000 * (unitSeconds[age[2] ?? "s"] ?? 1);
-  if (Number.isNaN(ms))
-    throw new UsageProblem(
-      `\`${flag} ${text}\` is not a time. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\`, or an age: \`15m\`, \`2h\`, \`7d\`.`,
-    );
-  return new Date(ms).toISOString();
+  return isoOf(timeIn(text, (span) => now - span)) ?? noTime(`${flag} ${text}`, "a time", "an age");
 }
 
 /** ISO time, a date, or for so long from now: `15m`, `2h`, `7d`. Answers ISO. */
 export function later(text: string, flag: string, now: number): string {
-  const span = /^(\d+)([smhd])$/.exec(text);
-  const ms = span === null ? Date.parse(text) : now + Number(span[1]) * 1000 * (unitSeconds[span[2] ?? "s"] ?? 1);
-  if (Number.isNaN(ms) || Math.abs(ms) > 8.64e15)
-    throw new UsageProblem(
-      `\`${flag} ${text}\` is not a time to come. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\`, or for so long: \`15m\`, \`2h\`, \`7d\`.`,
-    );
-  return new Date(ms).toISOString();
+  return isoOf(timeIn(text, (span) => now + span)) ?? noTime(`${flag} ${text}`, "a time to come", "for so long");
+}
+
+/** Where no offset is said it is UTC, as every time that is shown. */
+function timeIn(text: string, at: (spanMs: number) => number): number {
+  const [, count, unit = "s"] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return at(Number(count) * 1000 * (unitSeconds[unit] ?? 1));
+  if (date.test(text)) return Date.parse(text);
+  const [found, offset] = dateAndTime.exec(text) ?? [];
+  return found === undefined ? Number.NaN : Date.parse(offset === undefined ? `${found}Z` : found);
+}
+
+function isoOf(ms: number): string | undefined {
+  return Math.abs(ms) <= lastInstantMs ? new Date(ms).toISOString() : undefined;
+}
+
+function noTime(typed: string, what: string, span: string): never {
+  throw new UsageProblem(
+    `\`${typed}\` is not ${what}. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\` (UTC, unless an offset is said), or ${span}: \`15m\`, \`2h\`, \`7d\`.`,
+  );
 }
 
 export function oneOf<T extends string>(text: string, options: readonly T[], flag: string): T {

@@ -1,20 +1,20 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
-import { ClientProblem } from "../../http/client.ts";
 import type { Heard } from "../../http/event-client.ts";
 import type { FeedEventWire } from "../../wire-feed.ts";
+import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { HiddenInput } from "../hidden-input.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { emptyInbox, type Inbox, press, type Wish, withRequests } from "../inbox.ts";
+import { emptyInbox, type Inbox, press, readingOf, type Sight, type Wish, withRequests } from "../inbox.ts";
 import { inboxScreen } from "../inbox-screen.ts";
 import { readKeys } from "../keys.ts";
 import { type Work, withPostern } from "../session.ts";
-import { visible } from "../text.ts";
+import { timeOfDay, visible } from "../text.ts";
 
 const mostRequests = 1_000;
 const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
-/** Times left are counted down. */
-const drawEveryMs = 1_000;
+/** Times left are counted down, and what has just appeared is told as such for a second. */
+const drawEveryMs = 500;
 
 /**
  * What waits for a person, live: a list to decide from where somebody is at the keyboard, else one line an event, and
@@ -95,7 +95,7 @@ async function tellLines(
 
 function lineOf({ at, type, tool, approval_id, summary }: FeedEventWire): string {
   const about = approval_id ?? tool ?? "";
-  return `${at.slice(11, 19)}  ${type.padEnd(22)} ${visible(about)}  ${visible(summary)}\n`;
+  return `${timeOfDay(at)}  ${type.padEnd(22)} ${visible(about)}  ${visible(summary)}\n`;
 }
 
 /** One person at one terminal. */
@@ -104,6 +104,8 @@ class InboxSession {
   readonly #work: Work;
   readonly #ending = new AbortController();
   #inbox: Inbox = emptyInbox;
+  /** What the person saw last. */
+  #sight: Omit<Sight, "at"> = { columns: 0, lines: 0, height: 0 };
   /** A read that is under way, and whether another one is wanted after it. */
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -122,7 +124,7 @@ class InboxSession {
     try {
       await Promise.all([
         readKeys(input, signal, (key) => {
-          const { inbox, wish } = press(this.#inbox, key);
+          const { inbox, wish } = press(this.#inbox, key, { ...this.#sight, at: this.#work.now() });
           this.#show(inbox);
           if (wish !== undefined) void this.#grant(wish);
         }).finally(() => this.#ending.abort()),
@@ -157,8 +159,10 @@ class InboxSession {
     while (this.#isStale && !this.#ending.signal.aborted) {
       this.#isStale = false;
       try {
-        const { approvals } = await this.#work.operator.inbox.page({ state: "pending", limit: mostRequests });
-        this.#show(withRequests(this.#inbox, approvals));
+        const page = await this.#work.operator.inbox.page({ state: "pending", limit: mostRequests });
+        const { approvals: requests, waiting } = page;
+        const count = Object.values<number>(waiting ?? {}).reduce((sum, one) => sum + one, 0);
+        this.#show(withRequests(this.#inbox, { requests, waiting: count }, this.#work.now()));
       } catch (error) {
         this.#show({ ...this.#inbox, message: messageOf(error) });
       }
@@ -180,7 +184,7 @@ class InboxSession {
       const said = decided.status === "pending" ? "counted; more persons must say yes" : decided.status;
       this.#show({ ...this.#inbox, message: `${visible(what.tool)}: ${said}.` });
     } catch (error) {
-      const said = error instanceof ClientProblem ? error.message : messageOf(error);
+      const said = asTypedHere(messageOf(error), this.#work.command);
       this.#show({ ...this.#inbox, message: visible(said) });
     }
     this.#read();
@@ -189,8 +193,10 @@ class InboxSession {
   #show(inbox: Inbox): void {
     this.#inbox = inbox;
     if (this.#ending.signal.aborted) return;
-    const { terminal, paint } = this.#work;
-    terminal.out(clearScreen + inboxScreen(inbox, this.#work.now(), terminal.columns, paint));
+    const { text, sight } = inboxScreen(inbox, this.#work.now(), this.#work);
+    this.#inbox = { ...inbox, reading: readingOf(inbox, sight) };
+    this.#sight = sight;
+    this.#work.terminal.out(clearScreen + text);
   }
 
   #tick(): void {

@@ -25,12 +25,12 @@ export function approvalCommands(program: Command, host: Host, act: Act): void {
     async (flags) => (await import("../commands/watch.ts")).watchApprovals(host, flags),
   );
   decisionCommands(approvals, host, act);
+  takeBackCommands(approvals, host, act);
   grantCommands(approvals, host, act);
   delegationCommands(approvals, host, act);
 }
 
 function decisionCommands(approvals: Command, host: Host, act: Act): void {
-  const load = () => import("../commands/decisions.ts");
   const verbs: Readonly<Record<DecisionVerb, string>> = {
     approve: "let it run, once, exactly as shown; several of one run and tool at once",
     deny: "it does not run",
@@ -54,8 +54,11 @@ function decisionCommands(approvals: Command, host: Host, act: Act): void {
         .option("--confirm <tool>", "the tool's name, typed: for what is critical")
         .option("--remember <span>", "such calls need nobody: `run`, `session`, a time, or for so long: `2h`, `7d`")
         .option("--where <json>", 'which of them: conditions by path, `{"$.to": {"like": "*@example.com"}}`');
-    act(command, async (flags, ids) => (await load()).decide(host, verb, ids, flags));
+    act(command, async (flags, ids) => (await import("../commands/decisions.ts")).decide(host, verb, ids, flags));
   }
+}
+
+function takeBackCommands(approvals: Command, host: Host, act: Act): void {
   const back = {
     withdraw: "take a request back before anybody uses it",
     revoke: "take an approval back before it is used",
@@ -67,7 +70,9 @@ function decisionCommands(approvals: Command, host: Host, act: Act): void {
       .description(description)
       .argument("<id>")
       .option("--reason <text>", "recorded with it");
-    act(command, async (flags, [id = ""]) => (await load()).takeBack(host, verb, id, flags));
+    act(command, async (flags, [id = ""]) =>
+      (await import("../commands/decisions.ts")).takeBack(host, verb, id, flags),
+    );
   }
 }
 

@@ -20,6 +20,11 @@ export function callCommands(program: Command, host: Host, act: Act): void {
   act(call, async (flags, [tool = "", ...words]) =>
     (await import("../commands/call.ts")).call(host, tool, words, flags),
   );
+  callBookCommands(program, host, act);
+}
+
+function callBookCommands(program: Command, host: Host, act: Act): void {
+  const load = () => import("../commands/calls.ts");
   const calls = program.command("calls").description("what was called, and how it ended");
   const list = calls
     .command("list", { isDefault: true })
@@ -28,10 +33,10 @@ export function callCommands(program: Command, host: Host, act: Act): void {
     .option("--tool <name>", "only of this tool")
     .option("--run <id>", "only of this run")
     .option("--limit <number>", "at most so many (default 50)");
-  act(list, async (flags) => (await import("../commands/calls.ts")).listCalls(host, flags));
+  act(list, async (flags) => (await load()).listCalls(host, flags));
   act(
     calls.command("show").description("one call: what was asked, decided and done").argument("<id>"),
-    async (flags, [id = ""]) => (await import("../commands/calls.ts")).showCall(host, id, flags),
+    async (flags, [id = ""]) => (await load()).showCall(host, id, flags),
   );
   const settle = calls
     .command("settle")
@@ -39,7 +44,5 @@ export function callCommands(program: Command, host: Host, act: Act): void {
     .argument("<id>")
     .argument("<outcome>", "succeeded, failed or retry")
     .option("--reason <text>", "how you know");
-  act(settle, async (flags, [id = "", word = ""]) =>
-    (await import("../commands/calls.ts")).settleCall(host, id, word, flags),
-  );
+  act(settle, async (flags, [id = "", word = ""]) => (await load()).settleCall(host, id, word, flags));
 }

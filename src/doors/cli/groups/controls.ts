@@ -20,7 +20,7 @@ export function controlCommands(program: Command, host: Host, act: Act): void {
   );
   act(
     reason(controls.command("tool").description("one tool off, or on again").argument("<name>").argument("<on|off>")),
-    async (flags, [name = "", to = ""]) => (await load()).switchOne(host, "tool", name, to, flags),
+    async (flags, [name = "", to = ""]) => (await load()).switchOne(host, { what: "tool", name, to }, flags),
   );
   act(
     reason(
@@ -30,7 +30,7 @@ export function controlCommands(program: Command, host: Host, act: Act): void {
         .argument("<name>")
         .argument("<on|off>"),
     ),
-    async (flags, [name = "", to = ""]) => (await load()).switchOne(host, "server", name, to, flags),
+    async (flags, [name = "", to = ""]) => (await load()).switchOne(host, { what: "server", name, to }, flags),
   );
   act(controls.command("history").description("who changed what, and when"), async (flags) =>
     (await load()).controlHistory(host, flags),

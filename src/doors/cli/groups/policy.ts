@@ -2,19 +2,29 @@ import type { Command } from "commander";
 import type { Act } from "../act.ts";
 import type { Host } from "../host.ts";
 
+const load = () => import("../commands/policy.ts");
+
 export function policyCommands(program: Command, host: Host, act: Act): void {
   const policy = program
     .command("policy")
     .description("what is granted and why; what an edit would change; what nobody meant. Runs nothing");
-  const load = () => import("../commands/policy.ts");
+  grantedCommands(policy, host, act);
+  editCommands(policy, host, act);
+  const exported = policy
+    .command("export")
+    .description("the rules in another language")
+    .requiredOption("--cedar", "as Cedar policies");
+  act(exported, async (flags) => (await load()).exportPolicy(host, flags));
+}
+
+/** What the policy in force says to somebody. */
+function grantedCommands(policy: Command, host: Host, act: Act): void {
   const whose = (command: Command): Command =>
     command
       .option("--agent <name>", "for this agent (default local-agent)")
       .option("--user <name>", "on behalf of this user")
       .option("--run <id>", "in this run, with the skills that are active there")
       .option("--autonomy <level>", "at this level instead of the one in force");
-  const edited = (command: Command): Command =>
-    command.option("--policy <file>", "another configuration than the one here; only its policy is looked at");
 
   const show = whose(policy.command("show", { isDefault: true }))
     .description("what is so for each tool, and the rule that decides, with its line")
@@ -30,6 +40,12 @@ export function policyCommands(program: Command, host: Host, act: Act): void {
     .option("--scopes <list>", "granted scopes, separated by commas (default: all that it needs)")
     .option("--call <id>", "a recorded call instead, with the authority it had");
   act(explain, async (flags, [tool = "", ...words]) => (await load()).explainCall(host, tool, words, flags));
+}
+
+/** What the policy as it lies on the disk would change. */
+function editCommands(policy: Command, host: Host, act: Act): void {
+  const edited = (command: Command): Command =>
+    command.option("--policy <file>", "another configuration than the one here; only its policy is looked at");
 
   const test = edited(policy.command("test"))
     .description("ask the policy as it lies on the disk its expectations; exit code 1 when one does not hold")
@@ -47,10 +63,4 @@ export function policyCommands(program: Command, host: Host, act: Act): void {
     "rules that match nothing, never hold or contradict each other; exit code 1 when there are any",
   );
   act(warnings, async (flags) => (await load()).warnOfPolicy(host, flags));
-
-  const exported = policy
-    .command("export")
-    .description("the rules in another language")
-    .requiredOption("--cedar", "as Cedar policies");
-  act(exported, async (flags) => (await load()).exportPolicy(host, flags));
 }

@@ -4,6 +4,12 @@ import type { Host } from "../host.ts";
 
 export function runCommands(program: Command, host: Host, act: Act): void {
   const runs = program.command("runs").description("what agents did, a folder a run");
+  lookCommands(runs, host, act);
+  changeCommands(runs, host, act);
+  folderCommands(runs, host, act);
+}
+
+function lookCommands(runs: Command, host: Host, act: Act): void {
   const list = runs
     .command("list", { isDefault: true })
     .description("the latest first")
@@ -21,6 +27,10 @@ export function runCommands(program: Command, host: Host, act: Act): void {
   act(runs.command("watch").description("what a run does, as it does it").argument("<id>"), async (flags, [id = ""]) =>
     (await import("../commands/watch.ts")).watchRun(host, id, flags),
   );
+}
+
+function changeCommands(runs: Command, host: Host, act: Act): void {
+  const load = () => import("../commands/run-changes.ts");
   for (const [verb, words] of [
     ["begin", "begin a run and say what it is for; its first caller owns it"],
     ["describe", "add to what is known of a run"],
@@ -38,9 +48,7 @@ export function runCommands(program: Command, host: Host, act: Act): void {
         "--deliverable <path...>",
         "must lie in deliverables/ at the end; with a / a folder with something in it",
       );
-    act(about, async (flags, [id = ""]) =>
-      (await import("../commands/run-changes.ts")).sayOfRun(host, verb, id, flags),
-    );
+    act(about, async (flags, [id = ""]) => (await load()).sayOfRun(host, verb, id, flags));
   }
   const finish = runs
     .command("finish")
@@ -48,7 +56,10 @@ export function runCommands(program: Command, host: Host, act: Act): void {
     .argument("<id>")
     .option("--failed", "it did not reach its end")
     .option("--reason <text>", "recorded with it");
-  act(finish, async (flags, [id = ""]) => (await import("../commands/run-changes.ts")).finishRun(host, id, flags));
+  act(finish, async (flags, [id = ""]) => (await load()).finishRun(host, id, flags));
+}
+
+function folderCommands(runs: Command, host: Host, act: Act): void {
   act(
     runs
       .command("verify")

@@ -10,6 +10,10 @@ export function skillCommands(program: Command, host: Host, act: Act): void {
   act(skills.command("list", { isDefault: true }).description("what was found"), async (flags) =>
     (await load()).listSkills(host, flags),
   );
+  act(
+    skills.command("show").description("one skill: what it is for, and what is odd about it").argument("<name>"),
+    async (flags, [name = ""]) => (await load()).showSkill(host, name, flags),
+  );
   const check = skills
     .command("check")
     .description("read every skill as it lies on the disk now; exit code 1 when one would not be loaded")

@@ -39,7 +39,6 @@ export function deleteTool(kit: FileKit): LocalTool {
     effects: "destructive",
     permissions: ["filesystem.delete"],
     classifyRisk: targeting(kit, pathOf),
-    previewBinds: true,
     idempotent: false,
     description: `Deletes a file or an empty folder, for good. ${kit.roots.describe(true)}`,
     input: input({ path }, ["path"]),

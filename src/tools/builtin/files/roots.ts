@@ -1,8 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import type { Principal } from "../../../calls/call.ts";
-import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { RuntimeFault } from "../../../calls/fault.ts";
 import type { RunFolders } from "../../../calls/run-folders.ts";
+import { codeOf, whyUnreadable } from "../../../system/error-code.ts";
 import type { FileToolOptions } from "./files.ts";
 import { type Beneath, canHold, type FileRules, type Folder, folderHandle, HeldFolder } from "./guard/folder.ts";
 import { PlainFolder } from "./guard/plain-folder.ts";
@@ -176,7 +177,8 @@ function existing(name: string, given: string): { readonly path: string; readonl
       throw new Error("it shows this process itself");
     return { path, stats: statSync(path) };
   } catch (error) {
-    throw invalid(name, `is \`${given}\`, which cannot be used (${messageOf(error)}); name a folder that exists`);
+    const why = codeOf(error) === "ENOTDIR" ? "is no folder" : whyUnreadable(error);
+    throw invalid(name, `is \`${given}\`, which ${why}; name a folder that exists`);
   }
 }
 

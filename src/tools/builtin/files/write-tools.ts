@@ -5,12 +5,11 @@ import { type EditInput, FileChanges, type WriteInput } from "./changes.ts";
 import { answering, type FileKit, previewing, targeting } from "./kit.ts";
 import { input, path, text, wholeNumber } from "./schemas.ts";
 
-/** What all tools that change files have in common. What a person was shown is what is written: a file that changed meanwhile voids the approval. */
+/** What all tools that change files have in common. What a person was shown is what is written: their previews bind, so a file that changed meanwhile voids the approval. */
 export const changesFiles = {
   risk: "medium",
   effects: "write",
   permissions: ["filesystem.write"],
-  previewBinds: true,
 } as const;
 
 const encoding: JsonObject = { enum: ["utf8", "base64"], description: "How the content is given; utf8 when left out." };

@@ -68,6 +68,13 @@ export interface DeskOptions {
   readonly redactor?: Pick<Redactor, "redact">;
 }
 
+/** An acceptance under way: the line that says so is written. */
+interface Begun {
+  readonly name: CandidateName;
+  readonly record: CandidateRecord;
+  readonly ruling: CandidateRuling;
+}
+
 /**
  * A person's word on what agents proposed to remember. The file of candidates is never changed; every word is a line
  * beside it, `archive/memory-decisions.jsonl`.
@@ -108,11 +115,12 @@ export class CandidateDesk {
       const problem = this.#obstacle(record, name.tenant, ruling.again === true);
       if (problem !== undefined) return { decided: false, ...problem, candidate: record };
       const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
-      const begun = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
+      const accepting = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
+      const begun = { name, record: accepting, ruling };
       try {
-        return await this.#wrote(name, begun, await this.#provide(name.tenant, begun, ruling), ruling);
+        return await this.#wrote(begun, await this.#provide(name.tenant, accepting, ruling));
       } catch (error) {
-        return await this.#failed(name, begun, error, ruling);
+        return await this.#failed(begun, error);
       }
     });
   }
@@ -166,12 +174,7 @@ export class CandidateDesk {
     return providerFor(provider, forWhom).write(record.content, record.scope, record.tags);
   }
 
-  async #wrote(
-    name: CandidateName,
-    record: CandidateRecord,
-    written: Written | Suspended,
-    ruling: CandidateRuling,
-  ): Promise<CandidateDecided> {
+  async #wrote({ name, record, ruling }: Begun, written: Written | Suspended): Promise<CandidateDecided> {
     if (isSuspended(written)) {
       const { approvalId } = written;
       const candidate = await this.#write(name, record, {
@@ -190,12 +193,7 @@ export class CandidateDesk {
     };
   }
 
-  async #failed(
-    name: CandidateName,
-    record: CandidateRecord,
-    error: unknown,
-    ruling: CandidateRuling,
-  ): Promise<CandidateDecided> {
+  async #failed({ name, record, ruling }: Begun, error: unknown): Promise<CandidateDecided> {
     const message = cut(messageOf(error), errorBytes);
     const said = this.#options.redactor?.redact(message) ?? message;
     if (failureOf(error).unknown) {

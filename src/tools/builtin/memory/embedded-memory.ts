@@ -110,7 +110,7 @@ class SqliteMemory implements EmbeddedMemory {
     this.#count = database.prepare("select count(*) as n from memory");
     this.provider = ({ principal }) => ({
       recall: async (query, scope, limit) => this.#recall(shelfOf(principal, scope), query, limit),
-      write: async (content, scope, tags) => ({ id: this.#write(shelfOf(principal, scope), content, scope, tags) }),
+      write: async (content, scope, tags) => ({ id: this.#write(shelfOf(principal, scope), { content, scope, tags }) }),
     });
   }
 
@@ -129,7 +129,7 @@ class SqliteMemory implements EmbeddedMemory {
   }
 
   /** The same words on one shelf are one memory. */
-  #write(shelf: string, content: string, scope: string, tags: readonly string[]): string {
+  #write(shelf: string, { content, scope, tags }: Pick<Memory, "content" | "scope" | "tags">): string {
     const id = `mem_${sha256(content).slice(0, 32)}`;
     this.#database.exec("begin immediate");
     try {

@@ -37,7 +37,7 @@ export function serverMemory(options: ServerMemoryOptions): MemoryFor {
       const shelf = shelfOf(call.principal, scope);
       const id = `mem_${sha256(`${shelf}\n${content}`).slice(0, 32)}`;
       const entity = { name: id, entityType: typeOf(shelf), observations: [content, ...tags.map(tagLine)] };
-      const answer = await ask("create_entities", { entities: [entity] }, call, options);
+      const answer = await ask({ tool: "create_entities", arguments: { entities: [entity] } }, call, options);
       return isSuspended(answer) ? answer : { id };
     },
   });
@@ -59,7 +59,7 @@ async function recall(
   const longest = words.toSorted((one, other) => other.length - one.length).slice(0, mostWords);
   const found = new Map<string, Memory>();
   for (const asked of new Set([query, ...longest])) {
-    const answer = await ask("search_nodes", { query: asked }, call, options);
+    const answer = await ask({ tool: "search_nodes", arguments: { query: asked } }, call, options);
     if (isSuspended(answer)) return answer;
     for (const memory of memoriesIn(answer, shelf, scope)) found.set(memory.id, memory);
     if (asked === query && found.size > 0) break; // as it stands is better than by its words
@@ -113,12 +113,11 @@ function memoriesIn(answer: Json, type: string, scope: string): readonly Memory[
 
 /** One call of the server's tool, through the gates. */
 async function ask(
-  tool: string,
-  given: JsonObject,
+  request: { readonly tool: string; readonly arguments: JsonObject },
   call: MemoryCall,
   { server, open }: ServerMemoryOptions,
 ): Promise<Json | Suspended> {
-  const outcome = await call.call({ tool: publicName(server, tool), arguments: given });
+  const outcome = await call.call({ ...request, tool: publicName(server, request.tool) });
   if (outcome.status === "pending" && outcome.approvalId !== undefined) return suspend("memory", outcome.approvalId);
   if (outcome.status !== "ok") throw refused(outcome, server);
   return answerIn(outcome, call.principal, open);

@@ -1,10 +1,11 @@
 import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
+import { checkId } from "../../../calls/checked-id.ts";
+import { checkMembers } from "../../../calls/checked-members.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { sha256 } from "../../../calls/json.ts";
 import { globMatcher, isGlob } from "../../../policy/glob.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
-import type { LocalTool } from "../../kinds.ts";
 import { visible } from "../../names.ts";
 import { Rejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
@@ -13,7 +14,6 @@ import type { GivenSkill } from "./define-skill.ts";
 import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
 import { rosterOf } from "./roster.ts";
 import { partsOf } from "./skill-folder.ts";
-import { skillTools } from "./skill-tools.ts";
 import {
   type LoadedSkill,
   maxFileBytes,
@@ -54,7 +54,6 @@ export async function openLibrary({ folders, skills }: SkillsOptions, house: Ski
 class SkillLibrary implements Skills {
   readonly refused: readonly SkillProblem[];
   readonly notes: readonly SkillProblem[];
-  readonly tools: readonly LocalTool[];
   readonly #found: ReadonlyMap<string, FoundSkill>;
   readonly #aliases = new Map<string, FoundSkill>();
   readonly #runs: ActiveRuns;
@@ -74,7 +73,6 @@ class SkillLibrary implements Skills {
     this.#roster = rosterOf(this.#list);
     for (const one of found.values())
       for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
-    this.tools = skillTools(this);
   }
 
   list(): readonly Skill[] {
@@ -124,6 +122,7 @@ class SkillLibrary implements Skills {
   }
 
   async activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+    checkRun(run);
     const given = this.load(id);
     const { skill, digest, instructions } = given;
     const { name, version, allowedTools } = skill;
@@ -139,15 +138,19 @@ class SkillLibrary implements Skills {
   }
 
   async deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean> {
+    checkRun(run);
+    checkId(id, "skill");
     const name = this.find(id)?.name ?? id; // one whose file is gone can still be active
     return this.#runs.remove(run, name, by);
   }
 
   active(run: SkillRun): readonly string[] {
+    checkRun(run);
     return this.#runs.skillsOf(run).map(({ name }) => name);
   }
 
   instructions(run: SkillRun): string {
+    checkRun(run);
     const parts = this.#runs.skillsOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
     return parts.flatMap(({ name, text }) => (text === "" ? [] : [`# Skill: ${name}\n\n${text}`])).join("\n\n");
   }
@@ -157,6 +160,7 @@ class SkillLibrary implements Skills {
   }
 
   requests(run: SkillRun): readonly SkillRequest[] {
+    checkRun(run);
     return this.#runs.skillsOf(run).map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
   }
 
@@ -220,4 +224,10 @@ function textIn(bytes: Uint8Array): SkillFile | undefined {
   } catch {
     return undefined; // no UTF-8: bytes
   }
+}
+
+/** @throws RuntimeFault `request_invalid` */
+function checkRun(run: SkillRun): void {
+  const members = { tenant: "a text", runId: "a text" } as const;
+  checkMembers(run, { code: "request_invalid", what: "The run", members, needed: ["tenant", "runId"] });
 }

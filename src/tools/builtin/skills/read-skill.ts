@@ -32,11 +32,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
   const said = [
     ...warnings,
     ...nameWarnings(name, folder),
-    ...(description.length > maxDescription
-      ? [
-          `\`description\` has ${description.length} characters; the standard allows ${maxDescription}, and no more is shown`,
-        ]
-      : []),
+    ...lengthWarnings(description),
     ...textWarnings(fields),
     ...allowed.warnings,
     ...left,
@@ -65,6 +61,11 @@ function without(fields: SkillText["fields"]): Refused {
   return typeof description === "object"
     ? { problem: "its `description` is no text", fix }
     : { problem: "it has no description", fix };
+}
+
+function lengthWarnings({ length }: string): readonly string[] {
+  if (length <= maxDescription) return [];
+  return [`\`description\` has ${length} characters; the standard allows ${maxDescription}, and no more is shown`];
 }
 
 /** Each names the rule that is broken (case 235). */

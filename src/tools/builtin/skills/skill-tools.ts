@@ -55,7 +55,7 @@ function loadTool(skills: Skills): LocalTool {
     execute: (given, context) => {
       const { skill_id, path } = given as { readonly skill_id: string; readonly path?: string }; // the schema says so
       return orError(() =>
-        path === undefined ? load(skills, skill_id, context) : file(skills, skill_id, path, context),
+        path === undefined ? load(skills, skill_id, context) : file(skills, { skill: skill_id, path }, context),
       );
     },
   });
@@ -120,23 +120,24 @@ async function activate(skills: Skills, name: string, context: ToolContext): Pro
   return answer(loaded, `${note}\n\n`);
 }
 
-function file(skills: Skills, given: string, path: string, context: ToolContext): ToolAnswer {
-  const read = readOrReject(skills, given, path, context);
-  const bytes = read.kind === "text" ? Buffer.byteLength(read.text) : read.bytes.length;
-  context.emit("file.read", `Read a file of a skill (${bytes} bytes).`, { skill: given, path, bytes });
-  return read.kind === "text" ? { content: [{ type: "text", text: read.text }] } : media(read, path);
+interface FileName {
+  readonly skill: string;
+  readonly path: string;
 }
 
-function readOrReject(skills: Skills, given: string, path: string, context: ToolContext): SkillFile {
+function file(skills: Skills, named: FileName, context: ToolContext): ToolAnswer {
+  const read = readOrReject(skills, named, context);
+  const bytes = read.kind === "text" ? Buffer.byteLength(read.text) : read.bytes.length;
+  context.emit("file.read", `Read a file of a skill (${bytes} bytes).`, { ...named, bytes });
+  return read.kind === "text" ? { content: [{ type: "text", text: read.text }] } : media(read, named.path);
+}
+
+function readOrReject(skills: Skills, named: FileName, context: ToolContext): SkillFile {
   try {
-    return skills.read(given, path);
+    return skills.read(named.skill, named.path);
   } catch (fault) {
     if (fault instanceof RuntimeFault && fault.cause instanceof Rejection && fault.cause.isGuard)
-      context.emit("file.rejected", "A file of a skill was not read.", {
-        skill: given,
-        path,
-        reason: fault.cause.reason,
-      });
+      context.emit("file.rejected", "A file of a skill was not read.", { ...named, reason: fault.cause.reason });
     throw fault;
   }
 }

@@ -10,7 +10,6 @@
 import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
-import type { LocalTool } from "../../kinds.ts";
 
 /** @public */
 export interface Skill {
@@ -104,8 +103,6 @@ export interface Skills {
   requests(run: SkillRun): readonly SkillRequest[];
   /** Names in its `allowedTools` that nobody registered: they are ignored (case 155). */
   unknownTools(skill: Skill): readonly string[];
-  /** `list_skills`, `load_skill` and `skills`. */
-  readonly tools: readonly LocalTool[];
 }
 
 /** What a SKILL.md may weigh; the largest of the published ones found has 134 kB. */

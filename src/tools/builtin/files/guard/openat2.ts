@@ -11,6 +11,7 @@ const inCurrentFolder = -100;
 const tryAgain = 11;
 const notAFolder = 20;
 
+// biome-ignore lint/complexity/useMaxParams: the kernel wants them one by one
 type SystemCall = (number: number, folder: number, path: string, how: Uint8Array, size: number) => number | bigint;
 
 /**

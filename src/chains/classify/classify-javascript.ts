@@ -54,7 +54,7 @@ export function classifyJavaScript(source: string): readonly string[] {
 
 function unescaped(text: string): string {
   const letter = /\\(?:x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\}|(\r?\n)|(.))/gi;
-  return text.replaceAll(letter, (_whole, two, four, many, line, other) => {
+  return text.replaceAll(letter, (_whole, ...[two, four, many, line, other]) => {
     const code = Number.parseInt(two ?? four ?? many ?? "", 16);
     if (line !== undefined) return "";
     return Number.isNaN(code) ? String(other) : String.fromCodePoint(Math.min(code, 0x10_ffff));

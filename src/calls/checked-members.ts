@@ -1,0 +1,72 @@
+/** What somebody's code hands over, looked at before anybody looks into it: nonsense is told to whoever said it, with the value. */
+import { RuntimeFault } from "./fault.ts";
+import { shown } from "./shown.ts";
+
+type Word =
+  | "a text"
+  | "a number"
+  | "a whole number from 0"
+  | "true or false"
+  | "a function"
+  | "an object"
+  | "a text or an object"
+  | "a list of texts"
+  | "a list of objects"
+  | "an id or a list of ids";
+/** What a member must be; a list: one of these words. */
+export type Kind = Word | readonly string[];
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const fits: Readonly<Record<Word, (value: unknown) => boolean>> = {
+  "a text": isText,
+  "a number": (value) => typeof value === "number" && !Number.isNaN(value),
+  "a whole number from 0": (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  "true or false": (value) => typeof value === "boolean",
+  "a function": (value) => typeof value === "function",
+  "an object": isObject,
+  "a text or an object": (value) => isText(value) || isObject(value),
+  "a list of texts": (value) => Array.isArray(value) && value.every(isText),
+  "a list of objects": (value) => Array.isArray(value) && value.every(isObject),
+  "an id or a list of ids": (value) => [value].flat().every(isText),
+};
+
+export interface Expected {
+  readonly code: string;
+  /** As a sentence begins: `The filter`. */
+  readonly what: string;
+  readonly members: Readonly<Record<string, Kind>>;
+  readonly needed?: readonly string[];
+  /** Of a filter: what it picks from. Then no other member may be there: what is not understood must not answer everything. */
+  readonly of?: string;
+}
+
+/** @throws RuntimeFault with this code, that names the member and the value */
+export function checkMembers(given: unknown, { code, what, members, needed = [], of }: Expected): void {
+  if (!isObject(given)) throw new RuntimeFault(code, `${what} is ${shown(given)}; it must be an object.`);
+  const stranger = of === undefined ? undefined : Object.keys(given).find((name) => !Object.hasOwn(members, name));
+  if (stranger !== undefined)
+    throw new RuntimeFault(
+      code,
+      `\`${stranger}\` is no filter of ${of}; there are ${Object.keys(members).join(", ")}.`,
+    );
+  for (const [name, kind] of Object.entries(members))
+    if (given[name] !== undefined || needed.includes(name)) checkMember(name, given[name], kind, code);
+}
+
+/** @throws RuntimeFault with this code, that names the member and the value */
+export function checkMember(name: string, value: unknown, kind: Kind, code: string): void {
+  if (!isOfKind(value, kind))
+    throw new RuntimeFault(code, `\`${name}\` is ${shown(value)}; it must be ${wordsOf(kind)}.`);
+}
+
+function isOfKind(value: unknown, kind: Kind): boolean {
+  return typeof kind === "string" ? fits[kind](value) : kind.some((word) => word === value);
+}
+
+function wordsOf(kind: Kind): string {
+  return typeof kind === "string" ? kind : `one of ${kind.join(", ")}`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,47 @@
+/** Under which names a script finds tools in Python: the same for whoever reads a script and whoever runs it. */
+import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import type { ToolSketch } from "../../sandbox.ts";
+import { pythonName, standsAlone } from "./names.ts";
+
+type Named = Pick<ToolSketch, "name" | "server" | "short" | "isAction">;
+
+/** Names behind `tools.` that lead to one tool: the full one, and the short one where only one tool is called so. */
+export function plainNames<T extends Named>(tools: readonly T[]): ReadonlyMap<string, T> {
+  const short = new Map<string, T | undefined>();
+  for (const tool of tools) {
+    if (tool.isAction === true) continue;
+    const name = pythonName(tool.short);
+    short.set(name, short.has(name) ? undefined : tool);
+  }
+  const names = new Map<string, T>();
+  for (const [name, tool] of short) if (tool !== undefined) names.set(name, tool);
+  for (const tool of tools) names.set(pythonName(tool.name), tool);
+  return names;
+}
+
+/** By server, then by the name behind it. */
+export function serverNames<T extends Named>(tools: readonly T[]): ReadonlyMap<string, ReadonlyMap<string, T>> {
+  const servers = new Map<string, Map<string, T>>();
+  for (const tool of tools) {
+    if (tool.server === undefined) continue;
+    const name = pythonName(tool.server);
+    servers.set(name, (servers.get(name) ?? new Map<string, T>()).set(pythonName(tool.short), tool));
+  }
+  return servers;
+}
+
+/** Names that a script calls without saying whose they are. */
+export function calledAlone(tools: readonly Named[]): ReadonlySet<string> {
+  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
+}
+
+/** Names of tools with several actions, which a script says with the action alone: `orders.delete(…)`. */
+export function actingAlone(tools: readonly Named[]): ReadonlySet<string> {
+  const acting = tools.filter(({ isAction }) => isAction).map(({ server = "" }) => pythonName(server));
+  return new Set(acting.filter(standsAlone));
+}
+
+/** A tool's arguments in the order they may be given without names. */
+export function argumentOrder({ properties }: JsonObject): readonly string[] {
+  return isJsonObject(properties) ? Object.keys(properties) : [];
+}

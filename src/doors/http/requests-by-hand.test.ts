@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { ann, mail, yes } from "../../../test/fakes/deciders.ts";
+import { house } from "../../../test/fakes/house.ts";
+import { bodyOf, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
+
+it("a request is taken back by who decides when an agent of theirs asked, in whatever spelling; by nobody else who only decides", async () => {
+  await using h = await house({ accounts: { passwordCost: cheap } });
+  const { accounts, approvals } = h.runtime;
+  for (const name of ["ann", "bob", "vic"])
+    await accounts.add({ name, roles: [name === "vic" ? "viewer" : "approver"], password: goodPassword }, holder);
+  await using door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+  const withdrawn = async (name: string, user: string): Promise<readonly unknown[]> => {
+    const principal = { tenant: "default", agent: "a", user, via: "token:agent" };
+    const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: name + user } }, { principal });
+    const headers = inSession(entered(await accounts.signIn(name, goodPassword, here)));
+    const answered = await door.ask(`/v1/approvals/${approvalId}/withdraw`, { headers, body: {} });
+    await answered.text();
+    return [answered.status, (await approvals.get(approvalId))?.decision?.by];
+  };
+  expect(await withdrawn("ann", "ann")).toEqual([200, "ann"]);
+  expect(await withdrawn("ann", "Ann")).toEqual([200, "ann"]);
+  expect(await withdrawn("bob", "ann")).toEqual([403, undefined]);
+  expect(await withdrawn("vic", "vic")).toEqual([403, undefined]);
+});
+
+it("who lets an approved call run is in the log, once; the agent that asked lets its own run without a word", async () => {
+  await using h = await house();
+  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  const agent = { principal: { tenant: "default", agent: "local-agent" } };
+  const approved = async (to: string): Promise<string> => {
+    const { approvalId = "" } = await h.runtime.invoke(mail(to), agent);
+    await yes(h, approvalId, ann);
+    return approvalId;
+  };
+  const resumed = async (id: string, as: "agent" | "operator"): Promise<void> => {
+    const answered = await door.ask(`/v1/approvals/${id}/resume`, { as, body: {} });
+    expect([answered.status, (await bodyOf(answered))["status"]]).toEqual([200, "ok"]);
+  };
+  const [one, two] = [await approved("one"), await approved("two")];
+  await resumed(one, "operator");
+  await resumed(one, "operator"); // what is used already is only told again
+  await resumed(two, "agent");
+  expect(await h.runtime.audit.query({ type: "operator.action.call_resumed" })).toMatchObject([
+    { decided_by: "operator", decided_via: "token:operator", data: { approval_id: one, tool: "mail" } },
+  ]);
+  expect(h.ran).toHaveLength(2);
+});

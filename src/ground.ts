@@ -1,0 +1,84 @@
+/** What everything stands on: the store as its last process left it, the log that follows it, and the stream of what happens. */
+import { join } from "node:path";
+import type { AlarmBell } from "./alarms/alarms.ts";
+import { hearAltered, hearVerification } from "./alarms/open-alarms.ts";
+import { openAuditLog } from "./audit/audit-log.ts";
+import { spellWith } from "./audit/entry.ts";
+import type { AuditLog } from "./audit/log.ts";
+import { paceOf } from "./audit/recheck.ts";
+import { createSigner, loadSigner } from "./audit/signer.ts";
+import { type Clock, SystemClock } from "./calls/clock.ts";
+import { recover } from "./ledger/recovery.ts";
+import { folderBeside, openStore } from "./open-store.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { createRedactor } from "./secrets/redactor.ts";
+import { openSecondLayer, type SecondLayer } from "./secrets/second-layer.ts";
+import type { Store } from "./stores/store.ts";
+import { hooksWatcher } from "./watchers/hooks.ts";
+import { createStream, type Stream } from "./watchers/stream.ts";
+
+export interface Ground {
+  readonly clock: Clock;
+  /** Where files lie beside the store; none: everything ends with the process. */
+  readonly folder: string | undefined;
+  readonly log: (problem: string) => void;
+  readonly secondLayer: SecondLayer;
+  readonly store: Store;
+  readonly audit: AuditLog;
+  /** What the log had to complain of, also before there were alarms. */
+  readonly auditProblems: readonly string[];
+  readonly stream: Stream;
+  /** Told once, when there are alarms: what the log's own checks find is heard there. */
+  readonly heardBy: (bell: AlarmBell) => void;
+}
+
+/** Recovery is over when it is there: nothing is left attempted. */
+export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<Ground> {
+  const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
+  const log = (problem: string): void => tell(secondLayer.written.redact(problem));
+  const redactor = options.redactor ?? createRedactor();
+  const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
+  const spell = secondLayer.watched(spellWith);
+  const store = closing.use(await openStore(options.store ?? "sqlite::memory:", clock, spell, log));
+  await recover(store, clock);
+  const followed = await openAudit(options, { clock, folder, log, store }, closing);
+  const stream = createStream(log);
+  if (options.hooks !== undefined) stream.watch(hooksWatcher(options.hooks));
+  stream.watch(secondLayer.watcher);
+  closing.use(secondLayer);
+  closing.use(
+    store.follow((entries) => {
+      for (const { event } of entries) if (event !== undefined) stream.announce(event);
+    }),
+  );
+  return { clock, folder, log, secondLayer, store, stream, ...followed };
+}
+
+async function openAudit(
+  options: RuntimeOptions,
+  { clock, folder, log, store }: Pick<Ground, "clock" | "folder" | "log" | "store">,
+  closing: AsyncDisposableStack,
+): Promise<Pick<Ground, "audit" | "auditProblems" | "heardBy">> {
+  const signer = folder === undefined ? createSigner() : await loadSigner(folder);
+  const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
+  const auditProblems: string[] = [];
+  let bell: AlarmBell | undefined;
+  const audit = closing.use(
+    await openAuditLog({
+      ...{ store, clock, signer },
+      log: (problem) => {
+        auditProblems.push(problem);
+        log(problem);
+      },
+      verified: (found) => bell && hearVerification(bell, found),
+      recheck: pace && { ...pace, altered: (found) => bell && hearAltered(bell, found, log) },
+      ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
+    }),
+  );
+  const heardBy = (own: AlarmBell): void => {
+    bell = own;
+  };
+  return { audit, auditProblems, heardBy };
+}
+
+function logNothing(): void {}

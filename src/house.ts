@@ -1,0 +1,116 @@
+/** What the gates ask: what is registered, what the policy says, what is kept, who people are and what they said. */
+import type { Accounts } from "./accounts/accounts.ts";
+import { openAccounts } from "./accounts/open-accounts.ts";
+import { openApprovals } from "./approvals/open-approvals.ts";
+import type { JsonObject } from "./calls/json.ts";
+import type { Ground } from "./ground.ts";
+import { HistoryBook, type KnownTool } from "./ledger/history.ts";
+import { Ledger } from "./ledger/ledger.ts";
+import { RunOwners } from "./ledger/run-owners.ts";
+import type { RuntimeOptions } from "./options.ts";
+import type { Parts } from "./parts.ts";
+import type { Controls } from "./policy/controls.ts";
+import { createPolicy } from "./policy/decide.ts";
+import { openControls } from "./policy/durable-controls.ts";
+import { openGuardrails } from "./policy/guardrails.ts";
+import { ownPolicy } from "./policy/own-policy.ts";
+import type { Policy } from "./policy/policy.ts";
+import { openArtifacts } from "./results/open-artifacts.ts";
+import { environmentSecrets } from "./secrets/env-secrets.ts";
+import type { SkillsHouse } from "./tools/builtin/skills/library.ts";
+import { openSkills } from "./tools/builtin/skills/open-skills.ts";
+import type { Skills } from "./tools/builtin/skills/skills.ts";
+import { insideOf, type RegisteredTools, Registry } from "./tools/registry.ts";
+import { openPins, type Pins } from "./tools/upstream/pins.ts";
+
+/** The parts that stand by themselves. The others lead back to the running runtime. */
+type Standing = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
+
+export interface House {
+  readonly parts: Standing;
+  readonly registry: Registry;
+  readonly controls: Controls;
+  readonly accounts: Accounts;
+  readonly skills: Skills | undefined;
+  readonly pins: Pins;
+}
+
+export async function openHouse(
+  options: RuntimeOptions,
+  ground: Ground,
+  closing: AsyncDisposableStack,
+): Promise<House> {
+  const { store, clock, log } = ground;
+  const policy = policyOf(options);
+  const keep = { store, clock, policyVersion: policy.version };
+  const guardrails = await openGuardrails(options.guardrails ?? []);
+  const { autonomy } = options;
+  const controls = await openControls({ ...keep, ...(autonomy !== undefined && { autonomy }), log });
+  const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
+  const tools = insideOf(registry);
+  ground.stream.watch(registry.statistics.see);
+  const accounts = await openAccounts({ ...keep, ...options.accounts });
+  const skills = await skillsOf(options.skills, { keep, tools: () => registry.names(), log });
+  const redactor = ground.secondLayer.answers;
+  const pins = await openPins({ ...keep, redactor, log });
+  const artifacts = await artifactsOf(options, ground, closing);
+  const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
+  const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
+  const parts: Standing = {
+    ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
+    ...(await openApprovals(asked)),
+    answerBytes: options.results?.maxBytes,
+    runs: new RunOwners(keep),
+    ledger: ledgerOf(options, { policy, tools }, ground),
+    secrets: options.secrets ?? environmentSecrets({ redactor }),
+  };
+  return { parts, registry, controls, accounts, skills, pins };
+}
+
+function policyOf({ policy, limits }: RuntimeOptions): Policy {
+  if (policy !== undefined && "decide" in policy) return ownPolicy(policy);
+  const { maxRiskUnapproved } = limits ?? {};
+  return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
+}
+
+async function artifactsOf(
+  { results }: RuntimeOptions,
+  { folder, store, clock, log }: Ground,
+  closing: AsyncDisposableStack,
+): Promise<Parts["artifacts"]> {
+  const needed: typeof store.needed = (digests) => store.needed(digests);
+  const { shelf, sweeper } = await openArtifacts({ folder, retentionDays: results?.retentionDays, needed, clock, log });
+  closing.use(sweeper);
+  return shelf;
+}
+
+function ledgerOf(
+  { durability }: RuntimeOptions,
+  { policy, tools }: { readonly policy: Policy; readonly tools: RegisteredTools },
+  { store, clock }: Ground,
+): Ledger {
+  return new Ledger(store, clock, policy.version, {
+    durability: durability === "strict" ? "synced" : "committed",
+    history: policy.reads && new HistoryBook(policy.reads, store, clock, knownIn(tools)),
+  });
+}
+
+function knownIn(tools: RegisteredTools): KnownTool {
+  return (tool, action) => {
+    const found = tools.find(tool, action);
+    if (found === undefined) return undefined;
+    const targetOf = (given: JsonObject): string | undefined => {
+      try {
+        const said = found.classifyRisk?.(given);
+        return typeof said === "object" ? said.target : undefined;
+      } catch {
+        return undefined; // a tool's own look at an old call decides nothing
+      }
+    };
+    return { facts: found.facts, targetOf };
+  };
+}
+
+async function skillsOf(given: RuntimeOptions["skills"], house: SkillsHouse): Promise<Skills | undefined> {
+  return given === undefined || "activeFor" in given ? given : openSkills(given, house);
+}

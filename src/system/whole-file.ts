@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { constants, link, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { codeOf } from "./error-code.ts";
+import { makeOwnFolder } from "./own-folder.ts";
+import { noLink } from "./plain-file.ts";
+import { syncFolder } from "./sync-folder.ts";
+
+/**
+ * A file that is there whole or not at all, for its owner alone, and on the disk when this resolves: written under a name
+ * of its own, synced, put in its place, and the folder that now names it synced too. What was there stays until then.
+ *
+ * @param temporary a folder of the same file system; what is left in it after a crash is rubbish
+ */
+export async function writeWhole(
+  path: string,
+  bytes: Uint8Array | string,
+  temporary: string = dirname(path),
+): Promise<void> {
+  const draft = join(temporary, `${basename(path)}.${randomUUID()}`);
+  await placed(draft, bytes, () => rename(draft, path));
+  await syncFolder(dirname(path));
+}
+
+/** The same, but never over a file that is there. False: there was one. */
+export async function createWhole(path: string, bytes: Uint8Array): Promise<boolean> {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    await placed(draft, bytes, () => link(draft, path));
+    await rm(draft);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  await syncFolder(dirname(path));
+  return true;
+}
+
+async function placed(draft: string, bytes: Uint8Array | string, place: () => Promise<void>): Promise<void> {
+  try {
+    const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await place();
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Makes a folder, its parents included, that survives a power cut: each folder that names a new one is synced. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = makeOwnFolder(path);
+  if (first === undefined) return;
+  for (let made = resolve(path); ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (made === first || made === dirname(made)) return;
+  }
+}

@@ -1,0 +1,237 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RuntimeFault } from "../../src/index.ts";
+import { actor } from "../fakes/actors.ts";
+import { type House, house } from "../fakes/house.ts";
+import { runsFolder } from "../fakes/run-folder.ts";
+
+/**
+ * Every verb of the public face with nonsense. The list is held against the face itself: a verb that is new must be
+ * given its nonsense here, or the reason why there is none.
+ */
+const by = actor("operator");
+const run = { runId: "run_1" };
+const noObject = [[5], [null], ["x"], [Number.NaN]] as const;
+const noId = [[5], [null], [undefined], [{}]] as const;
+const filters = [...noObject, [{ nonsense: 1 }], [{ limit: -1 }], [{ limit: Number.NaN }], [{ limit: "9" }]] as const;
+const notWhole = filters.filter(([where]) => typeof where !== "object" || where === null || !("limit" in where));
+
+type Nonsense = readonly (readonly unknown[])[];
+const lookUp = "a look-up: what is no name is nobody's";
+const path = "of the path of a call: nobody outside has what it is handed";
+const ofTheHouse = "of the house itself";
+const nothing = "is told nothing";
+const apart = "has a test of its own: bad-options.test.ts, test/attacks/approvals and accounts";
+
+const verbs: Readonly<Record<string, Nonsense | string>> = {
+  invoke: [[5], [null], [{}, null], [{}, 5]],
+  call: "refused as an unknown tool, with the value: bad-options.test.ts",
+  resume: noId,
+  explain: [[5], [null], [{}, 5]],
+  runChain: "its script is the arguments of a call, refused as such",
+  openSession: [...noObject, [{ nonsense: 1 }], [{ maxToolCalls: -1 }], [{}, 5]],
+  offered: [[5], [null], [{ tenant: 5, agent: "a" }], [undefined, 5]],
+  watch: [...noObject, [{}], [undefined]],
+  note: [[5], [null, "x"], ["own.word", 5], ["own.word", "x", null], ["own.word", "x", { by: 5 }]],
+  health: nothing,
+  close: [[Number.NaN], [-1], ["x"], [null], [{}]],
+  entering: path,
+  visible: path,
+  announce: path,
+  serve: ofTheHouse,
+  child: path,
+  "calls.list": [...filters, [{ state: "x" }]],
+  "calls.get": noId,
+  "ledger.settle": [
+    [5, "failed", "x", by],
+    ["id", "x", "x", by],
+    ["id", "failed", 5, by],
+    ["id", "failed", "x", 5],
+  ],
+  "ledger.reconcile": noId,
+  "audit.start": ofTheHouse,
+  "audit.head": nothing,
+  "audit.checkpoint": nothing,
+  "audit.verify": noObject.filter(([note]) => note !== "x"),
+  "audit.query": notWhole,
+  "audit.latest": notWhole,
+  "audit.prove": lookUp,
+  "audit.export": nothing,
+  "pins.approve": [[5], [null, null], [{}, 5]],
+  "controls.pause": [[5], [null], [{}], [by, 5]],
+  "controls.resume": [[5], [null], [{}]],
+  "controls.setAutonomy": [
+    ["A9", by],
+    [5, by],
+    ["A1", 5],
+  ],
+  "controls.setTool": [
+    [5, true, by],
+    ["echo", 5, by],
+    ["echo", true, 5],
+  ],
+  "controls.setServer": [
+    [5, true, by],
+    ["one", 5, by],
+    ["one", true, 5],
+  ],
+  "controls.history": nothing,
+  "policy.effective": [...noObject, [{ nonsense: 1 }], [{ principal: 5 }], [{ runId: 5 }], [{ autonomy: "A9" }]],
+  "policy.warnings": noObject,
+  "policy.explainCall": noId,
+  "policy.simulate": [...noObject, [{}, 5], [{}, { nonsense: 1 }], [{}, { limit: -1 }], [{}, { limit: Number.NaN }]],
+  "policy.test": [...noObject, [{}, 5], [{}, [5]], [{}, null]],
+  "skills.activate": [
+    [5, "polite"],
+    [null, "polite"],
+    [{ tenant: "default" }, "polite"],
+    [{ tenant: 5, runId: "r" }, 5],
+  ],
+  "skills.deactivate": [
+    [5, "polite"],
+    [null, "polite"],
+    [{ tenant: "default", runId: "r" }, 5],
+  ],
+  "skills.active": noObject,
+  "skills.instructions": noObject,
+  "skills.requests": noObject,
+  "skills.load": noId,
+  "skills.read": [
+    [5, "x"],
+    [null, "x"],
+  ],
+  "skills.list": nothing,
+  "skills.roster": nothing,
+  "skills.find": lookUp,
+  "skills.activeFor": path,
+  "skills.unknownTools": path,
+  "runs.begin": [
+    ...noObject,
+    [{}],
+    [{ runId: "a/b" }],
+    [run, 5],
+    [run, null],
+    [run, { nonsense: 1 }],
+    [run, { task: 5 }],
+    [run, { prompt: 5 }],
+    [run, { deliverables: "x" }],
+    [run, { by: 5 }],
+    [run, { principal: 5 }],
+  ],
+  "runs.describe": [
+    ...noObject,
+    [run],
+    [run, 5],
+    [run, { deliverable: ["x"] }],
+    [run, { transcript: {} }],
+    [run, { by: {} }],
+  ],
+  "runs.finish": [...noObject, [run, 5], [run, { state: "over" }], [run, { reason: 5 }], [run, { by: { by: "ann" } }]],
+  "runs.list": filters,
+  "runs.get": [...noObject, [{}], [{ runId: "a/b" }], [{ runId: "r", tenant: 5 }]],
+  "runs.events": [...noObject, ...filters.map(([where]) => [run, where])],
+  "runs.calls": [...noObject, [run, -1], [run, Number.NaN], [run, "9"], [run, null]],
+  "runs.verify": [...noObject, [{}]],
+  "runs.export": [...noObject, [{}]],
+  "runs.flush": nothing,
+  "chains.warm": nothing,
+  "chains.engines": nothing,
+  "chains.list": filters,
+  "chains.resume": noId,
+  "chains.described": path,
+  "chains.stop": ofTheHouse,
+  "alarms.list": [...filters, [{ state: "x" }]],
+  "alarms.get": noId,
+  "alarms.acknowledge": [
+    ["alm_1", 5],
+    ["alm_1", {}],
+  ],
+  "alarms.resolve": [
+    ["alm_1", 5],
+    ["alm_1", {}],
+  ],
+  "alarms.read": ofTheHouse,
+  "alarms.isRaised": ofTheHouse,
+  "alarms.raise": ofTheHouse,
+  "alarms.settle": ofTheHouse,
+  "approvals.*": apart,
+  "accounts.*": apart,
+  "tools.*": "a registry of its own, with tests of its own: test/attacks/bad-tools.test.ts",
+  "artifacts.*": "a store of bytes, asked by digests it gave: test/contracts/artifact-contract.ts",
+  "pins.*": lookUp,
+  "feed.*": "of the doors, which parse what they are asked",
+  "channels.*": "look-ups of a channel by its name",
+};
+
+const members = [
+  "calls",
+  "ledger",
+  "audit",
+  "tools",
+  "pins",
+  "artifacts",
+  "controls",
+  "accounts",
+  "policy",
+  "skills",
+  "runs",
+  "chains",
+  "feed",
+  "alarms",
+  "channels",
+  "approvals",
+] as const;
+
+let h: House;
+beforeAll(async () => {
+  const folder = runsFolder();
+  h = await house({ archive: { folder: join(folder, "runs") }, skills: { folders: [] }, chains: {}, channels: {} });
+  await h.runtime.runs?.begin(run);
+});
+afterAll(() => h.runtime.close());
+
+function functionsOf(holder: object): readonly string[] {
+  const names = new Set<string>();
+  for (let at = holder; at !== Object.prototype && at !== null; at = Object.getPrototypeOf(at))
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof value === "function" && name !== "constructor") names.add(name);
+  return [...names];
+}
+
+/** What a verb does with these: the fault's code, or what it did instead. */
+async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
+  const [member = "", name] = verb.split(".");
+  const at: unknown = name === undefined ? h.runtime : Reflect.get(h.runtime, member);
+  try {
+    const answer: unknown = await Reflect.apply(Reflect.get(Object(at), name ?? member), at, given);
+    return `answered ${JSON.stringify(answer)}`;
+  } catch (error) {
+    return error instanceof RuntimeFault ? error : `threw ${String(error)}`;
+  }
+}
+
+describe("every verb of the public face", () => {
+  it("is listed here, and nothing else is", () => {
+    const own = functionsOf(h.runtime);
+    const held = members.flatMap((member) => {
+      const holder: unknown = h.runtime[member];
+      if (typeof holder !== "object" || holder === null) throw new Error(`the house has no ${member}`);
+      return functionsOf(holder).map((name) => `${member}.${name}`);
+    });
+    const isListed = (verb: string): boolean =>
+      Object.hasOwn(verbs, verb) || Object.hasOwn(verbs, verb.replace(/\..*/, ".*"));
+    expect([...own, ...held].filter((verb) => !isListed(verb))).toEqual([]);
+    const there = new Set([...own, ...held, ...members.map((member) => `${member}.*`)]);
+    expect(Object.keys(verbs).filter((verb) => !there.has(verb))).toEqual([]);
+  });
+
+  const nonsense = Object.entries(verbs).filter((entry): entry is [string, Nonsense] => typeof entry[1] !== "string");
+  it.each(nonsense)("%s names what it cannot understand, and disturbs nothing", async (verb, lists) => {
+    for (const given of lists) {
+      const fault = await told(verb, given);
+      expect(fault, `${verb}(${JSON.stringify(given)})`).toBeInstanceOf(RuntimeFault);
+      expect((fault as RuntimeFault).message, `${verb}(${JSON.stringify(given)})`).toMatch(/[.!]$/); // a fault was just seen
+    }
+    expect((await h.runtime.invoke({ tool: "echo", arguments: { to: verb } })).status).toBe("ok");
+  });
+});

@@ -1,0 +1,127 @@
+/** What a card tells of what is demanded, and of what is decided with it, before somebody decides. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { approve, armed, card, mail } from "./card.ts";
+import { everyRole, type House } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const rows = { table: "invoices", set: { state: "closed" }, limit: 3 };
+
+/** More than a thousand rows at once are critical. */
+async function withRisks({ folder }: House): Promise<void> {
+  const file = join(folder, "tools.ts");
+  const tools = readFileSync(file, "utf8");
+  const risky = `name: "update_rows", classifyRisk: ({ limit }) => ({ risk: limit > 1000 ? "critical" : "high" }),`;
+  writeFileSync(file, tools.replace(`name: "update_rows",`, risky));
+}
+
+const { house, at } = stage({
+  people: { grace: everyRole, linus: ["approver"] },
+  approvals: "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }]\n",
+  prepare: withRisks,
+});
+
+const status = async (id: string): Promise<unknown> => (await house.approval(id))["status"];
+
+describe("an edit that makes it critical", () => {
+  it("is asked for the tool's name where the server wants it, which the card could not know", async () => {
+    const id = await house.ask("update_rows", rows);
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    await card(page, id);
+    await page.getByRole("button", { name: "Edit…" }).click();
+    const dialog = page.getByRole("dialog");
+    const name = dialog.getByLabel(/^Type update_rows/);
+    expect(await name.count()).toBe(0);
+    await dialog.getByLabel("limit").fill("5000");
+    const yes = dialog.getByRole("button", { name: "Approve as edited" });
+    await yes.click();
+    await name.waitFor();
+    expect(await yes.isDisabled()).toBe(true);
+    expect(await status(id)).toBe("pending");
+    await name.fill("update_rows");
+    await yes.click();
+    await expect.poll(() => status(id)).toBe("approved");
+    expect(await house.approval(id)).toMatchObject({ risk_level: "critical", what: { arguments: { limit: 5000 } } });
+  });
+});
+
+describe("a batch", () => {
+  const openTogether = async (page: Page, id: string) => {
+    await card(page, id);
+    await page.getByRole("button", { name: "Decide them together…" }).click();
+    return page.getByRole("dialog");
+  };
+
+  it("shows of each line its risk, and folded all that is decided with it, and counts what is folded still", async () => {
+    const run = { run_id: "run-batch-lines", reason: "the nightly run" };
+    const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
+    await house.ask("update_rows", { ...rows, limit: 2000 }, run); // critical: not alike
+    await using grace = await at("/approvals");
+    const dialog = await openTogether(grace.page, ids[0] ?? "");
+    await dialog.getByText("2 lines are folded still").waitFor();
+    expect(await dialog.getByRole("listitem").getByText("high", { exact: true }).count()).toBe(2);
+    expect(await dialog.getByText("1042").count()).toBe(0);
+    await dialog.getByText("All that you decide with it").first().click();
+    await dialog.getByText("1042").waitFor();
+    await dialog.getByText("ask-update-rows").first().waitFor();
+    await dialog.getByText("the nightly run").waitFor();
+    await dialog.getByText("One line is folded still").waitFor();
+    await dialog.getByText("All that you decide with it").last().click();
+    await dialog.getByText("folded still").waitFor({ state: "detached" });
+    expect(await stumbles(grace.page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("sends with each what was shown of it", async () => {
+    const run = { run_id: "run-batch-digests" };
+    const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
+    const shown = await Promise.all(ids.map(async (id) => [id, (await house.approval(id))["shown_digest"]]));
+    await using grace = await at("/approvals");
+    const dialog = await openTogether(grace.page, ids[0] ?? "");
+    const sent = grace.page.waitForRequest((request) => request.url().endsWith("/v1/approvals/batch"));
+    await dialog.getByRole("button", { name: "Approve 2, each once" }).click();
+    expect((await sent).postDataJSON()).toMatchObject({ expected_digests: Object.fromEntries(shown) });
+    for (const id of ids) await expect.poll(() => status(id)).toBe("approved");
+  });
+});
+
+describe("a deputy", () => {
+  it("is told for whom they decide before they do, on the card and by the buttons", async () => {
+    const id = await house.ask("send_email", mail("for grace"));
+    await using linus = await at("/approvals", "linus");
+    await linus.page.goto(`/approvals/${id}`);
+    await linus.page.getByText("none of those whom the route").waitFor();
+    await using grace = await at("/approvals");
+    await grace.page.getByRole("button", { name: "Deputies" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Who decides in whose place" });
+    await dialog.getByLabel("Who decides in your place?").fill("linus");
+    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    await linus.page.getByText("You decide for grace").waitFor();
+    await armed(linus.page);
+    for (const button of [approve(linus.page), linus.page.getByRole("button", { name: "Deny…" })])
+      expect(await button.getAttribute("aria-describedby")).toBe("decide-for");
+    expect(await stumbles(linus.page)).toEqual([]);
+  });
+});
+
+describe("what the run did before", () => {
+  it("keeps the call that failed among many that went well, and says how many more there are", async () => {
+    const run = { run_id: "run-before" };
+    await house.call("flaky_fetch", {}, run);
+    for (let number = 0; number < 6; number += 1) {
+      await house.call("clock_now", { number }, run);
+      await house.call("everything__echo", { message: String(number) }, run);
+    }
+    const id = await house.ask("update_rows", { ...rows, table: "before" }, run);
+    await using grace = await at("/approvals");
+    await card(grace.page, id);
+    await grace.page.getByRole("listitem").filter({ hasText: "flaky_fetch" }).waitFor();
+    const more = grace.page.getByRole("link", { name: "and 5 more" });
+    await more.click();
+    await grace.page.waitForURL("**/runs/run-before");
+  });
+});

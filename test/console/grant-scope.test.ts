@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { conditionsFor, holdable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
+import { fits } from "../../src/approvals/grant.ts";
+import { digestOf, type JsonObject } from "../../src/calls/json.ts";
+import { type Conditions, compileConditions } from "../../src/policy/condition.ts";
+import { longestValue as longest } from "../../src/policy/whole-value.ts";
+
+function holds(given: JsonObject, names: readonly string[], other: JsonObject): boolean {
+  const conditions = conditionsFor(given, names, []) as Conditions; // the words of a policy
+  return fits(compileConditions(conditions, "the dialog"), other);
+}
+
+const anyGiven = fc.dictionary(fc.string({ minLength: 1, unit: "grapheme" }), fc.jsonValue({ maxDepth: 2 }), {
+  minKeys: 1,
+  maxKeys: 4,
+}) as fc.Arbitrary<JsonObject>;
+
+describe("what a remembered yes can hold", () => {
+  it("is every argument, whatever it is, and then only a call with the same one fits", async () => {
+    await fc.assert(
+      fc.property(anyGiven, fc.jsonValue({ maxDepth: 2 }), (given, other) => {
+        fc.pre(!JSON.stringify([given, other]).includes("__proto__"));
+        const names = holdable(given, []);
+        expect(names).toEqual(Object.keys(given));
+        expect(holds(given, names, given)).toBe(true);
+        const [name = ""] = names;
+        const changed = { ...given, [name]: other } as JsonObject; // fast-check made JSON
+        expect(holds(given, [name], changed)).toBe(digestOf(changed) === digestOf(given));
+      }),
+    );
+  });
+
+  it("is no longer than a condition may be, and all together no longer than a grant may be", () => {
+    expect(longestValue).toBe(longest);
+    const fit = "a".repeat(longestValue - 2);
+    expect(holdable({ fit, long: `${fit}a`, "": 1 }, [])).toEqual(["fit"]);
+    expect(holds({ fit }, ["fit"], { fit })).toBe(true);
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, fit]));
+    expect(holdable(many, [])).toHaveLength(9);
+    expect(holdable(many, [fit.slice(0, 5000)])).toHaveLength(9);
+    expect(holdable(many, [fit])).toHaveLength(8);
+  });
+});

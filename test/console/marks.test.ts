@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { type Approval, isAlike } from "../../console/src/api/approvals.ts";
+import { markOf } from "../../console/src/screens/approvals/use-acknowledged.ts";
+import { approvalToWire } from "../../src/doors/wire-approvals.ts";
+import { anApproval } from "../fakes/stub-runtime.ts";
+
+const sent = JSON.parse(JSON.stringify(approvalToWire(anApproval()))) as Approval; // wire.test-d.ts holds that it is one
+const { routed, why } = sent;
+
+it("what a yes is a yes to is another after an edit, and after more is demanded of who gives it; not after a vote", () => {
+  expect(markOf({ ...sent, shown_digest: "other" })).not.toBe(markOf(sent));
+  expect(markOf({ ...sent, routed: { ...routed, typed_confirmation: true } })).not.toBe(markOf(sent));
+  expect(markOf({ ...sent, routed: { ...routed, to: { users: ["ann"] } } })).not.toBe(markOf(sent));
+  const vote = { as: "approved", by: "ann", via: "session:1", at: sent.created_at };
+  expect(markOf({ ...sent, votes: [vote], quorum_left: 0 })).toBe(markOf(sent));
+});
+
+it("only requests of one run, tool, definition, risk and the same reasons are decided together, and none that takes a name", () => {
+  expect(isAlike(sent, { ...sent, approval_id: "apr_2", what: { ...sent.what, arguments: { to: "other" } } })).toBe(
+    true,
+  );
+  for (const other of [
+    { refs: { ...sent.refs, run: "other" } },
+    { what: { ...sent.what, tool: "other" } },
+    { what: { ...sent.what, action: "other" } },
+    { definition: "other" },
+    { risk_level: "medium" },
+    { why: [...why, { rule: "rule confirm #2", says: "CONFIRM" }] },
+    { routed: { ...routed, typed_confirmation: true } },
+    { risk_level: "critical" },
+  ])
+    expect(isAlike(sent, { ...sent, ...other })).toBe(false);
+  const critical = { ...sent, risk_level: "critical" };
+  expect(isAlike(critical, critical)).toBe(false);
+});

@@ -1,0 +1,25 @@
+import { afterEach, expect, it } from "vitest";
+import { problemOf } from "../../console/src/api/problem.ts";
+import { refusalText, typeAs, typed } from "../../console/src/api/typed.ts";
+
+const elsewhere = "npx postern --data '/srv/$& and $1'";
+
+afterEach(() => typeAs());
+
+it("names commands as the server says they are typed, and plainly before it has said so", () => {
+  expect(typed("Run `postern alarms` and `postern audit verify`.")).toBe(
+    "Run `postern alarms` and `postern audit verify`.",
+  );
+  typeAs(elsewhere);
+  expect(typed("Run `postern alarms` and `postern audit verify`.")).toBe(
+    `Run \`${elsewhere} alarms\` and \`${elsewhere} audit verify\`.`,
+  );
+});
+
+it("tells what the server says no with as it is typed there, but leaves a tool's own words alone", async () => {
+  typeAs(elsewhere);
+  const answered = (code: string): Response =>
+    Response.json({ error: { code, message: "see `postern tools`" } }, { status: 404 });
+  expect((await problemOf(answered("tool_unknown"))).message).toBe(`see \`${elsewhere} tools\``);
+  expect(refusalText("tool_failed", "see `postern tools`")).toBe("see `postern tools`");
+});

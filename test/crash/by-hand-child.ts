@@ -1,0 +1,36 @@
+/**
+ * One change of a run by hand, and a SIGKILL at the log's entry of it: `node by-hand-child.ts FOLDER VERB before|after`.
+ * The run `old` was begun in a life before; `new` nobody has heard of.
+ */
+import { join } from "node:path";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { Write } from "../../src/calls/records.ts";
+import { createRuntime, SystemClock } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Committed, Durability } from "../../src/stores/store.ts";
+import { PointStore } from "./points.ts";
+
+const [folder = ".", verb = "none", when = "before"] = process.argv.slice(2);
+const clock = new SystemClock();
+
+class KillingStore extends PointStore {
+  override async commit(write: Write, durability: Durability): Promise<Committed> {
+    const isIt = write.write === "note" && write.event.moment === "noted" && write.event.type.includes(".run_");
+    if (isIt && verb !== "none" && when === "before") process.kill(process.pid, "SIGKILL");
+    const committed = await super.commit(write, durability);
+    if (isIt && verb !== "none") process.kill(process.pid, "SIGKILL");
+    return committed;
+  }
+}
+
+const store = await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) });
+await using runtime = await createRuntime({
+  ...{ store: new KillingStore(store, () => {}), clock, folder: join(folder, "postern.db-files") },
+  archive: { folder: join(folder, "runs") },
+});
+const by = { by: "ann", via: "session:ann" };
+const about = { task: "changed", deliverables: ["report.md"], by };
+if (verb === "none") await runtime.runs?.begin({ runId: "old" }, { task: "as it was", by });
+if (verb === "begin") await runtime.runs?.begin({ runId: "new" }, about);
+if (verb === "describe") await runtime.runs?.describe({ runId: "old" }, about);
+if (verb === "finish") await runtime.runs?.finish({ runId: "old" }, { state: "failed", reason: "gave up", by });

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import type { Clock } from "../../src/calls/clock.ts";
+import { ann, ask, bob, cal, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { asker, house } from "../fakes/house.ts";
+import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";
+import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
+
+describe("what is shown of a request", () => {
+  it.each(["memory", "sqlite"])("is among theirs to whom it was escalated, from then on (%s)", async (store) => {
+    const escalating = { to: { users: ["ann"] }, escalateAfterMs: 1000, escalateTo: { users: ["cal"] } };
+    await using h = await house({ ...routed(escalating), ...(store === "memory" && { store }) });
+    const first = await ask(h, mail("1"));
+    await h.clock.advance(999);
+    const theirs = async () => (await h.runtime.approvals.page({}, cal)).approvals.map(({ id }) => id);
+    expect(await theirs()).toEqual([]);
+    await h.clock.advance(1);
+    const second = await ask(h, mail("2")); // alike in all but that
+    expect(await theirs()).toEqual([first]);
+    await h.clock.advance(1000);
+    expect(await theirs()).toEqual([first, second]);
+  });
+
+  it.each(["memory", "sqlite"])(
+    "is not pending once its time is over, though nobody has written so (%s)",
+    async (store) => {
+      let passedMs = 0;
+      const stopped: Clock = {
+        now: () => Date.UTC(2026, 10, 20) + passedMs,
+        monotonic: () => passedMs,
+        in: () => () => undefined, // a timer that comes late
+      };
+      const approvals = { patience: "suspend", ttlMs: 1000 } as const;
+      await using h = await house({ approvals, clock: stopped, ...(store === "memory" && { store }) });
+      await ask(h, mail("1"));
+      passedMs = 500;
+      const later = await ask(h, mail("2"));
+      const pending = async (limit: number) => {
+        const { approvals: found, nextAfter } = await h.runtime.approvals.page({ state: "pending", limit });
+        return [found.map(({ id }) => id), nextAfter !== undefined];
+      };
+      expect((await pending(9))[0]).toHaveLength(2);
+      passedMs = 1000;
+      expect(await pending(9)).toEqual([[later], false]);
+      expect(await pending(1)).toEqual([[later], false]);
+      expect(await h.runtime.approvals.list({ state: "pending" })).toHaveLength(1);
+      passedMs = 1500;
+      expect(await h.runtime.approvals.list({ state: "pending" })).toEqual([]);
+    },
+  );
+
+  it("is what a no is held against, too, where it says what it saw", async () => {
+    await using h = await house(routed({ quorum: 2 }));
+    const id = await ask(h);
+    const before = await seen(h, id);
+    await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
+    for (const decision of ["denied", "skipped"] as const)
+      expect(await h.runtime.approvals.decide(id, { decision, by: ann, ...before })).toMatchObject({
+        code: "approval_changed",
+      });
+    expect(await no(h, id, ann)).toMatchObject({ approval: { state: "denied" } });
+  });
+
+  it("and explain tells nothing of another's run", async () => {
+    await using h = await house();
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { ...asker, runId: "theirs" });
+    const other = { principal: { ...asker.principal, agent: "b" }, runId: "theirs" };
+    expect(await h.runtime.explain(mail(), other)).toMatchObject({
+      reached: "refused",
+      refusal: { code: "run_foreign" },
+    });
+    expect(await h.runtime.explain(mail(), { ...other, ...asker })).toMatchObject({ reached: "verdict" });
+  });
+});
+
+describe("a person with a session and an API token", () => {
+  const drop = { tool: "drop", arguments: { to: "x" } };
+
+  async function open(quorum: number) {
+    const h = await house({ ...routed({ quorum }), accounts: { passwordCost: cheap } });
+    const { accounts } = h.runtime;
+    for (const name of ["ann", "bob"])
+      await accounts.add({ name, roles: ["approver"], password: goodPassword }, holder);
+    const door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+    const session = async (name: string) => inSession(entered(await accounts.signIn(name, goodPassword, here)));
+    const { token, text } = await accounts.makeToken(
+      { name: "ci", kind: "person" },
+      await accounts.get("ann", holder),
+      holder,
+    );
+    const headers = { authorization: `Bearer ${text}` };
+    const approve = async (id: string, by: Readonly<Record<string, string>>, body: object = {}) =>
+      bodyOf(await door.ask(`/v1/approvals/${id}/approve`, { headers: by, body }));
+    const look = async (id: string, by: Readonly<Record<string, string>>) =>
+      bodyOf(await door.ask(`/v1/approvals/${id}`, { headers: by }));
+    const close = async (): Promise<void> => {
+      await door[Symbol.asyncDispose]();
+      await h.runtime.close();
+    };
+    return { h, session, token, byToken: headers, approve, look, [Symbol.asyncDispose]: close };
+  }
+
+  it("approves what is critical signed in, and not by the token, which is told so before", async () => {
+    await using scene = await open(1);
+    const id = await ask(scene.h, drop);
+    const typed = { confirmation: "drop" };
+    expect((await scene.look(id, scene.byToken))["viewer"]).toMatchObject({ why_not: "sign_in" });
+    expect(await scene.approve(id, scene.byToken, typed)).toMatchObject({ error: { code: "sign_in_needed" } });
+    expect(await scene.approve(id, await scene.session("ann"), typed)).toMatchObject({ status: "approved" });
+  });
+
+  it("is told, once the token was revoked, that their vote by it lapsed, how many are left, and that they may vote anew", async () => {
+    await using scene = await open(2);
+    const id = await ask(scene.h);
+    const ann = await scene.session("ann");
+    expect(await scene.approve(id, scene.byToken)).toMatchObject({ quorum_left: 1 });
+    expect(await scene.look(id, ann)).toMatchObject({ quorum_left: 1, viewer: { why_not: "voted" } });
+    await scene.h.runtime.accounts.revokeToken(scene.token.id, holder);
+    const told = await scene.look(id, ann);
+    expect(told).toMatchObject({
+      quorum_left: 2,
+      votes: [{ by: "ann", lapsed: expect.stringContaining("was revoked") }],
+      viewer: { may: ["approve", "deny", "skip", "modify"] },
+    });
+    expect(await scene.approve(id, ann)).toMatchObject({ status: "pending", quorum_left: 1 });
+    expect(await yes(scene.h, id, bob)).toMatchObject({ approval: { state: "approved" } });
+  });
+});
