@@ -28,8 +28,11 @@ export interface Written {
   readonly watermark: number | undefined;
 }
 
-/** So many batches share a transaction in memory. */
-const mostSharing = 32;
+/**
+ * So many writes share a transaction in memory. They are held until it ends: many at once would outlive the young
+ * generation, and make all that is born after them outlive it too.
+ */
+const mostShared = 32;
 /** So many share a row: reading one entry reads its row. */
 const entriesARow = 32;
 
@@ -54,6 +57,7 @@ export class Tables {
   readonly #isKept: boolean;
   /** Written since the last commit. */
   #sharing: Written[] = [];
+  #shared = 0;
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
   constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
@@ -92,7 +96,8 @@ export class Tables {
       if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
       this.#writeEntries(entries);
       this.#sharing.push(written);
-      if (this.#isKept || this.#sharing.length >= mostSharing) this.#committed();
+      this.#shared += batch.writes;
+      if (this.#isKept || this.#shared >= mostShared) this.#committed();
     } catch (error) {
       this.#undo();
       throw error;
@@ -102,6 +107,7 @@ export class Tables {
   #committed(): void {
     this.#commit.get();
     this.#sharing = [];
+    this.#shared = 0;
     this.#callForms.committed();
     this.#eventForms.committed();
     this.#keys.kept();
@@ -117,6 +123,7 @@ export class Tables {
     this.#waiting.undo();
     const before = this.#sharing;
     this.#sharing = [];
+    this.#shared = 0;
     try {
       for (const written of before) this.write(written);
     } catch (cause) {
