@@ -1,28 +1,11 @@
 import { describe, expect, it } from "vitest";
-import {
-  createRuntime,
-  type Decider,
-  defineTool,
-  type Remember,
-  type Runtime,
-  type RuntimeOptions,
-} from "../../src/index.ts";
-import { actor } from "../fakes/actors.ts";
+import { createRuntime, defineTool, type Remember, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
+import { ann, ask, forRun, mail, remember, status } from "../fakes/granting.ts";
 import { asker, eventTypes, type House, house } from "../fakes/house.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
-const ann: Decider = { user: "ann", via: "session:1", tenant: "default", signedIn: true };
-const mail = (to: string) => ({ tool: "mail", arguments: { to } });
-const forRun: Remember = { for: "run", reason: "they are all to the team" };
-
-const ask = async (h: House, to = "x", more = {}): Promise<string> =>
-  (await h.runtime.invoke(mail(to), { ...asker, ...more })).approvalId ?? "";
-const remember = (h: House, id: string, what: Remember = forRun, more = {}) =>
-  h.runtime.approvals.decide(id, { decision: "approved", by: ann, remember: what, ...more });
-const status = async (h: House, to: string, more = {}): Promise<string> =>
-  (await h.runtime.invoke(mail(to), { ...asker, ...more })).status;
 
 describe("a yes that is remembered", () => {
   it("answers the next calls like it, names itself in the log and in explain, and counts its uses", async () => {
@@ -154,115 +137,6 @@ describe("a yes that is remembered", () => {
     const decided = await h.runtime.approvals.decide(id, { ...edit, remember: { ...forRun, scope } });
     expect(decided).toMatchObject({ decided: true, grant: { arguments: scope.arguments } });
     expect(await status(h, "right")).toBe("ok");
-  });
-});
-
-describe("a grant lowers nothing", () => {
-  it("does not lift a block, nor the PREVIEW of the lowest level", async () => {
-    await using h = await house({ autonomy: "A2" });
-    await remember(h, await ask(h));
-    await h.runtime.controls.setAutonomy("A0", actor("boss"));
-    expect(await status(h, "y")).toBe("preview");
-    await using blocked = await house({
-      policy: { rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: "evil" } } }] },
-    });
-    await remember(blocked, await ask(blocked));
-    expect([await status(blocked, "evil"), await status(blocked, "y")]).toEqual(["denied", "ok"]);
-  });
-
-  it("does not answer what another rule asks", async () => {
-    const rules = [
-      { effect: "confirm" as const, tool: "mail", arguments: { "$.to": { like: "*boss*" } }, id: "bosses" },
-    ];
-    await using h = await house({ policy: { rules } });
-    await remember(h, await ask(h));
-    expect([await status(h, "the boss"), await status(h, "y")]).toEqual(["pending", "ok"]);
-  });
-
-  it("does not answer a call of higher risk than the one that was shown", async () => {
-    const pay = defineTool({
-      name: "pay",
-      description: "Pays.",
-      risk: "medium",
-      effects: "write",
-      idempotent: false,
-      input: { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] },
-      classifyRisk: (given) => (Number((given as { sum?: number }).sum) > 100 ? { risk: "high" } : { risk: "medium" }),
-      execute: () => "paid",
-    });
-    await using runtime = await createRuntime({
-      clock: new FakeClock(),
-      tools: [pay],
-      approvals: { patience: "suspend" },
-    });
-    const invoke = (sum: number) => runtime.invoke({ tool: "pay", arguments: { sum } }, asker);
-    const { approvalId = "" } = await invoke(5);
-    await runtime.approvals.decide(approvalId, { decision: "approved", by: ann, remember: forRun });
-    expect([(await invoke(6)).status, (await invoke(500)).status]).toEqual(["ok", "pending"]);
-  });
-
-  it("does not answer what a route of today would let nobody remember", async () => {
-    const store = `sqlite:${files.at("routes.db")}`;
-    const clock = new FakeClock();
-    const before = await house({ store, clock });
-    await remember(before, await ask(before, "x", { runId: "r" }), {
-      for: { until: clock.now() + 60_000 },
-      reason: "ok",
-    });
-    expect(await status(before, "y", { runId: "r" })).toBe("ok");
-    await before.runtime.close();
-    await using h = await house({ store, clock, approvals: { patience: "suspend", routes: [{ remember: false }] } });
-    expect(await status(h, "z", { runId: "r" })).toBe("pending");
-  });
-
-  it.each<[string, Partial<Remember>, RegExp]>([
-    ["another tool's scope", { scope: { tool: "drop" } }, /names `drop`.*only that can be remembered/],
-    [
-      "a pattern that does not fit what is approved",
-      { scope: { arguments: { "$.to": { equals: "y" } } } },
-      /does not fit the call/,
-    ],
-    ["a pattern that is none", { scope: { arguments: { "$.to": { liek: "y" } as object } } }, /`liek`/],
-    [
-      "a value that is too long",
-      { scope: { arguments: { "$.to": { not: { equals: "a".repeat(10_000) } } } } },
-      /10002 characters of JSON, and 10000 are the most/,
-    ],
-    [
-      "more than anybody reads",
-      { scope: { arguments: { "$.to": { oneOf: ["x", ...Array.from({ length: 11 }, () => "a".repeat(9_900))] } } } },
-      /`remember\.scope\.arguments` are 10\d{4} characters of JSON, and 100000 are the most/,
-    ],
-    ["no reason", { reason: " " }, /remember\.reason/],
-    ["a time that is over", { for: { until: 1 } }, /still to come/],
-    ["for ever", { for: { until: 9e15 } }, /90 days/],
-    ["something unheard of", { for: "ever" as "run" }, /`remember` is/],
-    ["a field too many", { who: "me" } as Partial<Remember>, /`remember` is/],
-  ])("is refused with %s, and then nothing is decided", async (_, more, message) => {
-    await using h = await house();
-    const id = await ask(h);
-    const refused = await remember(h, id, { ...forRun, ...more });
-    expect(refused).toMatchObject({
-      decided: false,
-      code: "remember_refused",
-      message: expect.stringMatching(message),
-    });
-    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect(h.runtime.approvals.grants.list()).toEqual([]);
-  });
-
-  it("is not made of a no, of what is critical, or under a quorum", async () => {
-    await using h = await house({
-      approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, quorum: 2 }] },
-    });
-    expect(await remember(h, await ask(h))).toMatchObject({ code: "remember_refused" });
-    const { approvalId = "" } = await h.runtime.invoke({ tool: "drop", arguments: { to: "x" } }, asker);
-    expect(await remember(h, approvalId, forRun, { confirmation: "drop" })).toMatchObject({
-      code: "remember_refused",
-      message: expect.stringContaining("critical"),
-    });
-    const no = { decision: "denied" as const, by: ann, remember: forRun };
-    expect(await h.runtime.approvals.decide(approvalId, no)).toMatchObject({ code: "remember_refused" });
   });
 });
 

@@ -1,14 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { AccountChange, ApprovalRoute, Decider, Delegation, RuntimeOptions } from "../../../src/index.ts";
-import { ann, ask, bob, clerk, mail, no, seen, yes } from "../../fakes/deciders.ts";
-import { asker, type House, house } from "../../fakes/house.ts";
+import type { AccountChange, ApprovalRoute, Decider } from "../../../src/index.ts";
+import { ann, ask, bob, clerk, mail, no, yes } from "../../fakes/deciders.ts";
+import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { cal, lend, openRouted } from "../../fakes/route-house.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
-const hourMs = 3_600_000;
-const cal: Decider = { user: "cal", via: "session:cal", tenant: "default", roles: ["approver"], signedIn: true };
 let number = 0;
 
 function freshStore(): string {
@@ -16,27 +15,7 @@ function freshStore(): string {
   return `sqlite:${files.at(`${number}.db`)}`;
 }
 
-/** A house where Ann, Bob and Cal have accounts; the first two administer as well, and Ann is of ops. */
-async function open(route: ApprovalRoute, more: RuntimeOptions = {}): Promise<House> {
-  const h = await house({
-    ...{ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } },
-    ...more,
-  });
-  if (!h.runtime.accounts.exist)
-    for (const name of ["ann", "bob", "cal"]) {
-      const roles = name === "cal" ? ["approver" as const] : ["approver" as const, "admin" as const];
-      await h.runtime.accounts.add({ name, roles, groups: name === "ann" ? ["ops"] : [] }, holder);
-    }
-  return h;
-}
-
 const admin = (by: Decider): Decider => ({ ...by, roles: ["approver", "admin"] });
-
-async function lend(h: House, from: Decider, to: string): Promise<Delegation> {
-  const made = await h.runtime.approvals.delegations.make({ to, until: h.clock.now() + hourMs }, from);
-  if (!made.delegated) throw new Error(made.message);
-  return made.delegation;
-}
 
 /** Who has a vote on it that counts, and why others' count no more. */
 async function told(h: House, id: string): Promise<object> {
@@ -53,7 +32,7 @@ describe("a vote counts only while who gave it could give it", () => {
   ])(
     "and not once they left the %s that is asked, though they still decide; it counts again when that is undone",
     async (_, route, change) => {
-      await using h = await open(route);
+      await using h = await openRouted(route);
       const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
       await yes(h, first, admin(ann));
       await yes(h, second, admin(ann));
@@ -68,7 +47,7 @@ describe("a vote counts only while who gave it could give it", () => {
   );
 
   it("and in another's place not once the delegation was revoked, though its time being over takes nothing back", async () => {
-    await using h = await open({ quorum: 2, to: { users: ["ann", "bob"] } });
+    await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
     const { delegations } = h.runtime.approvals;
     const one = await lend(h, ann, "cal");
     const id = await ask(h);
@@ -88,7 +67,7 @@ describe("a vote counts only while who gave it could give it", () => {
   });
 
   it("nor once the API token was revoked by which the word was lent", async () => {
-    await using h = await open({ quorum: 2, to: { users: ["ann", "bob"] } });
+    await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
     const { accounts } = h.runtime;
     const { token } = await accounts.makeToken(
       { name: "ci", kind: "person" },
@@ -107,7 +86,7 @@ describe("a vote counts only while who gave it could give it", () => {
     ["decides nothing any more", { roles: ["viewer"] }],
     ["left the group that is asked", { groups: [] }],
   ])("nor once who lent it %s", async (_, change) => {
-    await using h = await open({ quorum: 2, to: { groups: ["ops"], users: ["bob"] } });
+    await using h = await openRouted({ quorum: 2, to: { groups: ["ops"], users: ["bob"] } });
     await lend(h, ann, "cal");
     const id = await ask(h);
     await yes(h, id, cal);
@@ -117,17 +96,17 @@ describe("a vote counts only while who gave it could give it", () => {
 
   it("nor as the word of somebody who is asked by now, when it was given in another's place", async () => {
     const file = freshStore();
-    const first = await open({ quorum: 2, to: { users: ["ann", "bob", "cal"] } }, { store: file });
+    const first = await openRouted({ quorum: 2, to: { users: ["ann", "bob", "cal"] } }, { store: file });
     const id = await ask(first);
     await yes(first, id, cal);
     await first.runtime.close();
-    await using h = await open({ name: "now", quorum: 2, to: { users: ["ann", "bob"] } }, { store: file });
+    await using h = await openRouted({ name: "now", quorum: 2, to: { users: ["ann", "bob"] } }, { store: file });
     await lend(h, ann, "cal"); // their own vote is not one in her place
     expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "pending", votes: [{ by: "bob" }] } });
   });
 
   it("and what was decided stays decided: no vote of it is told as lapsed", async () => {
-    await using h = await open({ quorum: 2 });
+    await using h = await openRouted({ quorum: 2 });
     const id = await ask(h);
     await yes(h, id, ann);
     await yes(h, id, bob);
@@ -145,11 +124,11 @@ describe("a configuration that became stricter reaches what was said before", ()
     ["signed in and typed, as if it had been asked for", ann, { confirmation: "mail" }, undefined],
   ])("a vote %s", async (_, by, more, why) => {
     const file = freshStore();
-    const first = await open({ name: "r", quorum: 2 }, { store: file });
+    const first = await openRouted({ name: "r", quorum: 2 }, { store: file });
     const id = await ask(first);
     await yes(first, id, by, more);
     await first.runtime.close();
-    await using h = await open(strict, { store: file });
+    await using h = await openRouted(strict, { store: file });
     expect(await told(h, id)).toMatchObject({ lapsed: why === undefined ? [] : [expect.stringContaining(why)] });
     const state = why === undefined ? "approved" : "pending";
     expect(await yes(h, id, bob, { confirmation: "mail" })).toMatchObject({ approval: { state } });
@@ -159,21 +138,21 @@ describe("a configuration that became stricter reaches what was said before", ()
     const file = freshStore();
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
     const routes = [{ name: "r", quorum: 2 }];
-    const first = await open({}, { store: file, approvals: { approver, patience: "suspend", routes } });
+    const first = await openRouted({}, { store: file, approvals: { approver, patience: "suspend", routes } });
     const id = await ask(first);
     await expect.poll(async () => (await first.runtime.approvals.get(id))?.votes).toMatchObject([{ by: "code" }]);
     expect(await told(first, id)).toMatchObject({ lapsed: [] });
     await first.runtime.close();
-    await using h = await open({ name: "r", quorum: 2, signedIn: true }, { store: file });
+    await using h = await openRouted({ name: "r", quorum: 2, signedIn: true }, { store: file });
     expect(await told(h, id)).toMatchObject({ lapsed: [expect.stringContaining("a person who signed in")] });
   });
 
   it("what one no does, and whether the asking user decides", async () => {
     const file = freshStore();
-    const first = await open({ name: "r", quorum: 2, deny: "quorum" }, { store: file });
+    const first = await openRouted({ name: "r", quorum: 2, deny: "quorum" }, { store: file });
     const [one, two] = [await ask(first, mail("1")), await ask(first, mail("2"))];
     await first.runtime.close();
-    await using h = await open({ name: "r", quorum: 2, deny: "any", separateUser: true }, { store: file });
+    await using h = await openRouted({ name: "r", quorum: 2, deny: "any", separateUser: true }, { store: file });
     const self: Decider = { ...cal, user: "asker", via: "session:asker" };
     expect(await yes(h, two, self)).toMatchObject({ code: "decider_not_allowed" });
     expect(await no(h, one, bob)).toMatchObject({ approval: { state: "denied" } });
@@ -181,10 +160,10 @@ describe("a configuration that became stricter reaches what was said before", ()
 
   it("but one that became milder does not: a no is one of several still, and the asking user decides nothing", async () => {
     const file = freshStore();
-    const first = await open({ name: "r", quorum: 2, separateUser: true }, { store: file });
+    const first = await openRouted({ name: "r", quorum: 2, separateUser: true }, { store: file });
     const id = await ask(first);
     await first.runtime.close();
-    await using h = await open({ name: "r", quorum: 2, deny: "quorum" }, { store: file });
+    await using h = await openRouted({ name: "r", quorum: 2, deny: "quorum" }, { store: file });
     const self: Decider = { ...cal, user: "asker", via: "session:asker" };
     expect(await yes(h, id, self)).toMatchObject({ code: "decider_not_allowed" });
     expect(await no(h, id, bob)).toMatchObject({ approval: { state: "denied" } });
@@ -196,19 +175,19 @@ describe("a configuration that became stricter reaches what was said before", ()
     const escalating = (name: string): ApprovalRoute => ({
       ...{ name: "r", to, escalateAfterMs: 1000, escalateTo: { users: [name] } },
     });
-    const first = await open(escalating("cal"), { store: file });
+    const first = await openRouted(escalating("cal"), { store: file });
     const [one, two, three] = [await ask(first, mail("1")), await ask(first, mail("2")), await ask(first, mail("3"))];
     await first.clock.advance(1000);
     await first.runtime.close();
     for (const route of [{ name: "r", to }, escalating("bob")]) {
-      await using h = await open(route, { store: file });
+      await using h = await openRouted(route, { store: file });
       expect(await yes(h, one, cal)).toMatchObject({ code: "decider_not_allowed" });
       expect(await yes(h, one, bob)).toMatchObject({ code: "decider_not_allowed" });
     }
-    await using same = await open(escalating("cal"), { store: file });
+    await using same = await openRouted(escalating("cal"), { store: file });
     expect(await yes(same, one, cal)).toMatchObject({ approval: { state: "approved" } });
     await same.runtime.close();
-    await using named = await open({ name: "r", to: { users: ["cal"] } }, { store: file });
+    await using named = await openRouted({ name: "r", to: { users: ["cal"] } }, { store: file });
     expect(await yes(named, two, cal)).toMatchObject({ approval: { state: "approved" } });
     expect(await yes(named, three, ann)).toMatchObject({ code: "decider_not_allowed" });
   });
@@ -223,7 +202,7 @@ describe("the operator's token, where people have accounts, lends nobody a secon
     ["the folder's link", { ...everyRole, via: "session:operator", signedIn: true }],
     ["a token that either made", { ...everyRole, via: "token:tok_0123456789abcdef" }],
   ])("under a quorum: %s", async (_, operator) => {
-    await using h = await open(two);
+    await using h = await openRouted(two);
     await lend(h, operator, "cal");
     const id = await ask(h);
     expect(await yes(h, id, cal)).toMatchObject({ code: "decider_not_allowed" });
@@ -234,10 +213,10 @@ describe("the operator's token, where people have accounts, lends nobody a secon
   });
 
   it("nor that of another than who asked; but one that decides alone, it may lend", async () => {
-    await using h = await open({ to: { roles: ["admin"] }, separateUser: true });
+    await using h = await openRouted({ to: { roles: ["admin"] }, separateUser: true });
     await lend(h, everyRole, "cal");
     expect(await yes(h, await ask(h), cal)).toMatchObject({ code: "decider_not_allowed" });
-    await using alone = await open({ to: { roles: ["admin"] } });
+    await using alone = await openRouted({ to: { roles: ["admin"] } });
     await lend(alone, everyRole, "cal");
     expect(await yes(alone, await ask(alone), cal)).toMatchObject({
       approval: { state: "approved", decision: { by: "cal", onBehalfOf: "operator" } },
@@ -273,12 +252,12 @@ describe("what an older version kept of a vote", () => {
     ["had brought no more than that", plain, demanding, "pending"],
   ])("%s", async (_, then, now, state) => {
     const file = freshStore();
-    const first = await open(then, { store: file });
+    const first = await openRouted(then, { store: file });
     const id = await ask(first);
     await yes(first, id, ann, { confirmation: "mail" });
     await first.runtime.close();
     makeOlder(file);
-    await using h = await open(now, { store: file });
+    await using h = await openRouted(now, { store: file });
     expect((await h.runtime.approvals.get(id))?.votes).toEqual([
       { as: "approved", by: "ann", via: ann.via, at: expect.any(Number) },
     ]);
@@ -288,93 +267,15 @@ describe("what an older version kept of a vote", () => {
   it.each([true, false])("and in another's place while the word is still lent: %s", async (isLent) => {
     const file = freshStore();
     const to: ApprovalRoute = { quorum: 2, to: { users: ["ann", "bob"] } };
-    const first = await open(to, { store: file });
+    const first = await openRouted(to, { store: file });
     const { id: lent } = await lend(first, ann, "cal");
     const id = await ask(first);
     await yes(first, id, cal);
     await first.runtime.close();
     makeOlder(file);
-    await using h = await open(to, { store: file });
+    await using h = await openRouted(to, { store: file });
     if (!isLent) await h.runtime.approvals.delegations.revoke(lent, ann);
     const state = isLent ? "approved" : "pending";
     expect(await yes(h, id, bob)).toMatchObject({ approval: { state } });
-  });
-});
-
-describe("two spellings of a name are one person", () => {
-  it.each(["Ann", "ANN", "ａｎｎ"])("`%s` who asked is `ann` who would decide", async (user) => {
-    await using h = await open({ separateUser: true });
-    const principal = { ...asker.principal, user };
-    const { approvalId = "" } = await h.runtime.invoke(mail(), { principal });
-    expect(await yes(h, approvalId, ann)).toMatchObject({
-      code: "decider_not_allowed",
-      message: expect.stringContaining("`ann` asked for this call"),
-    });
-  });
-
-  it("and a vote from before there were accounts, and one by the account, are one person's", async () => {
-    await using h = await house({
-      approvals: { patience: "suspend", routes: [{ quorum: 2 }] },
-      accounts: { passwordCost: cheap },
-    });
-    const id = await ask(h);
-    await yes(h, id, { user: "Ann", via: "channel:chat", tenant: "default", signedIn: false });
-    await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
-    expect(await yes(h, id, ann)).toMatchObject({
-      code: "approval_voted",
-      message: expect.stringContaining("`ann` has said a word"),
-    });
-    expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-  });
-
-  it("and a route and a delegation may spell it either way", async () => {
-    await using h = await house({ approvals: { patience: "suspend", routes: [{ to: { users: ["Ann"] } }] } });
-    expect(await yes(h, await ask(h, mail("1")), ann)).toMatchObject({ approval: { state: "approved" } });
-    await lend(h, ann, "Bob");
-    expect(await yes(h, await ask(h, mail("2")), bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
-    expect(await h.runtime.approvals.delegations.make({ to: "ANN", until: h.clock.now() + 1000 }, ann)).toMatchObject({
-      message: "`ANN` is you; delegate to somebody else.",
-    });
-  });
-});
-
-describe("who was lent several words", () => {
-  it("says the first that was not said yet, and finds it among theirs", async () => {
-    await using h = await open({ quorum: 2, to: { users: ["ann", "bob"] } });
-    await lend(h, ann, "cal");
-    await lend(h, bob, "cal");
-    const id = await ask(h);
-    await yes(h, id, ann);
-    expect((await h.runtime.approvals.page({}, cal)).approvals).toHaveLength(1);
-    expect(await yes(h, id, cal)).toMatchObject({
-      approval: { state: "approved", decision: { by: "cal", onBehalfOf: "bob" } },
-    });
-  });
-
-  it("is told whose was said when all of them were, and may still edit in their place", async () => {
-    await using h = await open({ quorum: 2, to: { users: ["ann", "bob"] } });
-    await lend(h, ann, "cal");
-    const id = await ask(h);
-    await yes(h, id, ann);
-    expect((await h.runtime.approvals.page({}, cal)).approvals).toEqual([]);
-    expect(await yes(h, id, cal)).toMatchObject({
-      code: "approval_voted",
-      message: `\`ann\` has said a word on \`${id}\` already; another person must.`,
-    });
-    const edit = { decision: "modified", arguments: { to: "y" }, by: cal } as const;
-    expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({
-      approval: { state: "pending", votes: [{ by: "cal", onBehalfOf: "ann" }] },
-    });
-    expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
-  });
-
-  it("has of none more than who lent it has today, where a person who signed in is asked", async () => {
-    await using h = await open({ to: { users: ["ann"] }, signedIn: true });
-    await lend(h, { ...ann, via: "token:tok_1", signedIn: false }, "bob");
-    const id = await ask(h);
-    expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
-    const one = await lend(h, ann, "bob");
-    expect(one.signedIn).toBe(true);
-    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "approved" } });
   });
 });

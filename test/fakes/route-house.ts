@@ -1,0 +1,27 @@
+/** People who are asked by a route, and words they lend each other. */
+import type { ApprovalRoute, Decider, Delegation, RuntimeOptions } from "../../src/index.ts";
+import { type House, house } from "./house.ts";
+import { cheap, holder } from "./people.ts";
+
+const hourMs = 3_600_000;
+export const cal: Decider = { user: "cal", via: "session:cal", tenant: "default", roles: ["approver"], signedIn: true };
+
+/** A house where Ann, Bob and Cal have accounts; the first two administer as well, and Ann is of ops. */
+export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}): Promise<House> {
+  const h = await house({
+    ...{ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } },
+    ...more,
+  });
+  if (!h.runtime.accounts.exist)
+    for (const name of ["ann", "bob", "cal"]) {
+      const roles = name === "cal" ? ["approver" as const] : ["approver" as const, "admin" as const];
+      await h.runtime.accounts.add({ name, roles, groups: name === "ann" ? ["ops"] : [] }, holder);
+    }
+  return h;
+}
+
+export async function lend(h: House, from: Decider, to: string): Promise<Delegation> {
+  const made = await h.runtime.approvals.delegations.make({ to, until: h.clock.now() + hourMs }, from);
+  if (!made.delegated) throw new Error(made.message);
+  return made.delegation;
+}
