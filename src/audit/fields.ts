@@ -111,7 +111,7 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
 
 /** This arrival ended, and the request it waited for did not. */
 function isOpen({ as, code, outcome }: Of<"ended">): boolean {
-  return code === "approval_timed_out" || (as === "deduped" && outcome.status === "pending");
+  return as === "refused" ? code === "approval_timed_out" : as === "deduped" && outcome.status === "pending";
 }
 
 function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {

@@ -229,6 +229,8 @@ describe("the verifier of an exported file", () => {
         expect(await all(readLines(pieces))).toEqual(linesOf());
       }),
     );
+    expect(await all(readLines([]))).toEqual([]);
+    expect(await all(readLines(["a", "\nb\n", ""]))).toEqual(["a", "b"]);
     await expect(all(readLines([Uint8Array.of(0xff)]))).rejects.toMatchObject({
       code: "export_unreadable",
     });

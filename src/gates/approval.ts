@@ -91,7 +91,8 @@ async function useApproval(
   if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
   const changed = otherwiseNow(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return approved(call, approval.id);
-  if (caller.signal?.aborted === true) return refuse("cancelled"); // a caller that left says nothing of what was approved
+  const left = hasLeft(caller, parts.clock);
+  if (left !== undefined) return left; // a caller that left says nothing of what was approved
   await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
   return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
 }
@@ -114,7 +115,16 @@ async function previewChanged(
   const isOwnEdit = approval.decision?.as === "modified"; // nobody else had to be shown anything
   if (!call.found.previewBinds || isOwnEdit) return undefined; // its definition is the same, and with it what was said of that
   const now = await parts.preview(call, caller);
+  if (now?.problem !== undefined) return `its preview fails (${now.problem}), and so is not what was shown`;
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
+}
+
+/** While a preview was made, for as long as it is let. */
+function hasLeft({ signal, deadline, session }: Caller, clock: Clock): Ending | undefined {
+  if (signal?.aborted === true) return refuse("cancelled");
+  if (deadline !== undefined && deadline <= clock.monotonic())
+    return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
+  return session.remainingMs() > 0 ? undefined : refuse("cancelled", "The session's time is over; the tool was not run.");
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
@@ -122,7 +132,8 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   if (grant !== undefined) return granted(call, grant);
   if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller));
   const preview = await parts.preview(call, caller);
-  if (caller.signal?.aborted === true) return refuse("cancelled");
+  const left = hasLeft(caller, parts.clock);
+  if (left !== undefined) return left;
   const made = await parts.book.ask(call, preview, caller).catch(unwritten);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
@@ -193,7 +204,8 @@ async function wait(
 
 async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
   const made = await parts.preview(call, caller);
-  if (caller.signal?.aborted === true) return refuse("cancelled");
+  const left = hasLeft(caller, parts.clock);
+  if (left !== undefined) return left;
   const preview = made ?? {
     summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`,
     supported: false,

@@ -1,28 +1,26 @@
 import type { Clock } from "../calls/clock.ts";
-import { type Ending, refuse } from "../calls/ending.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
+import { type Ending, isEnding, refuse } from "../calls/ending.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { Guardrails } from "../policy/guardrails.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
+import { type Reference, referencesIn, unfolded } from "./references.ts";
 import type { FoundCall, Open, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
   readonly artifacts: ArtifactStore;
+  readonly guardrails?: Guardrails | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
 }
 
-/** Where the arguments name an artifact, and which. */
-interface Reference {
-  readonly path: readonly (string | number)[];
-  readonly digest: string;
-}
-
 /**
  * Readable, free of secrets, references that are there and the caller's own, and fit for the schema (D13, D18).
- * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where the tool runs.
+ * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where
+ * the tool runs. Who judges arguments is shown them before.
  */
 export function checkArguments(
   call: FoundCall,
@@ -38,7 +36,7 @@ export function checkArguments(
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
-  const references = referencesIn(call.arguments, []);
+  const references = referencesIn(call.arguments);
   for (const { digest, path } of references) {
     if (!(await parts.artifacts.mayUse(digest, call.authority.principal))) {
       return refuse(
@@ -48,7 +46,14 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
     }
   }
   const parsed = call.found.parse(call.arguments);
-  return judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
+  const valid = judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
+  const isJudged = call.found.classifyRisk !== undefined || (parts.guardrails?.onArguments.length ?? 0) > 0;
+  if (isEnding(valid) || references.length === 0 || !isJudged) return valid;
+  try {
+    return Object.assign(valid, { unfolded: await unfolded(valid, valid.references, parts.artifacts) });
+  } catch (error) {
+    return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
+  }
 }
 
 /** A schema that looks for ever must not hold a call for ever (G9). */
@@ -87,13 +92,4 @@ function isWithin(issue: Issue, reference: Reference): boolean {
 function sentence(tool: string, issues: readonly Issue[]): string {
   const more = issues.length > 5 ? ` and ${issues.length - 5} more` : "";
   return `The arguments do not fit \`${tool}\`; it was not run. ${issues.slice(0, 5).map(issueText).join("; ")}${more}`;
-}
-
-/** Depth is bounded where the text was made (`maxDepth`). */
-function referencesIn(value: Json, path: readonly (string | number)[]): readonly Reference[] {
-  if (Array.isArray(value)) return value.flatMap((inner: Json, i) => referencesIn(inner, [...path, i]));
-  if (!isJsonObject(value)) return [];
-  const digest = value[referenceKey];
-  if (typeof digest === "string") return [{ path, digest }];
-  return Object.entries(value).flatMap(([name, inner]) => referencesIn(inner, [...path, name]));
 }

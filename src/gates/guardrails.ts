@@ -30,7 +30,8 @@ export function weighGuarded(
   guards: readonly ArgumentGuardrail[],
   parts: GuardrailParts & VerdictParts,
 ): WeighedCall | Ending | Promise<WeighedCall | Ending> {
-  const subject = { ...guardedCall(call), arguments: call.arguments, text: textIn(call.arguments) };
+  const given = call.unfolded ?? call.arguments;
+  const subject = { ...guardedCall(call), arguments: given, text: textIn(given) };
   const asked = guards.map((guard) => ask(guard, (lazy) => guard.check(subject, lazy), parts));
   const told = (looks: readonly Look[]): WeighedCall | Ending | Promise<WeighedCall | Ending> => {
     const findings: Facts["findings"] = looks.flatMap((look) => findingsOf(look, call, parts));

@@ -2,10 +2,10 @@ import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
-import { lowerAutonomy } from "../calls/risk.ts";
+import { lowerAutonomy, verdicts } from "../calls/risk.ts";
 import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { ActiveSkills, Decision, Histories, Policy, Suggestion } from "../policy/policy.ts";
+import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } from "../policy/policy.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { shortened } from "../tools/plain.ts";
@@ -44,12 +44,13 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
 
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
-  const suggestion = suggestionOf(found, call.arguments, parts.redactor);
-  const weighing = parts.policy.decide({
+  const suggestion = suggestionOf(found, call.unfolded ?? call.arguments, parts.redactor);
+  const level = parts.controls.state.autonomy;
+  const facts: Facts = {
     tool: found.facts,
     principal: authority.principal,
     scopes: authority.scopes,
-    autonomy: lowerAutonomy(authority.autonomy, parts.controls.state.autonomy),
+    autonomy: lowerAutonomy(authority.autonomy, level),
     maxRiskUnapproved: authority.maxRiskUnapproved,
     suggestion,
     arguments: call.arguments,
@@ -58,8 +59,13 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId),
     now: parts.clock.now(),
     findings: call.findings,
-  });
+  };
+  let weighing = parts.policy.decide(facts);
+  // D24: a level that was set later lifts nothing that was held while there was none.
+  if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
+    weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
   const weighed = call as Open<WeighedCall>; // what is missing of it is written here
+  if (call.unfolded !== undefined) weighed.unfolded = undefined; // it may be large, and a person may be waited for
   const { verdict, risk } = weighing;
   if (verdict !== "BLOCK" && verdict !== "DENY") weighed.verdict = verdict;
   weighed.risk = risk;
@@ -67,6 +73,14 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   weighed.suggestion = suggestion;
   weighed.past = past;
   return refusalOf(call, weighing) ?? weighed;
+}
+
+function stricterOf(one: Decision, other: Decision): Decision {
+  return strictness(one) >= strictness(other) ? one : other;
+}
+
+function strictness({ verdict }: Decision): number {
+  return verdict === "DENY" ? verdicts.length : verdicts.indexOf(verdict);
 }
 
 function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {

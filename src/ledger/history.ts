@@ -3,7 +3,7 @@
  * scope is first asked about, then kept level by the claims and ends of this process.
  *
  * Invariant: a call that was weighed over one past is not claimed over another: `enter` refuses it, and it is weighed
- * again. One process writes an embedded store, so the comparison is made here; a store that several processes share
+ * again. What has entered stands in the past at once; whether it stays, its claim decides: `began` or `leave`, once. One process writes an embedded store, so the comparison is made here; a store that several processes share
  * carries the versions in its conditional claim.
  */
 import type { Authority, Risk } from "../calls/call.ts";
@@ -43,6 +43,15 @@ interface Entry extends PastCall {
   readonly key: string;
   state: PastCall["state"];
   waits: boolean;
+  /** What it stands for as well: an earlier try of the same call, which is back where this one's claim is lost. */
+  before: Entry | undefined;
+  isLost: boolean;
+}
+
+/** A call in each scope it stands in, its claim not decided yet. */
+export interface Entered {
+  readonly key: string;
+  readonly places: readonly { readonly scope: Scope; readonly entry: Entry }[];
 }
 
 class Scope implements History {
@@ -73,8 +82,8 @@ export class HistoryBook {
   readonly #clock: Clock;
   readonly #known: KnownTool;
   readonly #scopes = new Map<string, Scope>();
-  /** What has begun and not ended, by key: in each scope it stands in. */
-  readonly #open = new Map<string, Entry[]>();
+  /** What has begun and not ended, by key. */
+  readonly #open = new Map<string, Entered>();
 
   /** @param reads all that the policy looks at */
   constructor(reads: Reads, store: Pick<Store, "calls">, clock: Clock, known: KnownTool) {
@@ -98,17 +107,18 @@ export class HistoryBook {
     return Promise.all(loading).then(() => this.#pastOf(wanted));
   }
 
-  /** Enters a call that is about to be claimed. False: another was, since this one was weighed. */
-  enter({ past, authority, key, facts, ...call }: Beginning): boolean {
+  /** Enters a call that is about to be claimed. Undefined: another was, since this one was weighed. */
+  enter({ past, authority, key, facts, ...call }: Beginning): Entered | undefined {
     if (
       past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
     )
-      return false;
+      return undefined;
     const { tool, action, server, effects } = facts;
-    const entries: Entry[] = [];
+    const places: { scope: Scope; entry: Entry }[] = [];
     for (const name of scopeNames) {
       const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(nameOf(name, authority));
       if (scope === undefined) continue; // it will be read with this call in it
+      const before = call.isKnown ? scope.calls.findLast((other) => other.key === key) : undefined; // the same call, tried again
       const entry: Entry = {
         ...{ key, tool, action, effects, risk: call.risk, arguments: call.arguments },
         ...(server !== undefined && { server }),
@@ -116,34 +126,43 @@ export class HistoryBook {
         at: this.#clock.now(),
         state: "attempted",
         waits: false,
+        before,
+        isLost: false,
       };
-      if (call.isKnown) scope.calls = scope.calls.filter((other) => other.key !== key); // the same call, tried again
+      if (before !== undefined) scope.calls = scope.calls.filter((other) => other !== before);
       scope.calls.push(entry);
       scope.version += 1;
-      entries.push(entry);
+      places.push({ scope, entry });
     }
-    if (entries.length > 0) this.#open.set(key, entries);
-    return true;
+    return { key, places };
   }
 
-  /** The claim was lost or could not be written: it never began. */
-  leave({ key, authority }: Pick<Beginning, "key" | "authority">): void {
-    const entries = this.#open.get(key);
-    if (entries === undefined) return;
-    this.#open.delete(key);
-    for (const name of scopeNames) {
-      const scope = this.#scopes.get(nameOf(name, authority));
-      if (scope !== undefined) scope.calls = scope.calls.filter((entry) => !entries.includes(entry));
+  /** The claim was won. */
+  began(entered: Entered): void {
+    for (const { entry } of entered.places) entry.before = undefined;
+    if (entered.places.length > 0) this.#open.set(entered.key, entered);
+  }
+
+  /** The claim was lost or could not be written: it never began, and whatever did stands there again. */
+  leave({ places }: Entered): void {
+    for (const { scope, entry } of places) {
+      entry.isLost = true;
+      let last = entry.before;
+      while (last?.isLost === true) last = last.before;
+      const at = scope.calls.indexOf(entry);
+      if (at < 0) continue; // a later try of the same call stands there, and knows of this one
+      scope.calls = scope.calls.toSpliced(at, 1, ...(last === undefined ? [] : [last]));
+      scope.version += 1;
     }
   }
 
   /** How it ended. A result from the open world taints its run: what follows may carry somebody else's wishes. */
   ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): void {
-    const entries = this.#open.get(key);
-    if (entries !== undefined && state === "suspended") for (const entry of entries) entry.waits = true;
-    if (entries !== undefined && state !== "suspended") {
+    const open = this.#open.get(key);
+    if (open !== undefined && state === "suspended") for (const { entry } of open.places) entry.waits = true;
+    if (open !== undefined && state !== "suspended") {
       this.#open.delete(key);
-      for (const entry of entries) entry.state = pastState(state);
+      for (const { entry } of open.places) entry.state = pastState(state);
     }
     if (!fromOutside || state === "suspended") return;
     const run = this.#scopes.get(nameOf("run", authority));
@@ -238,6 +257,8 @@ export class HistoryBook {
       ...(target !== undefined && { target }),
       state: pastState(state),
       waits: state === "suspended",
+      before: undefined,
+      isLost: false,
     };
   }
 }

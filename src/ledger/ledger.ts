@@ -106,15 +106,17 @@ export class Ledger {
   claim(call: Claimable): Claim | Promise<Claim> {
     const { history } = this;
     if (history === undefined) return this.#claim(call);
-    if (!history.enter(beginningOf(call))) return { claimed: undefined, moved: true };
-    const left = (claim: Claim): Claim => {
-      if (claim.claimed === undefined) history.leave(call);
+    const entered = history.enter(beginningOf(call));
+    if (entered === undefined) return { claimed: undefined, moved: true };
+    const decided = (claim: Claim): Claim => {
+      if (claim.claimed === undefined) history.leave(entered);
+      else history.began(entered);
       return claim;
     };
     const made = this.#claim(call);
-    if (!(made instanceof Promise)) return left(made);
-    return made.then(left, (error: unknown) => {
-      history.leave(call);
+    if (!(made instanceof Promise)) return decided(made);
+    return made.then(decided, (error: unknown) => {
+      history.leave(entered);
       throw error;
     });
   }

@@ -1,3 +1,4 @@
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { CallRecord, RowEnd } from "../calls/records.ts";
@@ -19,9 +20,7 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
       refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."),
     );
     const { key, fence, image } = record;
-    // A script has no effect but its calls, and those are on record: sent again, it goes on from there.
-    const retryable = call.tool === "tool_chain";
-    const end: RowEnd = { state: "unknown", outcome, retryable, endedAt: at, image };
+    const end: RowEnd = { state: "unknown", outcome, retryable: isOnRecord(call), endedAt: at, image };
     const event = {
       moment: "ended",
       at,
@@ -36,4 +35,9 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
     if (won) recovered.push({ ...record, ...end });
   }
   return recovered;
+}
+
+/** A script has no effect but its calls, and those are on record under its key: sent again, it goes on from there. */
+export function isOnRecord({ tool }: Pick<ToolCall, "tool">): boolean {
+  return tool === "tool_chain";
 }

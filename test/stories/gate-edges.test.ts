@@ -177,6 +177,27 @@ describe("asking a person", () => {
     expect(await h.runtime.approvals.list()).toHaveLength(1);
   });
 
+  it("is not lifted by a level that was set later, whatever level there was, or none (D24)", async () => {
+    for (const first of [undefined, "A2"] as const) {
+      await using h = await house(first === undefined ? {} : { autonomy: first });
+      const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+      await h.runtime.controls.setAutonomy("A4", actor("operator"));
+      expect((await h.runtime.resume(approvalId))?.status, first).toBe("pending");
+      expect(h.ran).toEqual([]);
+      await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+      expect((await h.runtime.resume(approvalId))?.status).toBe("ok");
+    }
+  });
+
+  it("falls with a level that was set later, also where there was none", async () => {
+    await using h = await house();
+    const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+    await h.runtime.controls.setAutonomy("A0", actor("operator"));
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await h.runtime.resume(approvalId);
+    expect(h.ran).toEqual([]);
+  });
+
   it("runs nothing when the request cannot be found again while somebody waits for it", async () => {
     const clock = new FakeClock();
     const store = storeThat(clock, () => ({ approval: () => undefined }));

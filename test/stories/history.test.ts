@@ -36,6 +36,15 @@ const pay = defineTool({
     return `paid ${amount}`;
   },
 });
+const payroll = defineTool({
+  name: "read_payroll",
+  description: "Reads what everybody earns.",
+  risk: "medium",
+  effects: "write",
+  idempotent: false,
+  input: z.object({}),
+  execute: () => "much",
+});
 const read = defineTool({
   name: "read_file",
   description: "Reads.",
@@ -155,6 +164,28 @@ it("a call that was held is weighed with the past of the moment it runs", async 
   expect(resumed.filter((outcome) => outcome?.status === "ok")).toHaveLength(3);
   expect(resumed.filter((outcome) => outcome?.refusal?.code === "permission_denied")).toHaveLength(1);
   expect(sent).toHaveLength(3);
+});
+
+it("a call stays in the past however often the same approval is used at once, on disk as well", async () => {
+  const forbids = { within: "run", forbids: { tool: "read_payroll" } } as const;
+  const rules = [
+    { effect: "confirm", tool: "read_payroll", id: "ask" },
+    { effect: "deny", tool: "send_email", id: "no-leak", history: forbids },
+  ] as const;
+  for (const [times, store] of [
+    [1, "sqlite::memory:"],
+    [2, "sqlite::memory:"],
+    [5, `sqlite:${file()}`],
+  ] as const) {
+    await using runtime = await open({ rules }, { tools: [mail, payroll], store, approvals: { patience: "suspend" } });
+    const call = { tool: "read_payroll", arguments: {} };
+    expect((await mailTo(runtime, "before", "r")).status).toBe("ok");
+    const { approvalId = "" } = await runtime.invoke(call, { runId: "r" });
+    await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "boss" } });
+    await Promise.all(Array.from({ length: times }, () => runtime.invoke(call, { runId: "r" })));
+    expect((await mailTo(runtime, "after", "r")).refusal?.code).toBe("permission_denied");
+    expect(sent).toEqual(["before"]);
+  }
 });
 
 it("a refused call leaves no trace in the past, and a call tried again counts once", async () => {

@@ -1,7 +1,7 @@
 import type { DurableEvent } from "../../calls/event.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument, Won } from "../rules.ts";
-import type { Committed, Formed } from "../store.ts";
+import { bodyOf, type Committed, type Entry, type Formed, type Spell } from "../store.ts";
 
 export interface PendingCall {
   record: CallRecord;
@@ -10,7 +10,6 @@ export interface PendingCall {
 }
 
 const noApprovals: ReadonlyMap<string, ApprovalRecord> = new Map();
-const noneSpelled: ReadonlyMap<DurableEvent, string | Formed> = new Map();
 const noDocuments: ReadonlyMap<string, NewDocument> = new Map();
 /** So many calls are looked through. */
 const few = 4;
@@ -26,11 +25,14 @@ export class Batch {
   /** Made when there are many: few are found faster without. */
   #byKey: Map<string, PendingCall> | undefined;
   readonly events: DurableEvent[] = [];
+  /** Of those events that were told of, as they are kept. */
+  readonly spelled: (string | Formed)[] = [];
+  /** Of each event, when it was spelled before it came. */
+  readonly #beforehand: (string | Formed | undefined)[] = [];
   writes = 0;
   /** Made when there is one: most batches have neither approvals nor documents. */
   #approvals: Map<string, ApprovalRecord> | undefined;
   #documents: Map<string, NewDocument> | undefined;
-  #spelled: Map<DurableEvent, string | Formed> | undefined;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
 
@@ -42,11 +44,6 @@ export class Batch {
     return this.#documents ?? noDocuments;
   }
 
-  /** Of those events that were spelled before they came. */
-  get spelled(): ReadonlyMap<DurableEvent, string | Formed> {
-    return this.#spelled ?? noneSpelled;
-  }
-
   get isDurable(): boolean {
     return this.#synced !== undefined;
   }
@@ -54,10 +51,9 @@ export class Batch {
   /** @param spelled the event as it will be kept, when that is known already */
   add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string | Formed): void {
     this.writes += 1;
-    if (event !== undefined) this.events.push(event);
-    if (event !== undefined && spelled !== undefined) {
-      this.#spelled ??= new Map();
-      this.#spelled.set(event, spelled);
+    if (event !== undefined) {
+      this.events.push(event);
+      this.#beforehand.push(spelled);
     }
     if (call !== undefined) {
       const pending = before === undefined ? undefined : this.#pending(call.key);
@@ -72,6 +68,23 @@ export class Batch {
       this.#documents ??= new Map();
       this.#documents.set(documentName(document.kind, document.id), document);
     }
+  }
+
+  /**
+   * The events that nobody was told of yet; from then on they count as told.
+   *
+   * @param seq the place of the batch's first event
+   * @throws what `spell` throws
+   */
+  tell(seq: number, spell: Spell): readonly Entry[] {
+    const { events, spelled } = this;
+    const entries: Entry[] = [];
+    for (let event = events[spelled.length]; event !== undefined; event = events[spelled.length]) {
+      const own = this.#beforehand[spelled.length] ?? spell(event);
+      entries.push({ seq: seq + spelled.length, body: bodyOf(own), event });
+      spelled.push(own);
+    }
+    return entries;
   }
 
   call(key: string): CallRecord | undefined {

@@ -6,19 +6,17 @@ import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { rule } from "../rules.ts";
-import {
-  type ApprovalFilter,
-  bodyOf,
-  type CallFilter,
-  type Committed,
-  type Documents,
-  type Durability,
-  type Entry,
-  type EntryFilter,
-  type Formed,
-  type Spell,
-  type Store,
-  type WaitingFilter,
+import type {
+  ApprovalFilter,
+  CallFilter,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  EntryFilter,
+  Spell,
+  Store,
+  WaitingFilter,
 } from "../store.ts";
 import type { Waiting } from "../urgency.ts";
 import type { Batch } from "./batch.ts";
@@ -69,7 +67,7 @@ export class SqliteStore implements Store {
     const eventForms = new EventForms(database.database);
     this.#queries = new Queries(database.database, eventForms);
     const start = this.#queries.start(clock.now());
-    this.#tables = new Tables(database.database, eventForms, database.walFd !== undefined); // after `start` tidied what waits
+    this.#tables = new Tables(database.database, eventForms, this.#isKept); // after `start` tidied what waits
     this.#followers = new Followers(log);
     this.#lastNumber = start.lastNumber;
     this.#nextSeq = start.lastSeq + 1;
@@ -87,9 +85,15 @@ export class SqliteStore implements Store {
       log,
       walFd: database.walFd,
       write: (batch) => this.#write(batch),
+      taken: (batch) => this.#followers.tell(batch.tell(this.#nextSeq, this.#spell)),
       written: (batch) => this.#told(batch),
       undone: (batch) => this.#rows.undone(batch),
     });
+  }
+
+  /** Whether anybody opens it again. */
+  get #isKept(): boolean {
+    return this.#database.walFd !== undefined;
   }
 
   get broken(): Error | undefined {
@@ -113,7 +117,8 @@ export class SqliteStore implements Store {
     if (!ruling.won) return writer.after(durability, ruling);
     const { event } = write;
     try {
-      writer.open.add(ruling, event, event && (isOrdinary(event) ? undefined : this.#spell(event)));
+      const later = event === undefined || (this.#isKept && isOrdinary(event));
+      writer.open.add(ruling, event, later ? undefined : this.#spell(event));
       this.#rows.won(ruling);
     } catch (error) {
       return Promise.reject(fault("store_unwritable", "An event could not be written", error));
@@ -155,6 +160,7 @@ export class SqliteStore implements Store {
   }
 
   events(where: EntryFilter): AsyncIterable<Entry> {
+    if (!this.#isKept) this.#writer.drain();
     return this.#queries.entries(where);
   }
 
@@ -183,18 +189,12 @@ export class SqliteStore implements Store {
   }
 
   #write(batch: Batch): void {
-    const seq = this.#nextSeq;
-    const spelled: (string | Formed)[] = [];
-    const entries = batch.events.map((event, i) => {
-      const own = batch.spelled.get(event) ?? this.#spell(event);
-      spelled.push(own);
-      return { seq: seq + i, body: bodyOf(own), event };
-    });
+    const untold = batch.tell(this.#nextSeq, this.#spell);
     const watermark = this.#watermark.next(batch, this.#rows.open);
-    this.#tables.write({ batch, entries: { seq, spelled }, watermark });
+    this.#tables.write({ batch, seq: this.#nextSeq, watermark });
     if (watermark !== undefined) this.#watermark.written(watermark);
-    this.#nextSeq += entries.length;
-    this.#written = entries;
+    this.#nextSeq += batch.events.length;
+    this.#written = untold;
   }
 
   #told(batch: Batch): void {

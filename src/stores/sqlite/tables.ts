@@ -1,10 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { numberOf } from "../../calls/ids.ts";
 import type { Json } from "../../calls/json.ts";
 import type { CallRecord } from "../../calls/records.ts";
 import type { NewDocument } from "../rules.ts";
-import type { Formed } from "../store.ts";
 import { ApprovalRows } from "./approvals.ts";
 import type { Batch } from "./batch.ts";
 import { CallForms } from "./call-forms.ts";
@@ -15,24 +13,14 @@ import { type Keys, MapKeys, TableKeys } from "./keys.ts";
 import { Referring } from "./referring.ts";
 import { Waiting } from "./waiting.ts";
 
-/** A transaction's entries, from `seq` on. */
-export interface NewEntries {
-  readonly seq: number;
-  readonly spelled: readonly (string | Formed)[];
-}
-
 /** One transaction's worth. */
 export interface Written {
   readonly batch: Batch;
-  readonly entries: NewEntries;
+  /** The place of its first event. */
+  readonly seq: number;
   readonly watermark: number | undefined;
 }
 
-/**
- * So many writes share a transaction in memory. They are held until it ends: many at once would outlive the young
- * generation, and make all that is born after them outlive it too.
- */
-const mostShared = 32;
 /** So many share a row: reading one entry reads its row. */
 const entriesARow = 32;
 
@@ -54,15 +42,10 @@ export class Tables {
   readonly #waiting: Waiting;
   readonly #referring: Referring;
   readonly #document: StatementSync;
-  readonly #isKept: boolean;
-  /** Written since the last commit. */
-  #sharing: Written[] = [];
-  #shared = 0;
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
   constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
     this.#database = database;
-    this.#isKept = isKept;
     this.approvals = new ApprovalRows(database);
     this.#callForms = new CallForms(database);
     this.#eventForms = eventForms;
@@ -80,55 +63,36 @@ export class Tables {
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
 
-  /**
-   * All of it, or it throws and nothing of it is there. In memory, where a commit makes nothing safer, several share a
-   * transaction: a commit costs as much as a row.
-   *
-   * @throws RuntimeFault `store_broken` when what was written before cannot be written again
-   */
-  write(written: Written): void {
+  /** All of it, or it throws and nothing of it is there. */
+  write({ batch, seq, watermark }: Written): void {
     try {
-      if (!this.#database.isTransaction) this.#begin.get();
-      const { batch, entries, watermark } = written;
+      this.#begin.get();
       this.#writeCalls(batch);
       if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.approvals.put(approval);
       if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
       if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
-      this.#writeEntries(entries);
-      this.#sharing.push(written);
-      this.#shared += batch.writes;
-      if (this.#isKept || this.#shared >= mostShared) this.#committed();
+      this.#writeEntries(batch, seq);
+      this.#commit.get();
+      this.#kept();
     } catch (error) {
       this.#undo();
       throw error;
     }
   }
 
-  #committed(): void {
-    this.#commit.get();
-    this.#sharing = [];
-    this.#shared = 0;
+  #kept(): void {
     this.#callForms.committed();
     this.#eventForms.committed();
     this.#keys.kept();
     this.#waiting.kept();
   }
 
-  /** Back to the last commit; then what was true before the one that failed is written again. */
   #undo(): void {
     if (this.#database.isTransaction) this.#database.exec("rollback");
     this.#callForms.undo();
     this.#eventForms.undo();
     this.#keys.undo();
     this.#waiting.undo();
-    const before = this.#sharing;
-    this.#sharing = [];
-    this.#shared = 0;
-    try {
-      for (const written of before) this.write(written);
-    } catch (cause) {
-      throw new RuntimeFault("store_broken", `What was kept in memory is lost: ${messageOf(cause)}.`, { cause });
-    }
   }
 
   /** By its key alone: a row whose first arrival had this id, but which has another key, is not it. */
@@ -182,7 +146,7 @@ export class Tables {
     this.#newCalls.write(inserts);
   }
 
-  #writeEntries({ seq, spelled }: NewEntries): void {
+  #writeEntries({ spelled }: Batch, seq: number): void {
     for (let at = 0; at < spelled.length; at += entriesARow) {
       const together = spelled.length <= entriesARow ? spelled : spelled.slice(at, at + entriesARow);
       this.#newEvents.get(seq + at, this.#eventForms.row(together));

@@ -10,6 +10,8 @@ export interface WriterOptions {
   readonly walFd: number | undefined;
   /** One transaction; throws when nothing of it became true. */
   readonly write: (batch: Batch) => void;
+  /** In memory: what is in it so far is true, though it is not written. */
+  readonly taken: (batch: Batch) => void;
   readonly written: (batch: Batch) => void;
   readonly undone: (batch: Batch) => void;
   readonly log: (problem: string) => void;
@@ -20,6 +22,8 @@ const youngMs = 4;
 /** What nobody waits for is on the disk so long after its commit. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
+/** So many writes share a transaction in memory. They are held until then: many more would outlive the young generation. */
+const mostTaken = 64;
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
 const resolved = Promise.resolve();
@@ -28,6 +32,9 @@ const resolved = Promise.resolve();
  * Group commit without a timer: one transaction for all who wait, at the end of the turn at the latest. One sync at a
  * time, on the thread pool; while it runs the next batch gathers. A sync that failed stops the store for good: what the
  * kernel then holds is unknown, and asking again would be told a lie.
+ *
+ * In memory nothing gets safer by being written: a write is true when it is taken, and nobody waits for its transaction.
+ * One that fails therefore stops the store as well.
  */
 export class Writer {
   open: Batch = new Batch();
@@ -60,12 +67,12 @@ export class Writer {
     this.#waiting += 1;
     if (!this.#turnEnd) this.#armTurnEnd();
     if (durability === "queued") return won;
-    return this.#wait(durability);
+    return this.#isKept ? this.#wait(durability) : this.#take();
   }
 
   /** For who lost: the answer is true when what it lost against is. */
   after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
-    if (durability === "queued") return answer;
+    if (durability === "queued" || !this.#isKept) return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
     if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
     const ticket = new Batch(); // nothing to write; it waits for the sync of what was
@@ -86,7 +93,7 @@ export class Writer {
     }
     this.#options.written(batch);
     batch.resolveCommitted();
-    this.#dirty = this.#options.walFd !== undefined;
+    this.#dirty = this.#isKept;
     if (batch.isDurable) {
       this.#toSync.push(batch);
       this.#sync();
@@ -106,10 +113,25 @@ export class Writer {
     await this.#idle.promise;
   }
 
+  get #isKept(): boolean {
+    return this.#options.walFd !== undefined;
+  }
+
+  get #isYoung(): boolean {
+    return this.#options.clock.monotonic() - this.#turnBegan <= youngMs;
+  }
+
   #wait(durability: "committed" | "synced"): Promise<Committed> {
     const batch = this.open;
     if (durability === "committed" || !this.#syncing) this.#hurry();
-    return durability === "synced" && this.#options.walFd !== undefined ? batch.synced() : batch.committed();
+    return durability === "synced" ? batch.synced() : batch.committed();
+  }
+
+  #take(): Committed | Promise<Committed> {
+    if (!this.#isYoung) return this.open.committed();
+    this.#options.taken(this.open);
+    if (this.open.writes >= mostTaken) this.drain();
+    return this.broken === undefined ? won : Promise.reject(this.broken);
   }
 
   #armTurnEnd(): void {
@@ -125,7 +147,7 @@ export class Writer {
 
   /** A microtask comes after everybody who became ready in this one has joined. */
   #hurry(): void {
-    if (this.#soon || this.#options.clock.monotonic() - this.#turnBegan > youngMs) return;
+    if (this.#soon || !this.#isYoung) return;
     this.#soon = true;
     void resolved.then(this.#drainSoon);
   }
@@ -140,13 +162,13 @@ export class Writer {
       this.#options.write(batch);
       return undefined;
     } catch (error) {
-      if (error instanceof RuntimeFault && error.code === "store_broken") this.#stop("What was written is lost", error);
       return new RuntimeFault("store_unwritable", `The store could not write: ${messageOf(error)}.`, { cause: error });
     }
   }
 
   #undo(batch: Batch, failure: Error): void {
     this.#waiting -= batch.writes;
+    if (!this.#isKept && this.broken === undefined) this.#stop("What was kept in memory is lost", failure);
     if (!batch.reject(failure)) this.#options.log(`${batch.writes} queued writes are lost. ${failure.message}`);
     try {
       this.#options.undone(batch);
