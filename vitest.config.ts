@@ -1,25 +1,49 @@
 import { defineConfig } from "vitest/config";
 import { compileCache } from "./test/setup/compile-cache.ts";
+import { heavy, inPart } from "./test/setup/whole.ts";
 
-/** What kills processes and races with them, starts engines by the dozen, and the corpora in whole: `npm run test:whole`. */
-const whole = process.env["CORPORA"] === "whole";
-const heavy = [
-  "test/race/**",
-  "test/**/*-killed.test.ts",
-  "test/attacks/sandbox/**",
-  "test/stories/{chain-cases/**,runs-behind.test.ts}",
-  "src/chains/drivers/{runsc,firecracker,kubernetes}/**",
-  "src/chains/drivers/{python/{cpython,pyodide},javascript/{freeze,hostile}}.test.ts",
+const isWhole = process.env["CORPORA"] === "whole";
+
+/** They share a process (test/setup/together.ts). */
+const together = [
+  "src/{accounts,alarms,approvals,audit,calls,channels,executors,gates,ledger,policy,results,secrets,stores,watchers}/**/*.test.ts",
+  "src/{doors,doors/http,doors/mcp,tools,tools/sets}/*.test.ts",
+  "test/console/*.test.ts",
+  "test/attacks/{accounts,approvals,audit,channels,feed,policy}/*.test.ts",
+  "test/stories/{approval*,calls*,cases*,closed*,completeness,decided*,edited*,explained*,gate,gates,gate-*}.test.ts",
+  "test/stories/{grants*,guardrails*,history,once,operator,path,policy-desk,policy-rules,risk,run-owners,runs,secrets}.test.ts",
 ];
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["test/crash/**", "test/load/**", "node_modules/**", ...(whole ? [] : heavy)],
+    projects: isWhole
+      ? [{ extends: true, test: { name: "whole", include: [...heavy, ...inPart] } }]
+      : [
+          {
+            extends: true,
+            test: {
+              name: "together",
+              ...{ include: together, exclude: [...heavy], isolate: false, sequence: { groupOrder: 0 } },
+              setupFiles: ["test/setup/together.ts"],
+            },
+          },
+          {
+            extends: true,
+            test: {
+              name: "apart",
+              include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+              exclude: [...heavy, ...together],
+              sequence: { groupOrder: 1 },
+            },
+          },
+        ],
     env: compileCache,
-    globalSetup: ["test/setup/temporary.ts"],
+    globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
-    testTimeout: 20_000,
+    // No promise is kept by these: they end what hangs, on the slowest machine too.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000, interval: 10 } },
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {
       provider: "v8",

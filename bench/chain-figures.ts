@@ -54,15 +54,9 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
     );
   for (const { beside: what, by, ratio, toFloor } of neighbours.filter(({ ratio }) => ratio !== 1)) {
     const whose = by === "http" ? "over HTTP" : "in the process";
-    lines.push(
-      line(`a neighbour's calls ${whose}, p99 to a quiet one`, `beside ${what}`, [
-        ratio,
-        "×",
-        by === "http" ? undefined : 1.1,
-      ]),
-    );
-    if (by === "http" && toFloor !== 1)
-      lines.push(line(`the same, to one beside the floor`, `beside ${what}`, [toFloor, "×", 1.1]));
+    lines.push(line(`a neighbour's calls ${whose}, p99 to a quiet one`, `beside ${what}`, [ratio, "×"]));
+    if (!what.includes("floor"))
+      lines.push(line(`the same, to one beside its floor`, `beside ${what}`, [toFloor, "×", 1.1]));
   }
   for (const { who, fiftyCallsMs, problem } of beside)
     lines.push({

@@ -21,7 +21,7 @@ export interface NeighbourFigures {
   readonly p99Microseconds: number;
   /** To calls beside nothing. 1: nobody noticed. */
   readonly ratio: number;
-  /** To calls beside the plain process: what is Postern's, and not the machine's. */
+  /** To calls beside a plain process that does the same to the machine: what is Postern's, and not the machine's. */
   readonly toFloor: number;
   /** The middle half of the rounds, each a window beside nothing and one beside this. */
   readonly spread: string;
@@ -32,20 +32,30 @@ export interface NeighbourOptions {
   readonly windowMs: number;
 }
 
-/** Goes on until it is stopped. */
+/** Goes on until it is stopped, or has come to its end. */
 interface Scene {
   readonly name: string;
-  begin(runtime: Runtime): () => Promise<unknown>;
+  /** What it is held against, where that is not what is always busy. */
+  readonly floor?: Scene;
+  /** All that is there before it begins. */
+  prepare(runtime: Runtime): Promise<Begin>;
 }
 
-const nothing: Scene = { name: "nothing", begin: () => () => Promise.resolve() };
-/** The politest process there is, without Postern: what a machine of this size does to those who share it. */
-const floor: Scene = { name: "a plain busy process at niceness 19 (the floor)", begin: plainProcess };
+type Begin = () => () => Promise<unknown>;
+
+const nothing: Scene = { name: "nothing", prepare: async () => () => () => Promise.resolve() };
+/** The politest processes there are, without Postern: what a machine of this size does to those who share it. */
+const floor = plainProcess("a plain busy process at niceness 19 (the floor)", "for (;;);");
+const memoryFloor = plainProcess(
+  "a plain process at niceness 19 that takes 128 MiB (the floor of memory)",
+  "for (const a = []; a.length * 1e5 < 128 << 20; ) a.push(Buffer.alloc(1e5, 120));",
+);
 const scenes: readonly Scene[] = [
   nothing,
   floor,
+  memoryFloor,
   script("an endless loop", "while (true) {}"),
-  script("memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'),
+  { ...script("memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'), floor: memoryFloor },
   script("a flood of output", 'for (;;) console.log("x".repeat(1000))'),
   script("calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'),
   script(
@@ -55,25 +65,38 @@ const scenes: readonly Scene[] = [
 ];
 
 function script(name: string, code: string): Scene {
-  const begin = (runtime: Runtime) => {
-    const cancel = new AbortController();
-    const ended = runtime.runChain({ code, language: "javascript" }, { signal: cancel.signal }).catch((): Json => null); // it is stopped with its window
-    return (): Promise<unknown> => {
-      cancel.abort();
-      return ended;
+  const prepare = async (runtime: Runtime): Promise<Begin> => {
+    return () => {
+      const cancel = new AbortController();
+      const ended = runtime
+        .runChain({ code, language: "javascript" }, { signal: cancel.signal })
+        .catch((): Json => null); // it is stopped with its window
+      return (): Promise<unknown> => {
+        cancel.abort();
+        return ended;
+      };
     };
   };
-  return { name, begin };
+  return { name, prepare };
 }
 
-function plainProcess(): () => Promise<unknown> {
-  const child = spawn(process.execPath, ["-e", "for (;;);"], { detached: true, stdio: "ignore" });
-  if (child.pid !== undefined) standBack(child.pid, 19);
-  return async () => {
+/** It waits for a word, as a sandbox that is ready does: nobody measures its start. */
+function plainProcess(name: string, code: string): Scene {
+  const prepare = async (): Promise<Begin> => {
+    const program = `console.log(); process.stdin.once("data", () => { ${code} process.exit() })`;
+    const child = spawn(process.execPath, ["-e", program], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
     const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
+    if (child.pid !== undefined) standBack(child.pid, 19);
+    await once(child.stdout, "data");
+    return () => {
+      child.stdin.write("go");
+      return () => {
+        child.kill("SIGKILL");
+        return gone;
+      };
+    };
   };
+  return { name, prepare };
 }
 
 /** A neighbour's way to the same runtime. */
@@ -140,23 +163,39 @@ async function besideAll(
   for (let round = 0; round < rounds; round++)
     for (let at = 0; at < scenes.length; at++) {
       const scene = scenes[(at + round) % scenes.length] ?? nothing;
+      const begin = await scene.prepare(runtime);
       await quiet();
-      const stop = scene.begin(runtime);
-      windows.get(scene)?.push(await window(neighbour, windowMs));
-      await stop();
+      windows.get(scene)?.push(await windowBeside(begin, neighbour, windowMs));
     }
   const timesOf = (scene: Scene): readonly number[][] => windows.get(scene) ?? [];
-  const [alone, plain] = [p99(timesOf(nothing).flat()), p99(timesOf(floor).flat())];
+  const whole = (scene: Scene): number => p99(timesOf(scene).flat());
   return scenes.map((scene) => {
     const times = timesOf(scene);
-    const own = p99(times.flat());
+    const own = whole(scene);
     const ratios = times.map((each, i) => p99(each) / p99(timesOf(nothing)[i] ?? [])).sort((one, other) => one - other);
     const at = (share: number): string => (ratios[Math.floor((ratios.length - 1) * share)] ?? 0).toFixed(2);
     return {
       ...{ beside: scene.name, by: neighbour.by, calls: times.flat().length, p99Microseconds: own },
-      ...{ ratio: own / alone, toFloor: own / plain, spread: `${at(0.25)} to ${at(0.75)}` },
+      ...{
+        ratio: own / whole(nothing),
+        toFloor: own / whole(scene.floor ?? floor),
+        spread: `${at(0.25)} to ${at(0.75)}`,
+      },
     };
   });
+}
+
+/** Its end is in the window too: what is killed is taken away beside the neighbour's calls. */
+async function windowBeside(begin: Begin, neighbour: Neighbour, ms: number): Promise<number[]> {
+  const stop = begin();
+  let stopped: Promise<unknown> | undefined;
+  const timer = setTimeout(() => {
+    stopped = stop();
+  }, 0.75 * ms);
+  const times = await window(neighbour, ms);
+  clearTimeout(timer);
+  await (stopped ?? stop());
+  return times;
 }
 
 /** Calls made one after another, each in microseconds. */

@@ -12,8 +12,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bundleChild } from "../scripts/bundle-children.ts";
 import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
-import { CpythonDriver } from "../src/chains/drivers/python/cpython.ts";
-import { MontyDriver } from "../src/chains/drivers/python/monty.ts";
+import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
+import { MontyDriver } from "../src/chains/drivers/python/monty/monty.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
@@ -56,7 +56,7 @@ const program = async (name: string): Promise<string> => {
   await bundleChild(fileURLToPath(new URL(`../src/chains/drivers/${name}.ts`, import.meta.url)), file);
   return file;
 };
-const [quickjs, monty] = [await program("javascript/inside-quickjs"), await program("python/inside-monty")];
+const [quickjs, monty] = [await program("javascript/inside-quickjs"), await program("python/monty/inside-monty")];
 chmodSync(built, 0o755); // they run as nobody
 const limits: SandboxLimits = { cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 100_000, wallMs: 120_000 };
 const tool = { name: "echo", server: undefined, short: "echo", description: "Nothing.", inputSchema: {} };

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const children: readonly string[] = ["javascript/inside-quickjs", "python/inside-monty"];
+const children: readonly string[] = ["javascript/inside-quickjs", "python/monty/inside-monty"];
 
 /** Packages with programs of the machine in them stay packages. */
 const external = [/^node:/, /^@pydantic\/monty/];

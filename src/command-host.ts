@@ -88,7 +88,7 @@ function insideFor(terminal: Terminal): Host["startInside"] {
   return async (flags, needs) => {
     const beside = (message: string): void => terminal.aside(`postern: ${asTypedHere(message, commandName(flags))}\n`);
     const log = { ...silentLog, problem: needs.problem ?? beside };
-    const wired = await wire(await settingsFor(flags), needs, log, version);
+    const wired = await wire(await settingsFor(flags), needs, { log, version });
     wired.hosts = ["postern.inside"];
     return {
       url: "http://postern.inside",

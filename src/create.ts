@@ -1,5 +1,5 @@
 import type { Runtime } from "./face.ts";
-import { checkOptions, type RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./options.ts";
 
 /**
  * Opens the store, settles what a dead process left behind, and wires the path. The parts are loaded here, at the first
@@ -9,7 +9,6 @@ import { checkOptions, type RuntimeOptions } from "./options.ts";
  * @public
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  checkOptions(options);
   const { openRuntime } = await import("./runtime.ts");
   return openRuntime(options);
 }

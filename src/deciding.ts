@@ -22,12 +22,14 @@ import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
 import { Theirs } from "./approvals/theirs.ts";
 import { standingVotes } from "./approvals/voting.ts";
+import { isElsewhere } from "./calls/authority.ts";
 import { checkMember } from "./calls/checked-members.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import type { Approvals } from "./face.ts";
 import type { Parts } from "./parts.ts";
 import { type Arrive, decide } from "./resume.ts";
+import type { Audience } from "./stores/audience.ts";
 import type { ApprovalFilter, Store } from "./stores/store.ts";
 import { cursorOf } from "./stores/urgency.ts";
 
@@ -65,10 +67,11 @@ export class Deciding implements Approvals {
   async page(where: ApprovalFilter = {}, mine?: Decider): Promise<ApprovalPage> {
     checkApprovalFilter(where);
     if (mine !== undefined) checkDecider(mine);
-    const { limit = 100, state = mine && "pending" } = where;
+    const { limit = 100, state = mine && "pending", isFor } = where;
     if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
     const theirs = mine && (await this.#theirs(mine));
-    const asked = { ...where, limit, ...(state !== undefined && { state }), ...(theirs && { isFor: theirs.has }) };
+    const isBoth = theirs && ((one: Audience): boolean => isFor?.(one) !== false && theirs.has(one));
+    const asked = { ...where, limit, ...(state !== undefined && { state }), ...(isBoth && { isFor: isBoth }) };
     for (;;) {
       const page = await this.#counted(asked);
       if (theirs === undefined || !(await theirs.learn())) return page;
@@ -158,18 +161,17 @@ export class Deciding implements Approvals {
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
-    this.#asking.get(id)?.abort();
     if (approval.state === "approved" && parts.tools.find(approval.tool, approval.action)?.detached === true)
       runDetached(approval);
     return decided;
   }
 
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#takeBack(id, "withdrawn", by, reason);
+    return this.#takeBack(id, "withdrawn", { by, reason });
   }
 
   revoke(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#takeBack(id, "revoked", by, reason);
+    return this.#takeBack(id, "revoked", { by, reason });
   }
 
   #isOver({ expiresAt }: ApprovalRecord, state: ApprovalFilter["state"]): boolean {
@@ -177,11 +179,15 @@ export class Deciding implements Approvals {
   }
 
   /** Of what nobody has used yet; a claim that was first wins. */
-  async #takeBack(id: string, as: "withdrawn" | "revoked", by: Decider, reason?: string): Promise<Decided> {
+  async #takeBack(
+    id: string,
+    as: "withdrawn" | "revoked",
+    { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
+  ): Promise<Decided> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     const { book } = this.#options.parts;
     const approval = await book.get(id);
-    if (approval === undefined || (by.tenant !== undefined && by.tenant !== approval.principal.tenant)) {
+    if (approval === undefined || isElsewhere(approval.principal, by.tenant)) {
       return { decided: false, code: "approval_unknown", message: noApproval(id) };
     }
     if (approval.state === "expired")
@@ -200,16 +206,22 @@ export class Deciding implements Approvals {
         message: `The approval \`${id}\` is ${ruled.approval.state} already.`,
         approval: ruled.approval,
       };
-    this.#asking.get(id)?.abort();
     return { decided: true, approval: ruled.approval };
   }
 
   /** Asks the approver beside the call that waits; what it answers is a decision like any other (case 74: a throw is a denial). */
   consult(approval: ApprovalRecord): void {
     const { approver, parts } = this.#options;
-    if (approver === undefined) return;
+    if (approver === undefined || this.#asking.has(approval.id)) return;
     const controller = new AbortController();
     this.#asking.set(approval.id, controller);
+    const forget = (): void => {
+      if (this.#asking.get(approval.id) === controller) this.#asking.delete(approval.id);
+    };
+    const heard = parts.book.whenOver(approval.id, () => {
+      forget(); // whoever sends the call again has the approver asked again
+      controller.abort();
+    });
     const shown = structuredClone(approval); // the approver's own copy: changing it changes nothing (case 80)
     const asked = Promise.resolve()
       .then(() => approver.ask(shown, controller.signal))
@@ -221,13 +233,16 @@ export class Deciding implements Approvals {
       )
       .catch((error: unknown): Answer => ({ decision: "denied", reason: `the approver failed: ${messageOf(error)}` }));
     asked
-      .then((answer) => this.#answer(approval.id, answer, approver.name))
+      .then((answer) => (controller.signal.aborted ? undefined : this.#answer(approval.id, answer, approver.name)))
       .catch((error: unknown) =>
         parts.log(
           `The answer of \`${approver.name}\` to \`${approval.id}\` could not be recorded: ${messageOf(error)}`,
         ),
       )
-      .finally(() => this.#asking.delete(approval.id));
+      .finally(() => {
+        heard();
+        forget();
+      });
   }
 
   async #answer(id: string, answer: Answer, name: string): Promise<void> {

@@ -165,6 +165,8 @@ export interface Chains {
   list(where?: {
     readonly tenant?: string;
     readonly runId?: string;
+    /** Only this one's own. */
+    readonly principal?: Principal;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
   /** Lets a script that waits go on; while its person has not decided it is pending still. Undefined: none of this id waits. */
@@ -230,7 +232,7 @@ export interface Runtime extends AsyncDisposable {
   /** Undefined: none are configured. */
   readonly channels: OpenChannels | undefined;
   health(): Health;
-  /** Refuses new calls, waits for those in flight (`graceMs`, then aborts them), closes servers and the store. */
+  /** Refuses new calls and resumes, waits for those in flight (`graceMs`; then they are `unknown`), closes servers and the store. */
   close(graceMs?: number): Promise<void>;
 }
 

@@ -60,12 +60,13 @@ async function run(settings: Settings, flags: StartFlags & { readonly isNew: boo
     { aside: terminal.aside, screen: process.stderr.isTTY === true }, // also when what is printed goes to a pipe
     command,
   );
-  const wired = await wire(settings, { tools: true, channels: true, command }, log, version);
+  const wired = await wire(settings, { tools: true, channels: true, command }, { log, version });
   try {
     const listening = await listenFor(wired, settings, isStdio);
-    await announce(wired, listening, settings, flags);
+    const served = { wired, listening, settings };
+    await announce(served, flags);
     wired.runtime.chains?.warm();
-    return await serve(wired, listening, settings, isStdio);
+    return await serve(served, isStdio);
   } catch (error) {
     await wired.close();
     throw error;
@@ -88,12 +89,17 @@ async function listenFor(
   return listening;
 }
 
+interface Served {
+  readonly wired: Wired;
+  readonly listening: Listening;
+  readonly settings: Settings;
+}
+
 async function announce(
-  { runtime }: Wired,
-  { url, port }: Listening,
-  { file, dataFolder: folder, listen: { publicUrl } }: Settings,
+  { wired: { runtime }, listening: { url, port }, settings }: Served,
   flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
+  const { file, dataFolder: folder, listen } = settings;
   const [{ writeServerFile }, { banner }, { commandName }] = await Promise.all([
     import("./doors/cli/server-file.ts"),
     import("./doors/cli/banner.ts"),
@@ -117,7 +123,7 @@ async function announce(
       agent: await clientOf(folder, url, "agent"),
       operator: await clientOf(folder, url, "operator"),
       // Over pipes this goes to the client's log, which its agent may read.
-      signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, publicUrl ?? url),
+      signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, listen.publicUrl ?? url),
       command: commandName({ ...flags, port: undefined }), // it says in its folder where it listens
     },
     terminal,
@@ -144,12 +150,8 @@ async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<s
 }
 
 /** Until a signal comes, or the client of standard input goes. The first drains; a second one does not wait. */
-async function serve(
-  wired: Wired,
-  listening: Listening,
-  { dataFolder: folder, agentScopes: scopes }: Settings,
-  stdio: boolean,
-): Promise<ExitCode> {
+async function serve({ wired, listening, settings }: Served, stdio: boolean): Promise<ExitCode> {
+  const { dataFolder: folder, agentScopes: scopes } = settings;
   const { removeServerFile } = await import("./doors/cli/server-file.ts");
   const stopped = Promise.withResolvers<void>();
   const stop = (): void => {

@@ -1,22 +1,33 @@
 /** What is shown of the tools: never more than a call could reach, and less where the run is held to skills. */
-import { runOfTheDay } from "./calls/authority.ts";
+import { checkPrincipal, runOfTheDay } from "./calls/authority.ts";
 import type { Principal } from "./calls/call.ts";
+import { checkMember } from "./calls/checked-members.ts";
 import type { Clock } from "./calls/clock.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
 import { skillsForbid } from "./policy/skill-layer.ts";
+import type { Registry } from "./tools/registry.ts";
 import type { Offer } from "./tools/tool.ts";
 
 export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
   readonly clock: Clock;
 }
 
-/** @param runId none: the principal's run of the day, where calls that name no run go */
-export function offeredTo(
-  principal: Principal,
-  runId: string | undefined,
-  actions: readonly Offer[],
+/** Who looks: nobody in particular, or a principal, in a run; without one in its run of the day, where calls that name no run go. */
+export interface Viewer {
+  readonly principal: Principal | undefined;
+  readonly runId: string | undefined;
+}
+
+/** What is offered, as it was registered. @throws RuntimeFault `context_invalid` */
+export function visibleTo(
+  { principal, runId }: Viewer,
+  tools: Pick<Registry, "offers">,
   { policy, skills, clock }: OfferingParts,
 ): readonly Offer[] {
+  const actions = tools.offers();
+  if (principal !== undefined) checkPrincipal(principal);
+  if (runId !== undefined) checkMember("runId", runId, "a text", "context_invalid");
+  if (principal === undefined) return actions;
   const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()));
   return actions.filter(
     ({ facts }) => policy.offers(principal, facts) && (active === undefined || !skillsForbid(active, facts)),

@@ -1,25 +1,47 @@
 /** Which store a text names, and where its files lie. */
+import { accessSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { MapStore } from "./stores/map-store.ts";
 import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
 import type { Spell, Store } from "./stores/store.ts";
+import { whyUnreadable } from "./system/error-code.ts";
 
-/** @throws RuntimeFault `store_unknown` */
-export async function openStore(
-  store: string | Store,
-  clock: Clock,
-  spell: Spell,
-  log: (problem: string) => void,
-): Promise<Store> {
+export interface StoreHouse {
+  readonly clock: Clock;
+  readonly spell: Spell;
+  readonly log: (problem: string) => void;
+}
+
+/** @throws RuntimeFault `store_unknown`, `store_folder_missing`, and what opening a file throws */
+export async function openStore(store: string | Store, house: StoreHouse): Promise<Store> {
   if (typeof store !== "string") return store;
-  if (store === "memory") return new MapStore({ clock, spell });
-  if (store.startsWith("sqlite:"))
-    return openSqliteStore({ location: store.slice("sqlite:".length), clock, spell, log });
+  if (store === "memory") return new MapStore(house);
+  if (store.startsWith("sqlite:")) {
+    const location = store.slice("sqlite:".length);
+    if (location !== ":memory:") checkFolder(dirname(resolve(location)), store);
+    return openSqliteStore({ location, ...house });
+  }
   throw new RuntimeFault(
     "store_unknown",
     `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
   );
+}
+
+/**
+ * A path mistyped or a disk that is not mounted: books begun there would know nothing of what was approved and done, and
+ * let it be done again.
+ */
+function checkFolder(folder: string, store: string): void {
+  try {
+    accessSync(folder);
+  } catch (error) {
+    throw new RuntimeFault(
+      "store_folder_missing",
+      `\`${folder}\`, the folder of the store \`${store}\`, ${whyUnreadable(error)}. If it is the right one, make it: \`mkdir -p ${folder}\`; no store is begun in a folder nobody made.`,
+    );
+  }
 }
 
 /** What a file refers to must outlive the process as it does. */

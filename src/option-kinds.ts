@@ -1,10 +1,19 @@
+import { checkMember, type Kind } from "./calls/checked-members.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import { shown } from "./calls/shown.ts";
 
-type Kind = "an object" | "a list" | "a function" | "a text" | "true or false" | "a list or a set of tools" | "a store";
+type OwnKind = "a list" | "a list or a set of tools" | "a store";
+
+/** What nothing else is asked to be. */
+const fits: Readonly<Record<OwnKind, (value: unknown) => boolean>> = {
+  "a list": Array.isArray,
+  "a list or a set of tools": isHolder,
+  "a store": (value) =>
+    typeof value === "string" || (isHolder(value) && "commit" in value && typeof value.commit === "function"),
+};
 
 /** What each option is, before anybody looks into it. One that is left out, or undefined, is as it is by default. */
-const optionKinds: Readonly<Record<string, Kind>> = {
+const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   tools: "a list or a set of tools",
   policy: "an object",
   guardrails: "a list",
@@ -51,10 +60,11 @@ const whole: ReadonlySet<string> = new Set(["secrets", "redactor", "clock", "app
 const needed: ReadonlySet<string> = new Set(["archive.folder"]);
 const mayBeEmpty: ReadonlySet<string> = new Set(["archive.config"]);
 
+const code = "options_invalid";
+
 /** @throws RuntimeFault `options_invalid` that names the member and the value */
 export function checkKinds(options: object): void {
-  if (!isObject(options))
-    throw new RuntimeFault("options_invalid", `The options are ${shown(options)}; they must be an object.`);
+  checkMember("options", options, "an object", code);
   for (const [path, kind] of Object.entries(optionKinds)) {
     const names = path.split(".");
     const [name = "", ...holders] = names.toReversed();
@@ -63,8 +73,10 @@ export function checkKinds(options: object): void {
     const value = memberOf(holder, name);
     const isNeeded = needed.has(path) || whole.has(path.slice(0, -name.length - 1));
     if (value === undefined && !isNeeded) continue;
-    if (!isKind(value, kind) || (value === "" && !mayBeEmpty.has(path)))
-      throw new RuntimeFault("options_invalid", `\`${path}\` is ${shown(value)}; it must be ${kind}.`);
+    const isEmpty = value === "" && !mayBeEmpty.has(path);
+    if (isEmpty || (isOwn(kind) && !fits[kind](value)))
+      throw new RuntimeFault(code, `\`${path}\` is ${shown(value)}; it must be ${kind}.`);
+    if (!isOwn(kind)) checkMember(path, value, kind, code);
   }
 }
 
@@ -72,27 +84,10 @@ function memberOf(holder: unknown, name: string): unknown {
   return holder === undefined ? undefined : (holder as Readonly<Record<string, unknown>>)[name]; // its own kind was looked at before
 }
 
-function isKind(value: unknown, kind: Kind): boolean {
-  switch (kind) {
-    case "an object":
-      return isObject(value);
-    case "a list":
-      return Array.isArray(value);
-    case "a function":
-      return typeof value === "function";
-    case "a text":
-      return typeof value === "string";
-    case "true or false":
-      return typeof value === "boolean";
-    case "a list or a set of tools":
-      return typeof value === "object" && value !== null;
-    case "a store":
-      return typeof value === "string" || (isObject(value) && typeof memberOf(value, "commit") === "function");
-    default:
-      return kind satisfies never;
-  }
+function isOwn(kind: OwnKind | Extract<Kind, string>): kind is OwnKind {
+  return Object.hasOwn(fits, kind);
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function isHolder(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -139,7 +139,8 @@ export class Reception {
   }
 }
 
-function checkContext(context: unknown): void {
+/** @throws RuntimeFault `context_invalid` */
+export function checkContext(context: unknown): void {
   if (typeof context === "object" && context !== null) return;
   throw new RuntimeFault("context_invalid", `The call's context is ${shown(context)}; it must be an object.`);
 }

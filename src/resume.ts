@@ -70,12 +70,16 @@ export async function resume(
   return invoke(await goesOn(approval, arrival, parts), caller, parts);
 }
 
-/** A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. */
+/**
+ * A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. What a tool
+ * asked for, that a script had called, waits for nobody: the tool has answered, and the call is run by itself.
+ */
 async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
   const call = await parts.book.recorded(approval, arrival);
   if (call.parentId === undefined || call.authority.fromChain !== true) return call;
   const parent = await parts.ledger.find({ key: call.parentId });
-  return parent === undefined ? call : new Arrival({ ...parent.call, ...arrival, resumes: parent.key });
+  const goesOnItself = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
+  return goesOnItself === true ? new Arrival({ ...parent.call, ...arrival, resumes: parent.key }) : call;
 }
 
 /** One person's word on one request. */

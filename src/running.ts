@@ -3,31 +3,30 @@ import type { Accounts } from "./accounts/accounts.ts";
 import type { Alarms } from "./alarms/alarms.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { type CallClaims, checkPrincipal, narrower, perCallFault } from "./calls/authority.ts";
-import type { Authority, Principal, ToolCall } from "./calls/call.ts";
+import { type CallClaims, narrower, perCallFault } from "./calls/authority.ts";
+import type { Authority, Principal } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import { checkMember } from "./calls/checked-members.ts";
-import type { CallEvent } from "./calls/event.ts";
-import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
 import { refusedOutcome, type ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
 import { refusal } from "./calls/refusals.ts";
 import type { ChainScript } from "./calls/scripts.ts";
-import { type Caller, type Limits, type Patience, Session } from "./calls/session.ts";
+import { type Limits, Session } from "./calls/session.ts";
 import type { OpenChains } from "./chains/chains.ts";
 import { chainToolName } from "./chains/names.ts";
 import type { OpenChannels } from "./channels/open-channels.ts";
 import { Deciding } from "./deciding.ts";
+import { closedTell, type Entrance } from "./entrance.ts";
 import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession } from "./face.ts";
 import { healthOf } from "./health.ts";
-import { InFlight } from "./in-flight.ts";
+import type { InFlight } from "./in-flight.ts";
 import { invoke } from "./invoke.ts";
 import { type Note, note } from "./noting.ts";
-import { offeredTo } from "./offering.ts";
+import { visibleTo } from "./offering.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
-import { type PerCall, Reception } from "./reception.ts";
+import { checkContext, type PerCall, type Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { type Explanation, explain, resume } from "./resume.ts";
@@ -44,8 +43,18 @@ import type { Feed } from "./watchers/feed.ts";
 import type { Stream } from "./watchers/stream.ts";
 import type { Watcher } from "./watchers/watcher.ts";
 
+/** What is opened after the runtime is there, because it asks the runtime. */
+export interface Attached {
+  servers?: Servers;
+  runs?: Runs;
+  chains?: OpenChains;
+}
+
 export interface RunningOptions {
   readonly parts: Parts;
+  readonly entrance: Entrance;
+  readonly inFlight: InFlight;
+  readonly attached: Readonly<Attached>;
   readonly controls: Controls;
   readonly accounts: Accounts;
   readonly store: Store;
@@ -59,14 +68,10 @@ export interface RunningOptions {
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
   readonly limits: Limits;
-  readonly patience: Patience;
   readonly approver: Approver | undefined;
   /** Everything that must be closed, in the order of its opening. */
   readonly closing: AsyncDisposableStack;
 }
-
-const closedTell =
-  "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
 
 export class RunningRuntime implements Runtime {
   readonly approvals: Deciding;
@@ -86,28 +91,15 @@ export class RunningRuntime implements Runtime {
   readonly #options: RunningOptions;
   readonly #parts: Parts;
   readonly #reception: Reception;
-  /** Set once by createRuntime, as `chains` is. */
-  runs: Runs | undefined;
-  #servers: Servers | undefined;
-  #closing = false;
-  /** Nothing can be recorded any more. */
-  #closed = false;
-  readonly #inFlight: InFlight;
-  chains: OpenChains | undefined;
+  readonly #entrance: Entrance;
+  #closing: Promise<void> | undefined;
 
   constructor(options: RunningOptions) {
     const { parts, store, audit, tools, approver } = options;
     this.#options = options;
     this.#parts = parts;
-    this.#inFlight = new InFlight(parts.clock, parts.log);
-    this.#reception = new Reception({
-      store,
-      clock: parts.clock,
-      controls: options.controls,
-      patience: options.patience,
-      redactor: parts.redactor,
-      knows: (tool, action) => parts.tools.find(tool, action) !== undefined,
-    });
+    this.#entrance = options.entrance;
+    this.#reception = options.entrance.reception;
     this.audit = audit;
     this.tools = tools;
     this.pins = options.pins;
@@ -123,6 +115,14 @@ export class RunningRuntime implements Runtime {
     this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, store), get: (id) => callNamed(id, store) };
     this.ledger = new Settling(parts, store);
+  }
+
+  get runs(): Runs | undefined {
+    return this.#options.attached.runs;
+  }
+
+  get chains(): OpenChains | undefined {
+    return this.#options.attached.chains;
   }
 
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
@@ -141,26 +141,11 @@ export class RunningRuntime implements Runtime {
   }
 
   resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
-    return this.entering(context, (arrival, caller) => resume(approvalId, arrival, caller, this.#parts));
+    return this.#entrance.entering(context, (arrival, caller) => resume(approvalId, arrival, caller, this.#parts));
   }
 
   runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome> {
     return this.invoke({ tool: chainToolName, arguments: { ...script } }, context);
-  }
-
-  /** A recorded call enters again, for whoever asks for it now. */
-  async entering(
-    context: CallContext,
-    go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
-  ): Promise<ToolOutcome | undefined> {
-    if (this.#closed) throw new RuntimeFault("runtime_closed", closedTell);
-    const asker = this.#reception.asker(context);
-    const session = new Session(this.#options.limits, this.#parts.clock);
-    try {
-      return await go(this.#reception.arrive(), { ...this.#reception.caller(session, context), asker });
-    } finally {
-      if (session.hasPins) await this.#release(session);
-    }
   }
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
@@ -192,27 +177,22 @@ export class RunningRuntime implements Runtime {
         call === undefined
           ? this.#invoke(request, authority, session, context)
           : this.#invokeWithin(request, authority, session, call),
-      invokeAll: (requests, call) =>
-        runBatch(requests, isConcurrencySafe(this.#parts.tools), (one) =>
+      invokeAll: async (requests, call) => {
+        if (call !== undefined) checkContext(call);
+        return runBatch(requests, isConcurrencySafe(this.#parts.tools), (one) =>
           call === undefined
             ? this.#invoke(one, authority, session, withKey(context, one))
             : this.#invokeWithin(one, authority, session, withKey(call, one)),
-        ),
+        );
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
   }
 
   offered(principal?: Principal, runId?: string): readonly Offer[] {
-    const actions = this.visible(principal, runId);
+    const actions = visibleTo({ principal, runId }, this.tools, this.#parts);
     return this.chains?.described(actions) ?? actions;
-  }
-  /** What is offered, as it was registered. */
-  visible(principal?: Principal, runId?: string): readonly Offer[] {
-    const actions = this.tools.offers();
-    if (principal !== undefined) checkPrincipal(principal);
-    if (runId !== undefined) checkMember("runId", runId, "a text", "context_invalid");
-    return principal === undefined ? actions : offeredTo(principal, runId, actions, this.#parts);
   }
 
   watch(watcher: Watcher): Disposable {
@@ -225,44 +205,28 @@ export class RunningRuntime implements Runtime {
   }
 
   health(): Health {
-    return healthOf(this.#options.store, this.#servers, this.tools.names().length);
-  }
-
-  /** Every moment comes by here. */
-  announce(event: CallEvent): void {
-    this.#inFlight.see(event);
-    this.#options.stream.announce(event);
-  }
-
-  /** Told once by createRuntime: its servers are closed with it. */
-  serve(servers: Servers): void {
-    this.#servers = servers;
+    return healthOf(this.#options.store, this.#options.attached.servers, this.tools.names().length);
   }
 
   async close(graceMs = 10_000): Promise<void> {
     checkMember("graceMs", graceMs, "a whole number from 0", "request_invalid");
-    if (this.#closing) return;
-    this.#closing = true;
+    this.#closing ??= this.#close(graceMs);
+    await this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    this.#entrance.closing = true;
     this.#parts.book.stopWaiting();
     const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
-    await this.#inFlight.drained(graceMs);
+    await this.#options.inFlight.drained(graceMs);
     stopScripts();
-    await this.#servers?.close();
-    this.#closed = true;
+    await this.#options.attached.servers?.close();
+    this.#entrance.closed = true;
     await this.#options.closing.disposeAsync();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-
-  /** A tool's call of another tool: its parent's authority, its own place in the parent as key (D23). */
-  child(
-    parent: Pick<ToolCall, "id" | "authority"> & { readonly key: string },
-    position: number,
-    request: CallRequest,
-  ): ToolCall {
-    return this.#reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
   }
 
   async #invokeWithin(
@@ -277,9 +241,10 @@ export class RunningRuntime implements Runtime {
   #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
-    if (this.#closing) session.close();
+    if (this.#entrance.closing) session.close();
     const call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
-    if (this.#closed) return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
+    if (this.#entrance.closed)
+      return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
     return invoke(call, this.#reception.caller(session, per), this.#parts);
   }
 
@@ -288,8 +253,9 @@ export class RunningRuntime implements Runtime {
     return releasePins(session, this.#parts.artifacts, this.#parts.log);
   }
 
+  /** Nobody waits here; a script that was frozen for it goes on, and may be frozen again. */
   async #inBackground(approval: ApprovalRecord): Promise<void> {
-    await this.resume(approval.id, { patience: "deny" }).catch((error: unknown) => {
+    await this.resume(approval.id, { patience: "suspend" }).catch((error: unknown) => {
       this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
     });
   }

@@ -1,17 +1,22 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { type AlarmHouse, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
-import { checkedLimits, directLimits, type Limits, limitsWarning } from "./calls/session.ts";
+import { checkedLimits, directLimits, type Limits, limitsWarning, type Patience } from "./calls/session.ts";
+import type { ChainParts } from "./chains/chains.ts";
 import type { ChannelsHouse } from "./channels/open-channels.ts";
+import { Entrance } from "./entrance.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { type Ground, openGround } from "./ground.ts";
 import { type House, openHouse } from "./house.ts";
+import { InFlight } from "./in-flight.ts";
 import { carryOut, invoke } from "./invoke.ts";
+import { visibleTo } from "./offering.ts";
 import { connect, openArchive, openChannelsIn } from "./on-demand.ts";
-import type { RuntimeOptions } from "./options.ts";
+import { checkOptions, type RuntimeOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
 import { PolicyDesk } from "./policy-desk.ts";
-import { RunningRuntime } from "./running.ts";
+import { Reception } from "./reception.ts";
+import { type Attached, RunningRuntime } from "./running.ts";
 import { revealer } from "./secrets/lend.ts";
 import { redactJson } from "./secrets/redact-json.ts";
 import { tellIndexed } from "./tools/builtin/skills/indexed.ts";
@@ -23,6 +28,8 @@ import { Listeners } from "./watchers/progress.ts";
 /** All that is open. */
 interface Opened extends Ground, Omit<House, "parts"> {
   readonly parts: Parts;
+  readonly inFlight: InFlight;
+  readonly attached: Attached;
   readonly limits: Limits;
   readonly closing: AsyncDisposableStack;
 }
@@ -30,22 +37,26 @@ interface Opened extends Ground, Omit<House, "parts"> {
 /** The runtime that is made of the parts, and asked by them: from the first call on it is there. */
 interface Later {
   running: RunningRuntime;
+  entrance: Entrance;
 }
 
-/** What `createRuntime` (create.ts) loads and calls: options that were checked become a runtime, or nothing is half started. */
+/** What `createRuntime` (create.ts) loads and calls: options become a runtime, or nothing is half started. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  checkOptions(options);
   const closing = new AsyncDisposableStack();
   try {
     const ground = await openGround(options, closing);
     const house = await openHouse(options, ground, closing);
     const later = {} as Later; // `run` fills it, before anything can be called
-    const parts = partsOf(options, { ...ground, ...house }, later);
+    const inFlight = new InFlight(ground.clock, ground.log);
+    const parts = partsOf(options, { ...ground, ...house, inFlight }, later);
     const limits = checkedLimits({ ...directLimits, ...options.limits });
-    const opened: Opened = { ...ground, ...house, parts, limits, closing };
+    const opened: Opened = { ...ground, ...house, parts, inFlight, attached: {}, limits, closing };
     const running = await run(options, opened, later);
-    await offerTools(options, opened, running);
+    await offerTools(options, opened, later.entrance);
     const { servers } = options;
-    if (servers !== undefined) running.serve(await connect(servers, running, { ...house, ...ground, ...parts }));
+    if (servers !== undefined)
+      opened.attached.servers = await connect(servers, running, { ...house, ...ground, ...parts });
     return running;
   } catch (error) {
     await closing.disposeAsync();
@@ -53,17 +64,25 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function partsOf({ approvals }: RuntimeOptions, { parts: standing, stream }: Ground & House, later: Later): Parts {
+function partsOf(
+  { approvals }: RuntimeOptions,
+  { parts: standing, registry, stream, inFlight }: Ground & House & Pick<Opened, "inFlight">,
+  later: Later,
+): Parts {
   const listeners = new Listeners(stream);
   const parts: Parts = {
     ...standing,
-    announce: (event) => later.running.announce(event),
+    announce: (event) => {
+      inFlight.see(event);
+      stream.announce(event);
+    },
     listen: (call, sink) => listeners.listen(call, sink),
-    visible: ({ authority: { principal, runId } }) => later.running.visible(principal, runId),
+    visible: ({ authority }) => visibleTo(authority, registry, parts),
     preview: (call, caller) => preview(call, caller, parts),
     consult: approvals?.approver && ((approval) => later.running.approvals.consult(approval)),
     executor: { carryOut: (call, caller) => carryOut(call, caller, parts) },
-    child: (parent, position, request, caller) => invoke(later.running.child(parent, position, request), caller, parts),
+    child: (parent, position, request, caller) =>
+      invoke(later.entrance.child(parent, position, request), caller, parts),
   };
   return parts;
 }
@@ -75,9 +94,10 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   const warning = limitsWarning(limits);
   if (warning !== undefined) log(warning);
   const { approver, patience = approver === undefined ? "deny" : "wait" } = options.approvals ?? {};
+  const entrance = new Entrance({ parts, limits, reception: receptionOf(opened, patience) });
   const running = new RunningRuntime({
     ...opened,
-    ...{ tools: registry, alarms, patience, approver },
+    ...{ tools: registry, alarms, entrance, approver },
     policy: new PolicyDesk({ parts, store, audit, tools: registry, skills, given: options.policy, limits }),
     channels: await openChannelsIn(options.channels, closing, channelsHouse(opened, later)),
     feed: closing.use(
@@ -89,13 +109,19 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
       }),
     ),
   });
-  later.running = running;
+  Object.assign(later, { running, entrance });
   secondLayer.tellBy(secretAlarms(alarms, (type, summary, more) => running.note(type, summary, more)));
   if (options.archive !== undefined) {
     const archive = { ...options.archive, artifacts: parts.artifacts, audit, clock, log, stream, closing };
-    running.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
+    opened.attached.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
   }
   return running;
+}
+
+function receptionOf({ store, parts, controls }: Opened, patience: Patience): Reception {
+  const { clock, redactor, tools } = parts;
+  const knows = (tool: string, action: string): boolean => tools.find(tool, action) !== undefined;
+  return new Reception({ store, clock, controls, patience, redactor, knows });
 }
 
 function alarmHouse(opened: Opened, later: Later): AlarmHouse {
@@ -125,7 +151,7 @@ function channelsHouse(
 }
 
 /** Tools from a list, a box, the skills and the chains end identical (SPEC 4.2, D12). */
-async function offerTools(options: RuntimeOptions, opened: Opened, running: RunningRuntime): Promise<void> {
+async function offerTools(options: RuntimeOptions, opened: Opened, entrance: Entrance): Promise<void> {
   const { registry, skills, log, clock, store, parts, folder, closing } = opened;
   const register = (tool: AnyTool): void => void registry.register(tool);
   takeTools(options.tools ?? [], register);
@@ -136,8 +162,14 @@ async function offerTools(options: RuntimeOptions, opened: Opened, running: Runn
   }
   if (options.chains !== undefined) {
     const { openChains } = await import("./chains/chains.ts");
+    const running: ChainParts["running"] = {
+      tools: registry,
+      visible: (principal) => visibleTo({ principal, runId: undefined }, registry, parts),
+      child: (parent, position, request) => entrance.child(parent, position, request),
+      entering: (context, go) => entrance.entering(context, go),
+    };
     const { chains, tools } = await openChains(options.chains, { parts, store, running, folder, closing });
-    running.chains = chains;
+    opened.attached.chains = chains;
     takeTools(tools, register);
   }
   await registry.ready(); // a schema that cannot be used is said now, not at the first call

@@ -31,7 +31,7 @@ export class Settling implements LedgerFace {
       throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; say ${words.join(", ")}.`);
     if (typeof reason !== "string")
       throw new RuntimeFault("settlement_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
-    return this.#ifUnknown(id, (record) => this.#write(record, word, by, reason));
+    return this.#ifUnknown(id, (record) => this.#write(record, { word, by, reason }));
   }
 
   reconcile(id: string): Promise<Settled> {
@@ -43,7 +43,7 @@ export class Settling implements LedgerFace {
       }
       const failed = seen.found === "failed" ? (seen.reason ?? "the tool found that it did not happen") : undefined;
       const by = { by: `tool:${record.call.tool}`, via: "postern" };
-      return this.#write(record, seen.found, by, failed ?? "the tool found that it happened");
+      return this.#write(record, { word: seen.found, by, reason: failed ?? "the tool found that it happened" });
     });
   }
 
@@ -53,9 +53,9 @@ export class Settling implements LedgerFace {
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
 
-  async #write(record: CallRecord, word: Word, by: Actor, reason: string): Promise<Settled> {
+  async #write(record: CallRecord, given: { word: Word; by: Actor; reason: string }): Promise<Settled> {
     const { clock, redactor } = this.#parts;
-    const said = { word, by, reason: redactor.redact(reason) };
+    const said = { ...given, reason: redactor.redact(given.reason) };
     const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
     if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call } : notUnknown(call);

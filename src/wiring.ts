@@ -58,7 +58,7 @@ export interface Wired {
 }
 
 /** What the parts of one Postern share. */
-interface House {
+interface Shared {
   readonly settings: Settings;
   readonly needs: InsideNeeds;
   readonly log: Log;
@@ -69,7 +69,11 @@ interface House {
   readonly hosts: () => readonly string[];
 }
 
-export async function wire(settings: Settings, needs: InsideNeeds, log: Log, version: string): Promise<Wired> {
+export async function wire(
+  settings: Settings,
+  needs: InsideNeeds,
+  { log, version }: { readonly log: Log; readonly version: string },
+): Promise<Wired> {
   const [{ createRuntime }, { openCredentials }, { createRedactor }, { openSecrets }] = await Promise.all([
     import("./create.ts"),
     import("./doors/credentials.ts"),
@@ -81,12 +85,12 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   const redactor = createRedactor();
   const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
-  const house: House = { settings, needs, log, redactor, secrets, memory, hosts: () => wired.hosts };
-  const runtime = await createRuntime(await optionsOf(house));
+  const shared: Shared = { settings, needs, log, redactor, secrets, memory, hosts: () => wired.hosts };
+  const runtime = await createRuntime(await optionsOf(shared));
   const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
   if (around !== undefined) log.problem(around);
-  const mcp = await mcpDoorOf(runtime, house, version);
-  const door = await httpDoorOf({ runtime, credentials, mcp }, house);
+  const mcp = await mcpDoorOf(runtime, shared, version);
+  const door = await httpDoorOf({ runtime, credentials, mcp }, shared);
   const close = async (): Promise<void> => {
     await runtime.close(drainMs);
     await Promise.all([mcp.close(), door.close()]);
@@ -96,15 +100,15 @@ export async function wire(settings: Settings, needs: InsideNeeds, log: Log, ver
   return wired;
 }
 
-async function optionsOf(house: House): Promise<RuntimeOptions> {
-  const { settings, needs, log, redactor, secrets } = house;
+async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
+  const { settings, needs, log, redactor, secrets } = shared;
   const { dataFolder: folder, policy, guardrails, autonomy, limits, audit, results, channels, hooks } = settings;
   const tellsPeople = needs.channels === true && channels !== undefined;
   return {
     ...{ folder, policy, guardrails, autonomy, limits, audit, results },
-    ...(needs.tools && (await toolsOf(house))),
+    ...(needs.tools && (await toolsOf(shared))),
     ...(await archiveOf(settings)),
-    ...(tellsPeople && { channels: { ...channels, consoleUrl: consoleAt(house) } }),
+    ...(tellsPeople && { channels: { ...channels, consoleUrl: consoleAt(shared) } }),
     ...(hooks !== undefined && { hooks }),
     store: `sqlite:${join(folder, "postern.db")}`,
     accounts: { sessions: settings.accounts.sessions },
@@ -115,15 +119,15 @@ async function optionsOf(house: House): Promise<RuntimeOptions> {
   };
 }
 
-async function mcpDoorOf(runtime: Runtime, house: House, version: string): Promise<McpDoor> {
+async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Promise<McpDoor> {
   const { createMcpDoor } = await import("./doors/mcp/mcp-door.ts");
-  const { command = "postern" } = house.needs;
-  return createMcpDoor({ runtime, name: "postern", version, command, console: consoleAt(house) });
+  const { command = "postern" } = shared.needs;
+  return createMcpDoor({ runtime, name: "postern", version, command, console: consoleAt(shared) });
 }
 
 async function httpDoorOf(
   { runtime, credentials, mcp }: Pick<HttpDoorOptions, "runtime" | "credentials"> & { readonly mcp: McpDoor },
-  { settings, needs, log, redactor, secrets, memory, hosts }: House,
+  { settings, needs, log, redactor, secrets, memory, hosts }: Shared,
 ): Promise<HttpDoor> {
   const [{ createHttpDoor }, { consoleFiles }, { buildConsole }] = await Promise.all([
     import("./doors/http/http-door.ts"),
@@ -176,7 +180,7 @@ async function toolsOf({
   settings,
   memory,
   log,
-}: House): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
+}: Shared): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
   const { loadToolFolders, loadToolModules } = await import("./config/tool-modules.ts");
   const { file = "", tools, toolModules, toolFolders, servers, skillFolders: folders, chains } = settings;
   const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
@@ -207,7 +211,7 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
 }
 
 /** Where people reach the console: said by the operator, else this machine, once it listens. */
-function consoleAt({ settings: { channels = {}, listen }, hosts }: House): () => string | undefined {
+function consoleAt({ settings: { channels = {}, listen }, hosts }: Shared): () => string | undefined {
   return () => {
     const { consoleUrl = listen.publicUrl } = channels;
     const said = typeof consoleUrl === "function" ? consoleUrl() : consoleUrl;

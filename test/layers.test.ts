@@ -24,6 +24,7 @@ const layers: readonly (readonly string[])[] = [
   [
     "options.ts",
     "option-kinds.ts",
+    "entrance.ts",
     "health.ts",
     "in-flight.ts",
     "noting.ts",

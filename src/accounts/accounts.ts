@@ -256,8 +256,7 @@ export interface Accounts {
   signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn>;
   changeOwnPassword(
     account: Account,
-    current: string,
-    next: string,
+    password: { readonly current: string; readonly next: string },
     from: Attempt,
   ): Promise<"changed" | "wrong" | "too_many">;
   /** Both are needed: a browser sends the cookie to every port of its host, and the proof to none. */

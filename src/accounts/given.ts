@@ -59,6 +59,12 @@ export function checkAttempt(from: Attempt): void {
 }
 
 /** @throws RuntimeFault `account_invalid` */
+export function checkPasswords(given: { readonly current: string; readonly next: string }): void {
+  const members = { current: "a text", next: "a text" } as const;
+  checkMembers(given, { code, what: "The password", members, needed: Object.keys(members) });
+}
+
+/** @throws RuntimeFault `account_invalid` */
 export function checkSaid(said: OpenIdPerson | { readonly refused: string }): void {
   checkMembers(said, { code, what: "What the provider said", members: { refused: "a text" } });
   if ("refused" in said) return;

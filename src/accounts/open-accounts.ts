@@ -23,6 +23,7 @@ import {
   checkAttempt,
   checkChange,
   checkNew,
+  checkPasswords,
   checkSaid,
   checkTexts,
   checkToken,
@@ -175,17 +176,16 @@ class KeptAccounts implements Accounts {
 
   async changeOwnPassword(
     account: Account,
-    current: string,
-    next: string,
+    password: { readonly current: string; readonly next: string },
     from: Attempt,
   ): Promise<"changed" | "wrong" | "too_many"> {
     checkAccount(account);
-    checkTexts({ current, next });
+    checkPasswords(password);
     checkAttempt(from);
     const { name, tenant } = account;
-    const found = await this.#signingIn.isPasswordOf(name, current, from);
+    const found = await this.#signingIn.isPasswordOf(name, password.current, from);
     if (found !== "right") return found;
-    await this.setPassword(name, next, { by: name, via: `session:${name}`, tenant });
+    await this.setPassword(name, password.next, { by: name, via: `session:${name}`, tenant });
     return "changed";
   }
 
@@ -232,7 +232,7 @@ class KeptAccounts implements Accounts {
     checkActor(actor);
     checkToken(token);
     checkAccount(owner);
-    return this.#tokens.make(token, owner, permissionsOf(owner.roles, owner.tenant), actor);
+    return this.#tokens.make(token, owner, actor);
   }
 
   async revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken> {

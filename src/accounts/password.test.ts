@@ -37,7 +37,11 @@ describe("a password", () => {
       expect(await passwords.verify("wrong horse battery", against)).toBe(false);
       return performance.now() - before;
     };
-    const [wrong, nobody] = [await timed(kept), await timed(undefined)];
+    let [wrong, nobody] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let round = 0; round < 3; round += 1) {
+      wrong = Math.min(wrong, await timed(kept));
+      nobody = Math.min(nobody, await timed(undefined));
+    }
     expect(wrong).toBeGreaterThan(30);
     expect(nobody).toBeGreaterThan(wrong / 4); // other work on the machine blurs it; an answer at once would be 1000 times faster
   });

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
-import { agentPermissions, isPermission, type Permission, permissions } from "./roles.ts";
+import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
 import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
 
 const kind = "api-token";
@@ -32,9 +32,9 @@ export class TokenBook {
   async make(
     given: NewToken,
     owner: Account,
-    may: ReadonlySet<Permission>,
     actor: Actor,
   ): Promise<{ readonly token: ApiToken; readonly text: string }> {
+    const may = permissionsOf(owner.roles, owner.tenant);
     const text = `pat_${randomBytes(32).toString("base64url")}`;
     const hash = sha256(text);
     const now = this.#notes.now;

@@ -1,5 +1,6 @@
 import { builtInName } from "../accounts/roles.ts";
 import type { Actor } from "../calls/actor.ts";
+import { isElsewhere } from "../calls/authority.ts";
 import { isByHand } from "../calls/own-agents.ts";
 import type { ApprovalRecord, Given, Routed, Said } from "../calls/records.ts";
 import { isSamePerson } from "../calls/same-person.ts";
@@ -13,6 +14,7 @@ import {
   decisions,
   isWellFormed,
   noApproval,
+  operatorToken,
   type Standing,
   type WhyNot,
 } from "./decision.ts";
@@ -42,8 +44,6 @@ export interface Admitted extends Place {
   readonly given: Given;
 }
 
-const operatorToken = "token:operator";
-
 type Says = DecisionRequest["decision"];
 
 interface Problem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
@@ -65,7 +65,7 @@ interface Hearing {
 /** Who may decide what, and what a yes must bring. The problem says what is missing; to another tenant there is nothing. */
 export function admit(approval: ApprovalRecord, request: DecisionRequest, bench: Bench): Admitted | Problem {
   const { by, decision } = request;
-  const place = hindrance(approval, by, bench, decision);
+  const place = hindrance(approval, { by, says: decision }, bench);
   if ("code" in place) return place;
   if (!isWellFormed(request))
     return {
@@ -82,8 +82,8 @@ export function admit(approval: ApprovalRecord, request: DecisionRequest, bench:
 
 /** What this person may say as things stand, whatever they bring: what the decision itself is held against. */
 export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench): Omit<Standing, "lapsed"> {
-  const yes = hindrance(approval, by, bench);
-  const may = decisions.filter((says) => !("code" in hindrance(approval, by, bench, says)));
+  const yes = hindrance(approval, { by }, bench);
+  const may = decisions.filter((says) => !("code" in hindrance(approval, { by, says }, bench)));
   const demand = approval.state === "pending" ? demandOf(approval, bench) : (approval.routed ?? unrouted);
   if (!("code" in yes)) return { may, demand, ...(yes.onBehalfOf !== undefined && { onBehalfOf: yes.onBehalfOf }) };
   const { why = "not_asked", message } = yes;
@@ -94,8 +94,12 @@ export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench):
  * Why this person may not say that to such a request as things stand; else in whose place they may. The one answer to
  * what counts: of what is said now, of what was said before (givers.ts), and of a word that was lent.
  */
-export function hindrance(approval: Asked, by: Decider, bench: Bench, says: Says = "approved"): Place | Problem {
-  if (by.tenant !== undefined && by.tenant !== approval.principal.tenant)
+export function hindrance(
+  approval: Asked,
+  { by, says = "approved" }: { readonly by: Decider; readonly says?: Says },
+  bench: Bench,
+): Place | Problem {
+  if (isElsewhere(approval.principal, by.tenant))
     return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
   if (approval.state !== undefined && approval.state !== "pending") return late(approval);
   const demand = demandOf(approval, bench);
@@ -178,7 +182,8 @@ function placeOf({ approval, by, bench }: Hearing, says: Says): Place | Problem 
   const lent = isAsker(approval, by.user) ? [] : bench.lent.filter(({ from }) => !isAsker(approval, from)); // whoever asked gives nobody a word on it
   const said: Problem[] = [];
   for (const { id, from, ...giver } of lent) {
-    const found = hindrance(approval, { ...giver, user: from }, { ...bench, inProcess: false, lent: [] }, says); // none is handed on
+    const word = { by: { ...giver, user: from }, says };
+    const found = hindrance(approval, word, { ...bench, inProcess: false, lent: [] }); // none is handed on
     if (!("code" in found)) return { onBehalfOf: from, delegation: id };
     if (found.why === "voted") said.push(found);
   }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isElsewhere } from "../calls/authority.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { type BatchDecided, type BatchRequest, noApproval } from "./decision.ts";
 import { stricter, unrouted } from "./routed.ts";
@@ -27,7 +28,7 @@ export function batchProblem(
       code: "batch_refused",
       message: `A batch is 1 to ${largestBatch} approvals; these are ${found.length}.`,
     };
-  const missing = found.find(({ approval }) => isForeign(approval, tenant));
+  const missing = found.find(({ approval }) => approval === undefined || isElsewhere(approval.principal, tenant));
   if (missing !== undefined) return { taken: false, code: "approval_unknown", message: noApproval(missing.id) };
   const other = found.find(({ approval }) => !isAlike(approval, first.approval));
   if (other === undefined) return decision === "approved" ? singlesProblem(found, routing) : undefined;
@@ -57,10 +58,6 @@ function singlesProblem(
 function needsItsOwn(approval: ApprovalRecord, routing: Pick<Routing, "demand">): boolean {
   const demand = stricter(approval.routed ?? unrouted, routing.demand(approval));
   return approval.risk === "critical" || demand.typedConfirmation;
-}
-
-function isForeign(approval: ApprovalRecord | undefined, tenant: string | undefined): boolean {
-  return approval === undefined || (tenant !== undefined && tenant !== approval.principal.tenant);
 }
 
 function isAlike(one: ApprovalRecord | undefined, other: ApprovalRecord | undefined): boolean {

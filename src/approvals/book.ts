@@ -124,6 +124,11 @@ export class Book implements Disposable {
     return this.#waiting.for(approval, caller);
   }
 
+  /** Called when the request is over in whatever way, or the last caller who waited for it has left. */
+  whenOver(id: string, over: () => void): () => void {
+    return this.#waiting.whenOver(id, over);
+  }
+
   /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
   async recorded(approval: ApprovalRecord, arrival: Pick<ToolCall, "id" | "number" | "arrivedAt">): Promise<ToolCall> {
     const record = await this.#rowOf(approval);

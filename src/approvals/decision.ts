@@ -22,6 +22,9 @@ export interface Decider {
   readonly signedIn?: boolean;
 }
 
+/** The credential of whoever holds the operator's token: nobody in particular. */
+export const operatorToken = "token:operator";
+
 /** @throws RuntimeFault `decision_invalid` for a decider that cannot be named in the log */
 export function checkDecider(by: Decider): void {
   checkWho(by, "decision_invalid", { needed: ["user"], other: ["via", "tenant"] });

@@ -7,7 +7,7 @@ import type { Said } from "../calls/records.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import { shown } from "../calls/shown.ts";
 import { checkDelegationFilter } from "./checked-filters.ts";
-import { actorOf, checkDecider, type Decider } from "./decision.ts";
+import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
 import type { Delegation, DelegationFilter, DelegationRequest } from "./delegation.ts";
 import { type People, personOf } from "./person.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
@@ -82,10 +82,12 @@ export class Delegations {
     checkDecider(by);
     checkId(id, "delegation");
     const known = this.#shelf.get(id);
-    const revoked =
-      known === undefined || known.tenant !== (by.tenant ?? known.tenant)
-        ? undefined
-        : await this.#shelf.change(id, (item) => this.#revoked(item, by));
+    const isThere = known !== undefined && known.tenant === (by.tenant ?? known.tenant);
+    if (isThere && !mayEnd(known, by)) {
+      const message = `The delegation \`${id}\` is ended by \`${known.from}\`, who gave it, by \`${known.to}\`, or by who administers accounts; votes that were given by it would be lost.`;
+      return { delegated: false, code: "delegation_invalid", message };
+    }
+    const revoked = isThere ? await this.#shelf.change(id, (item) => this.#revoked(item, by)) : undefined;
     if (revoked !== undefined) return { delegated: true, delegation: revoked };
     return { delegated: false, code: "delegation_unknown", message: `There is no delegation \`${id}\`.` };
   }
@@ -173,4 +175,9 @@ function isDelegation(body: unknown): body is Delegation {
     ["id", "tenant", "from", "to"].every((name) => typeof body[name] === "string") &&
     typeof body["until"] === "number"
   );
+}
+
+function mayEnd({ from, to }: Delegation, { user, via, roles = [] }: Decider): boolean {
+  const isTheirs = isSamePerson(user, from) || isSamePerson(user, to);
+  return isTheirs || via === operatorToken || roles.includes("admin");
 }

@@ -88,7 +88,7 @@ export class Givers {
       ...(roles !== undefined && { roles }),
       ...(groups !== undefined && { groups }),
     };
-    const found = hindrance(asked, by, bench, as);
+    const found = hindrance(asked, { by, says: as }, bench);
     return "code" in found ? found.message : undefined;
   }
 
@@ -113,6 +113,8 @@ export class Givers {
   async #giver(tenant: string, { by, via }: Pick<Actor, "by" | "via">): Promise<Person | undefined | string> {
     const person = await personOf(this.#house.people, tenant, by);
     if (person?.barred !== undefined) return person.barred;
+    if (person === undefined && via.startsWith("channel:") && this.#house.accountsExist())
+      return `\`${by}\` has no account, and a channel speaks for those who have one`;
     return (await this.#house.people.isRevoked(via)) ? `\`${via}\`, by which it was given, was revoked` : person;
   }
 }

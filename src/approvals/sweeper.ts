@@ -44,6 +44,10 @@ export class Sweeper implements Disposable {
     this.#timers.get(id)?.();
     const act = (): void => {
       this.#timers.delete(id);
+      if (clock.now() < at) {
+        this.watch(approval); // a wait has its longest, and a wall clock may be set back
+        return;
+      }
       const done = due === "expiry" ? this.#options.expire(approval) : this.#remind(id, due);
       done.catch((error: unknown) => this.#options.log(sentence(id, due, error)));
     };

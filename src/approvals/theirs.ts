@@ -48,7 +48,7 @@ export class Theirs {
   }
 
   #problem(audience: Audience): string | undefined {
-    const found = hindrance(audience, this.#by, this.#givers.bench(audience, this.#lent));
+    const found = hindrance(audience, { by: this.#by }, this.#givers.bench(audience, this.#lent));
     return "code" in found ? (found.why ?? found.code) : undefined;
   }
 }

@@ -11,6 +11,8 @@ export class Waiting implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #waiters = new Map<string, Set<() => void>>();
+  /** Who else wants to know when a request is over, or the last one who waited for it has left. */
+  readonly #overs = new Map<string, () => void>();
   readonly #stops = new Set<() => void>();
   readonly #following: Disposable;
   #stopped = false;
@@ -19,7 +21,7 @@ export class Waiting implements Disposable {
     this.#store = store;
     this.#clock = clock;
     this.#following = store.follow((entries) => {
-      if (this.#waiters.size === 0) return;
+      if (this.#waiters.size === 0 && this.#overs.size === 0) return;
       for (const { event } of entries) if (event?.moment === "decided") this.#wake(event.approvalId);
     });
   }
@@ -57,7 +59,10 @@ export class Waiting implements Disposable {
       signal?.removeEventListener("abort", cancelled);
       this.#stops.delete(timedOut);
       waiters.delete(decided);
-      if (waiters.size === 0) this.#waiters.delete(approval.id);
+      if (waiters.size === 0) {
+        this.#waiters.delete(approval.id);
+        this.#overs.get(approval.id)?.();
+      }
     }
   }
 
@@ -71,7 +76,16 @@ export class Waiting implements Disposable {
     this.#following[Symbol.dispose]();
   }
 
+  /** @returns what takes the wish back */
+  whenOver(id: string, over: () => void): () => void {
+    this.#overs.set(id, over);
+    return () => {
+      if (this.#overs.get(id) === over) this.#overs.delete(id);
+    };
+  }
+
   #wake(id: string): void {
+    this.#overs.get(id)?.();
     for (const wake of this.#waiters.get(id) ?? []) wake();
   }
 }

@@ -59,10 +59,15 @@ export function checkPrincipal(principal: Principal): void {
     if (principal[member] !== undefined) checkName(`principal.${member}`, principal[member]);
 }
 
+/** Whether somebody of a tenant has nothing to do with what is of another one. None: confined to no tenant. */
+export function isElsewhere({ tenant }: Pick<Principal, "tenant">, theirs: string | undefined): boolean {
+  return theirs !== undefined && tenant !== theirs;
+}
+
 /** How a principal was authenticated may differ from call to call: it is the same one. None: whoever holds the runtime. */
 export function isForeign(owner: Principal, asker: Principal | undefined): boolean {
   if (asker === undefined) return false;
-  return owner.tenant !== asker.tenant || owner.agent !== asker.agent || owner.user !== asker.user;
+  return isElsewhere(owner, asker.tenant) || owner.agent !== asker.agent || owner.user !== asker.user;
 }
 
 /** What one call of a session says of itself; the session's own holds where it says nothing. */

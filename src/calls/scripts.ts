@@ -38,6 +38,8 @@ export interface ChainSummary {
     readonly approvalId: string;
     readonly line?: number;
   }[];
+  /** Which line made which call, of those that had ended when it froze. */
+  readonly lines: readonly { readonly callId: string; readonly line: number }[];
   /** Wall clock, milliseconds: when the first of their requests lapses. */
   readonly expiresAt?: number;
 }

@@ -74,6 +74,8 @@ export interface TraceLine {
 
 /** All of a session that outlives its process: what a frozen script carries. */
 export interface SessionState {
+  /** None: it is made when somebody asks. */
+  readonly id?: string;
   readonly limits: Limits;
   readonly calls: number;
   readonly trace: readonly TraceLine[];
@@ -110,6 +112,7 @@ export class Session {
     this.limits = limits;
     this.#clock = clock;
     this.#openedAt = clock.monotonic() - (state?.usedMs ?? 0);
+    this.#id = state?.id;
     this.#calls = state?.calls ?? 0;
     this.#pins = new Set(state?.pins);
     for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);

@@ -18,15 +18,32 @@ export function settledOf(place: number, outcome: ToolOutcome, known?: Offered):
     place,
     status: status === "denied" ? "denied" : "error",
     code,
-    message: `${refusal?.message ?? outcome.text}${names}`,
-    advice: adviceOf(code),
+    message: code === "approval_timed_out" ? unanswered : `${refusal?.message ?? outcome.text}${names}`,
+    advice: code === "approval_timed_out" ? "Go on without it." : adviceOf(code),
     value: handleOf(outcome),
   };
 }
 
+/** A direct caller could send the same call again; a script's next one in its place is another call. */
+const unanswered =
+  "Nobody decided in time. The request stays open as long as this script runs, and is withdrawn with its end.";
+
 export function refused(place: number, code: RefusalCode, message: string): Settled {
   const { status, tell } = refusals[code];
   return { place, status, code, message, advice: tell, value: { status, text: message } };
+}
+
+/** What Postern itself answers. */
+export function answered({ place }: Pick<Settled, "place">, value: JsonObject): Settled {
+  return { place, status: "ok", value: { status: "ok", ...value } };
+}
+
+export function tooMuchAtOnce(place: number): Settled {
+  return refused(
+    place,
+    "overloaded",
+    "That is more than a script gets at once; ask for it after the others are there.",
+  );
 }
 
 /** {text, structured, ref, files, status}: what the prelude makes its ToolResult of (SPEC 12.4). */

@@ -2,6 +2,7 @@ import { narrower } from "../calls/authority.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { chainLimits, checkedLimits, type Limits } from "../calls/session.ts";
 import type { EngineSettings } from "./known-engines.ts";
+import { usualArgumentBytes } from "./large-arguments.ts";
 import type { SandboxDriver } from "./sandbox.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface ChainOptions {
   readonly memoryBytes?: number;
   /** What it may print and answer, in bytes. Default 1 MiB. */
   readonly outputBytes?: number;
+  /** Arguments of one call, in bytes of JSON; a larger value goes by reference (`artifacts.put`). Default 4 MiB. */
+  readonly argumentBytes?: number;
   /** Calls of a script that are under way at the same time; more that are made together wait their turn. Default 16. */
   readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
@@ -33,6 +36,7 @@ export interface ChainTerms {
   readonly cpuMs: number;
   readonly memoryBytes: number;
   readonly outputBytes: number;
+  readonly argumentBytes: number;
   readonly callsAtOnce: number;
 }
 
@@ -43,6 +47,7 @@ const optionNames: ReadonlySet<string> = new Set([
   "cpuMs",
   "memoryBytes",
   "outputBytes",
+  "argumentBytes",
   "callsAtOnce",
   "drivers",
   "engineSettings",
@@ -53,13 +58,14 @@ export function chainTerms(options: ChainOptions): ChainTerms {
   for (const name of Object.keys(options))
     if (!optionNames.has(name))
       throw invalid(`\`chains.${name}\` is no option; there are ${[...optionNames].join(", ")}.`);
-  const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte, callsAtOnce = 16 } = options;
+  const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte } = options;
+  const { argumentBytes = usualArgumentBytes, callsAtOnce = 16 } = options;
   const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set where no level decides
-  for (const [name, value] of Object.entries({ cpuMs, memoryBytes, outputBytes, callsAtOnce }))
+  for (const [name, value] of Object.entries({ cpuMs, memoryBytes, outputBytes, argumentBytes, callsAtOnce }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(`\`chains.${name}\` is ${JSON.stringify(value)}; it must be a whole number from 1.`);
   const limits = checkedLimits({ ...defaults, ...options.limits });
-  return { limits, cpuMs, memoryBytes, outputBytes, callsAtOnce };
+  return { limits, cpuMs, memoryBytes, outputBytes, argumentBytes, callsAtOnce };
 }
 
 /** What a script gets: its own terms, never more than whoever called it has left. */

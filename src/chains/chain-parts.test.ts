@@ -68,7 +68,7 @@ describe("help inside a script", () => {
     const big = `const text = "x".repeat(4 * 1024 * 1024); let n = 0;
       try { for (;;) { await host("artifact", { text, type: "text/plain" }); n += 1; } } catch (error) { return error.code + n; }`;
     expect((await h.runtime.runChain({ code: big, language: "javascript" })).text).toContain("budget_exhausted16");
-    for (const given of ["{ text: 'x'.repeat(5e6) }", "{}", "{ text: 'x', type: 'no type' }"])
+    for (const given of ["{ text: 5 }", "{}", "{ text: 'x', type: 'no type' }"])
       expect(
         (
           await h.runtime.runChain({

@@ -1,5 +1,6 @@
 /** The `chains` section of a configuration file. Only src/config imports this: code mode itself knows no zod. */
 import { z } from "zod";
+import { given } from "../calls/given.ts";
 import { type LimitsFile, limitsFrom } from "../calls/limits-file.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import { type DriversFile, driversSchema, engineSettingsFrom } from "./drivers-config.ts";
@@ -12,6 +13,7 @@ export interface ChainsFile {
   readonly cpu_ms?: number | undefined;
   readonly memory_bytes?: number | undefined;
   readonly output_bytes?: number | undefined;
+  readonly argument_bytes?: number | undefined;
   readonly calls_at_once?: number | undefined;
 }
 
@@ -63,6 +65,12 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
     .max(64 * mebibyte)
     .optional()
     .describe("What it may print and answer; 1 MiB."),
+  argument_bytes: z
+    .int()
+    .min(64 * 1024)
+    .max(16 * mebibyte)
+    .optional()
+    .describe("Arguments of one call; 4 MiB. Larger values go by reference (`artifacts.put`)."),
   calls_at_once: z
     .int()
     .min(1)
@@ -74,14 +82,15 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
 /** Undefined: off. */
 export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
   if (file.enabled === false) return undefined;
-  const { engines, engine_settings, limits, cpu_ms, memory_bytes, output_bytes, calls_at_once } = file;
-  return {
-    ...(engines !== undefined && { engines }),
-    ...(engine_settings !== undefined && { engineSettings: engineSettingsFrom(engine_settings) }),
-    ...(limits !== undefined && { limits: limitsFrom(limits) }),
-    ...(cpu_ms !== undefined && { cpuMs: cpu_ms }),
-    ...(memory_bytes !== undefined && { memoryBytes: memory_bytes }),
-    ...(output_bytes !== undefined && { outputBytes: output_bytes }),
-    ...(calls_at_once !== undefined && { callsAtOnce: calls_at_once }),
-  };
+  const { engines, engine_settings: settings, limits } = file;
+  return given({
+    engines,
+    engineSettings: settings && engineSettingsFrom(settings),
+    limits: limits && limitsFrom(limits),
+    cpuMs: file.cpu_ms,
+    memoryBytes: file.memory_bytes,
+    outputBytes: file.output_bytes,
+    argumentBytes: file.argument_bytes,
+    callsAtOnce: file.calls_at_once,
+  });
 }

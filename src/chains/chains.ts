@@ -11,7 +11,9 @@ import type { Caller } from "../calls/session.ts";
 import type { CallContext, Chains } from "../face.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
+import { Sweeper } from "../results/sweeper.ts";
 import { revealer } from "../secrets/lend.ts";
+import { filledPage } from "../stores/filled-page.ts";
 import type { Store } from "../stores/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
@@ -21,6 +23,7 @@ import { chainTool } from "./chain-tool.ts";
 import { describeChain } from "./describe-chain.ts";
 import { Engines } from "./engines.ts";
 import { FrozenScripts } from "./frozen.ts";
+import { sweepFrozen } from "./frozen-sweep.ts";
 import { imageKey } from "./image-key.ts";
 import { LiveScripts } from "./live-scripts.ts";
 import { chainToolName } from "./names.ts";
@@ -59,6 +62,8 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   const engines = closing.use(await Engines.open(options, parts.clock, revealer(parts)));
   const live = closing.use(new LiveScripts());
   const frozen = new FrozenScripts(store, await imageKey(folder));
+  const { clock, ledger, log } = parts;
+  closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
   const makeChild: MakeChild = (parent, position, request) => running.child(parent, position, request);
   // The very name of a tool nobody has approved yet is a stranger's word.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
@@ -71,6 +76,7 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
 const ofScripts: Readonly<Record<keyof NonNullable<Parameters<Chains["list"]>[0]>, Kind>> = {
   tenant: "a text",
   runId: "a text",
+  principal: "an object",
   limit: "a whole number from 0",
 };
 
@@ -102,20 +108,23 @@ export class OpenChains implements Chains {
 
   async list(asked: Parameters<Chains["list"]>[0] = {}): Promise<readonly ChainSummary[]> {
     checkMembers(asked, { code: "filter_invalid", what: "The filter", members: ofScripts, of: "scripts" });
-    const { tenant, runId, limit = 100 } = asked;
+    const { tenant, runId, principal, limit = 100 } = asked;
     const where = {
       tool: chainToolName,
       limit,
       ...(tenant !== undefined && { tenant }),
       ...(runId !== undefined && { runId }),
     };
-    const [running, waiting] = await Promise.all([
-      this.#store.calls({ ...where, state: "attempted" }),
-      this.#store.calls({ ...where, state: "suspended" }),
-    ]);
     const live = new Set(this.#house.live.all.map(({ callId }) => callId));
+    const rows = (state: "attempted" | "suspended"): Promise<readonly CallRecord[]> =>
+      filledPage(
+        (page) => this.#store.calls(page),
+        { ...where, state },
+        ({ call }) => !isForeign(call.authority.principal, principal) && (state === "suspended" || live.has(call.id)),
+      );
+    const [running, waiting] = await Promise.all([rows("attempted"), rows("suspended")]);
     const summaries = await Promise.all([
-      ...running.filter(({ call }) => live.has(call.id)).map((record) => this.#summary(record, "running")),
+      ...running.map((record) => this.#summary(record, "running")),
       ...waiting.map((record) => this.#summary(record, "waiting")),
     ]);
     return summaries.sort((one, other) => other.since - one.since).slice(0, limit);
@@ -124,7 +133,7 @@ export class OpenChains implements Chains {
   async resume(callId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
     checkId(callId, "call");
     const record = await this.#store.call({ key: callId });
-    if (record?.call.tool !== chainToolName || record.state !== "suspended") return undefined;
+    if (record?.call.tool !== chainToolName || !isOpen(record)) return undefined;
     if (isForeign(record.call.authority.principal, context.principal)) return undefined;
     return this.#running.entering(context, (arrival, caller) =>
       invoke(new Arrival({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
@@ -153,6 +162,7 @@ export class OpenChains implements Chains {
         approvalId,
         ...(line !== undefined && { line }),
       })),
+      lines: header?.lines ?? [],
       ...(header !== undefined && {
         engine: header.driver,
         imageBytes: header.imageBytes,
@@ -160,6 +170,11 @@ export class OpenChains implements Chains {
       }),
     };
   }
+}
+
+/** It waits, or was cut short. */
+function isOpen({ state, retryable }: CallRecord): boolean {
+  return state === "suspended" || (state === "unknown" && retryable);
 }
 
 const longestSource = 20_000;

@@ -2,9 +2,10 @@
  * The loop of code mode: the engine yields a batch of calls, they go through the gates together, the engine is settled.
  *
  * Invariant: nothing a script does has an effect but by a call here, and every call's key is made of the script's key and
- * its place. So a script that is thawed, sent again or moved to another engine finds what it did; where it asks for
- * something else than before it ends, because from there on nobody knows what it would repeat.
+ * the call's number. So a script that is thawed, sent again or moved to another engine finds what it did; where it asks for
+ * something else than before it ends, because from there on nobody knows what it would repeat (earlier.ts).
  */
+import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Limits, SessionMark, SessionState } from "../calls/session.ts";
@@ -12,10 +13,13 @@ import { settledOf } from "./answers.ts";
 import { answerHost } from "./host-calls.ts";
 import type { JournalMark, JournalState } from "./journal.ts";
 import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
-import type { ScriptRun, Waiting } from "./script-run.ts";
+import type { ScriptRun } from "./script-run.ts";
 import type { StopReason } from "./watch.ts";
 
 export type FailedWhy = Extract<Step, { step: "failed" }>["why"] | "budget" | "diverged" | "timeout" | "closed";
+
+/** By place: the approval a call of the frozen batch waits for. */
+type Waiting = ReadonlyMap<number, string>;
 
 /** A script that waits for persons: as it was before the batch that holds their calls. */
 export interface Halted {
@@ -48,6 +52,15 @@ const mostOverdrawn = 3;
 
 /** @param batch of a thawed script: what it waits for, asked once more */
 export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
+  const end = await driven(engine, run, batch);
+  const isCutOff = (end.end === "done" || end.end === "failed") && run.numbering.tellEarlier();
+  return isCutOff && end.end === "done" ? failed("diverged", endedBefore) : end;
+}
+
+const endedBefore =
+  "The script was run again and did not repeat itself: it ended before it came to all of what it did before. Nothing was repeated; make the script independent of time, chance and changing data.";
+
+async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   let waiting = batch;
   let overdrawn = 0;
   for (;;) {
@@ -65,6 +78,9 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
     if (fault !== undefined) return fault;
     waiting = undefined;
     const before = { session: run.session.mark(), journal: run.journal.mark() };
+    const other = await run.beginBatch(step.calls);
+    if (run.watch.stopped !== undefined) return stopped(run);
+    if (other !== undefined) return diverged(other);
     const answers = await together(step.calls, run);
     if (run.watch.stopped !== undefined) return stopped(run);
     const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
@@ -73,6 +89,7 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
     if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls, held });
     overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
     if (overdrawn > mostOverdrawn) return overdrew(run);
+    for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
     await run.pace.afterBatch();
     if (run.watch.stopped !== undefined) return stopped(run);
     await engine.settle(answers.map(({ settled }) => settled));
@@ -140,7 +157,9 @@ async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...be
   const [approvalId] = waiting.values();
   if (approvalId === undefined) return failed("protocol", "A call waits for a person without a request.");
   const usedCpuMs = run.usedCpuMs + (engine.usedCpuMs ?? 0);
-  const image = await engine.freeze().catch(() => undefined); // an engine that cannot: its script is replayed
+  // What an engine cannot freeze is replayed, and so is what would take long to put away.
+  const freezes = run.freezes && !run.asksMuch;
+  const image = freezes ? await engine.freeze().catch((error: unknown) => unfrozen(error, run)) : undefined;
   const lapses = Number.isFinite(expiresAt) ? expiresAt : run.parts.clock.now();
   const session = run.session.freeze(before.session);
   const journal = run.journal.freeze(before.journal);
@@ -148,6 +167,10 @@ async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...be
     end: "halted",
     halted: { session, journal, batch, waiting, approvalId, expiresAt: lapses, image, usedCpuMs },
   };
+}
+
+function unfrozen(error: unknown, { parts, parent }: ScriptRun): undefined {
+  parts.log(`The script \`${parent.id}\` could not be frozen (${messageOf(error)}); it will be replayed.`);
 }
 
 /** The calls that wait, as their caller reads it. */

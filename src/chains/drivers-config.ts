@@ -1,5 +1,6 @@
 /** `chains.engine_settings` of a configuration file (snake_case): engines that run elsewhere. Only chains-config.ts imports this. */
 import { z } from "zod";
+import { type Given, given } from "../calls/given.ts";
 import type { EngineSettings } from "./known-engines.ts";
 
 export interface DriversFile {
@@ -133,11 +134,4 @@ function placeFrom({ cpus, warm, most, start_ms: startMs }: PlaceFile): Given<{
   readonly startMs: number | undefined;
 }> {
   return given({ cpus, warm, most, startMs });
-}
-
-type Given<T extends object> = { readonly [name in keyof T]?: Exclude<T[name], undefined> };
-
-/** What is there, without what is not. */
-function given<T extends object>(all: T): Given<T> {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Given<T>; // as was just filtered
 }

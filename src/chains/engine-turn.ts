@@ -1,22 +1,24 @@
 /**
  * A script's turn in one engine: asked whether it takes it, opened, driven to its end, and closed.
  *
- * Invariant: from the question on the script is listed, and its time, its caller and the house's end reach it; and whatever
- * happens, nothing of the turn is left behind: no entry, no session, no pin, no process.
- * Next: run-script.ts (which engines, and what their ends mean to the caller), drive.ts (the loop).
+ * Invariant: whatever an engine is waited for, the script's time, its caller and the house's end are heard meanwhile; and
+ * whatever happens, nothing of the turn is left behind: no session, no pin, no process.
+ * Next: run-script.ts (which engines), script-end.ts (what their ends mean to the caller), drive.ts (the loop).
  */
+import type { ToolCall } from "../calls/call.ts";
 import { messageOf } from "../calls/fault.ts";
 import { type Caller, type Limits, Session } from "../calls/session.ts";
 import { releasePins } from "../results/release-pins.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { ChainHouse } from "./chain-house.ts";
 import { drive, type End, type Stopped, stoppedEnd } from "./drive.ts";
+import { Earlier, earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
-import { Journal } from "./journal.ts";
+import { Journal, type JournalState } from "./journal.ts";
 import type { ScriptOffer } from "./offer.ts";
 import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
-import { type Parent, ScriptRun, type Waiting } from "./script-run.ts";
-import { Watch } from "./watch.ts";
+import { mostHostCalls, type Parent, ScriptRun } from "./script-run.ts";
+import type { StopReason, Watch } from "./watch.ts";
 
 /** What is the same of a call of `tool_chain` in whichever engine. */
 export interface ScriptFacts {
@@ -26,9 +28,16 @@ export interface ScriptFacts {
   readonly parent: Parent;
   readonly limits: Limits;
   readonly program: Program;
+  readonly sourceDigest: string;
   readonly offer: ScriptOffer;
   /** Monotonic: what engines that passed took of its time is taken. */
   readonly begunAt: number;
+  /** Of its time, before it was frozen. */
+  readonly usedMs: number;
+  /** It has been in an engine before: sent again, or thawed. */
+  readonly wentBefore: boolean;
+  /** Keys of calls that a person may be asked about still: once it is over, for nothing. */
+  readonly requests: Set<string>;
 }
 
 /** The engine does not run it, and another one may. */
@@ -36,6 +45,13 @@ export interface PassedOver {
   readonly unsupported: string;
   /** Nothing is wrong with the script: the engine could not be started. */
   readonly isDown?: true;
+  /** What it had done in it by then. */
+  readonly journal?: Journal;
+}
+
+/** The script was stopped before the engine had begun with it. */
+export interface Unbegun {
+  readonly stopped: Stopped;
 }
 
 /** What a turn comes to, told while its session and what it holds are there still. */
@@ -44,79 +60,102 @@ export type Conclude<T> = (end: End, run: ScriptRun, driver: SandboxDriver) => P
 export class EngineTurn {
   readonly #driver: SandboxDriver;
   readonly #facts: ScriptFacts;
+  readonly #watch: Watch;
 
-  constructor(driver: SandboxDriver, facts: ScriptFacts) {
+  constructor(driver: SandboxDriver, facts: ScriptFacts, watch: Watch) {
     this.#driver = driver;
     this.#facts = facts;
+    this.#watch = watch;
   }
 
   /** What of the script this engine cannot do, or how it was stopped while it was asked. Undefined: go. */
-  async check(): Promise<PassedOver | { readonly invalid: string } | { readonly stopped: Stopped } | undefined> {
-    const { limits, program } = this.#facts;
-    if (this.#driver.check === undefined) return undefined;
-    return await this.#watched(Math.max(0, limits.totalTimeoutMs - this.#spentMs()), async (watch) => {
-      const asked = this.#asked(program, watch.signal);
-      const verdict = await watch.until(asked);
-      return watch.stopped === undefined ? verdict : { stopped: stoppedEnd(watch.stopped, limits) };
-    });
+  async check(thawed?: FrozenScript): Promise<PassedOver | { readonly invalid: string } | Unbegun | undefined> {
+    const { program, wentBefore } = this.#facts;
+    if (this.#driver.check === undefined || fits(this.#driver, thawed)) return undefined;
+    const verdict = await this.#watch.until(this.#asked(program, this.#watch.signal));
+    if (this.#watch.stopped !== undefined) return this.#unbegun(this.#watch.stopped);
+    // It was good when it began, whatever there is to call by now: what it did is told by running it.
+    return wentBefore && verdict !== undefined && "invalid" in verdict ? undefined : verdict;
   }
 
   async #asked(program: Program, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
     try {
       return await this.#driver.check?.(program, signal);
     } catch (error) {
-      return this.#down(error); // what checks is the engine itself
+      return signal.aborted ? undefined : this.#down(error); // what checks is the engine itself
     }
   }
 
-  /** `unfit`: the engine does not take its own image back. */
-  async run<T>(thawed: FrozenScript | undefined, conclude: Conclude<T>): Promise<T | PassedOver | "unfit"> {
-    const { house, limits, caller, parent, offer, context } = this.#facts;
+  /**
+   * `unfit`: the engine does not take its own image back.
+   *
+   * @param left what is known of what the script did before, by the engine that passed or where it was frozen
+   */
+  async run<T>(
+    thawed: FrozenScript | undefined,
+    conclude: Conclude<T>,
+    left: JournalState | undefined,
+  ): Promise<T | PassedOver | Unbegun | "unfit"> {
+    const { house, caller, parent, offer, context, requests } = this.#facts;
     const { parts, makeChild, terms } = house;
+    const watch = this.#watch;
     const image = fits(this.#driver, thawed) ? thawed : undefined;
-    const before = image?.session ?? { calls: 0, trace: [], pins: [], usedMs: 0 };
-    const session = new Session(limits, parts.clock, { ...before, limits, usedMs: before.usedMs + this.#spentMs() });
-    const journal = new Journal(terms.outputBytes, image?.journal);
-    const waiting: Waiting = new Map(thawed?.header.waiting.map(({ place, approvalId }) => [place, approvalId]));
+    const session = this.#session(image);
+    const journal = new Journal(terms.outputBytes, image?.journal ?? (left && Journal.again(left)));
+    const freezes = this.#driver.capabilities.durability === "snapshot";
     try {
-      return await this.#watched(session.remainingMs(), async (watch) => {
-        const run = new ScriptRun({
-          ...{ parts, makeChild, session, journal, watch, waiting, usedCpuMs: image?.usedCpuMs ?? 0 },
-          ...{ callsAtOnce: terms.callsAtOnce, parent, offer, context, caller },
-        });
-        await this.#repin(session);
-        const end = await this.#driven(image, run);
-        if (end === "unfit" || "unsupported" in end) return end;
-        if (end.end === "failed" && end.why === "unsupported") return { unsupported: end.message };
-        return await conclude(end, run, this.#driver);
+      const run = new ScriptRun({
+        ...{ parts, makeChild, session, journal, watch, freezes, usedCpuMs: image?.usedCpuMs ?? 0 },
+        earlier: await this.#earlier(journal),
+        ...{ callsAtOnce: terms.callsAtOnce, argumentBytes: terms.argumentBytes, parent, offer, context, caller },
+        requests,
       });
+      await this.#repin(session);
+      const end = await this.#driven(image, run);
+      if (end === "unfit" || "unsupported" in end || "stopped" in end) return end;
+      if (end.end === "failed" && end.why === "unsupported") return { unsupported: end.message, journal };
+      return await conclude(end, run, this.#driver);
     } finally {
       session.close();
       await releasePins(session, parts.artifacts, parts.log);
     }
   }
 
-  /** Listed while it lasts, and stopped with the house. */
-  async #watched<T>(remainingMs: number, body: (watch: Watch) => Promise<T>): Promise<T> {
-    const { house, context, parent, program } = this.#facts;
-    const { clock } = house.parts;
-    const { principal, runId } = parent.authority;
-    const { chainId } = program;
-    using watch = new Watch(clock, remainingMs, context.signal);
-    house.live.register({ chainId, callId: parent.id, tenant: principal.tenant, runId, startedAt: clock.now() }, watch);
-    try {
-      return await body(watch);
-    } finally {
-      house.live.deregister(chainId);
-    }
+  /** The script's own over all its turns: what of its limits is used stays used, and its name stays. */
+  #session(image: FrozenScript | undefined): Session {
+    const { house, limits, program, usedMs } = this.#facts;
+    const { calls, trace, pins } = image?.session ?? { calls: 0, trace: [], pins: [] };
+    const id = program.chainId.replace("chain_", "ses_"); // what is granted for its session holds in its next turn
+    return new Session(limits, house.parts.clock, { id, limits, calls, trace, pins, usedMs: usedMs + this.#spentMs() });
   }
 
-  async #driven(image: FrozenScript | undefined, run: ScriptRun): Promise<End | PassedOver | "unfit"> {
-    const engine = await this.#opened(image, run).catch((error: unknown) => this.#down(error));
+  /** Of a script that was never begun before there is nothing. */
+  async #earlier({ made, callsMade }: Journal): Promise<Earlier> {
+    const { house, parent, wentBefore } = this.#facts;
+    const { parts, makeChild, terms } = house;
+    if (!wentBefore && made.size === 0) return new Earlier(made, new Map());
+    const keyed = (number: number): ToolCall => makeChild(parent, number, { tool: "", action: "", arguments: {} });
+    const { maxToolCalls } = terms.limits;
+    // Where nothing was put away, an earlier Postern may have begun it: its calls went by their places.
+    const isNumbered = made.size > 0 && callsMade !== undefined;
+    const span = { from: callsMade ?? 0, to: maxToolCalls + (isNumbered ? 0 : mostHostCalls) };
+    return new Earlier(new Map(made), await earlierRows(span, keyed, parts));
+  }
+
+  async #driven(image: FrozenScript | undefined, run: ScriptRun): Promise<End | PassedOver | Unbegun | "unfit"> {
+    const { watch } = run;
+    const opening = this.#opened(image, run).catch((error: unknown) =>
+      watch.stopped === undefined ? this.#down(error) : undefined,
+    );
+    const engine = await watch.until(opening);
+    if (watch.stopped !== undefined) {
+      void opening.then((late) => (late === undefined || "unsupported" in late ? undefined : this.#close(late)));
+      return this.#unbegun(watch.stopped);
+    }
     if (engine === undefined) return "unfit";
     if ("unsupported" in engine) return engine;
     try {
-      run.watch.guard(engine);
+      watch.guard(engine);
       return await drive(engine, run, image?.batch);
     } catch (error) {
       const message = `The engine \`${this.#driver.name}\` failed: ${messageOf(error)}`;
@@ -126,11 +165,22 @@ export class EngineTurn {
     }
   }
 
+  #unbegun(reason: StopReason): Unbegun {
+    return { stopped: stoppedEnd(reason, this.#facts.limits) };
+  }
+
   async #opened(frozen: FrozenScript | undefined, run: ScriptRun): Promise<SandboxSession | undefined> {
     const { house, program } = this.#facts;
-    const { cpuMs, memoryBytes, outputBytes } = house.terms;
+    const { cpuMs, memoryBytes, outputBytes, argumentBytes } = house.terms;
     const left = Math.max(1, cpuMs - run.usedCpuMs);
-    const limits = { cpuMs: left, memoryBytes, outputBytes, wallMs: run.session.remainingMs() };
+    const limits = {
+      cpuMs: left,
+      memoryBytes,
+      outputBytes,
+      argumentBytes,
+      wallMs: run.session.remainingMs(),
+      signal: run.watch.signal,
+    };
     if (frozen?.image !== undefined)
       return this.#driver.restore(frozen.image, limits, program.owner).catch((error: unknown) => {
         const why = messageOf(error);

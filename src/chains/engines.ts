@@ -14,6 +14,8 @@ class Engine {
   readonly #load: () => Promise<SandboxDriver>;
   #asked: Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> | undefined;
 
+  #isKnown = false;
+
   /** Why it last did not start; it is tried again all the same. */
   failure: string | undefined;
 
@@ -27,9 +29,13 @@ class Engine {
     return this.#asked;
   }
 
+  /** One that has not answered yet is closed when it does: nobody waits for that. */
   async close(): Promise<void> {
-    const driver = (await this.#asked)?.driver;
-    if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
+    const closed = this.#asked?.then(async ({ driver }) => {
+      if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
+    });
+    if (this.#isKnown) await closed;
+    else closed?.catch(() => {}); // the house is gone by then
   }
 
   async #look(): Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> {
@@ -39,6 +45,8 @@ class Engine {
       return problem === undefined ? { driver } : { driver, problem };
     } catch (error) {
       return { problem: messageOf(error) }; // an optional package that is not installed
+    } finally {
+      this.#isKnown = true;
     }
   }
 }

@@ -40,3 +40,28 @@ it("a row's reference opens the moment it was made of, and no other of the same 
   await scripts.forget("k1");
   expect(await scripts.take(second, "k1")).toEqual({ gone: true });
 });
+
+it("a list is told what is known of a script without its image, also of one that an earlier Postern put away", async () => {
+  const store = aLogStore(new FakeClock());
+  const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+  const reference = await scripts.put(halted("one"), about, event);
+  const read: string[] = [];
+  const documents = {
+    ...store.documents,
+    get: (kind: string, id: string) => {
+      read.push(kind);
+      return store.documents.get(kind, id);
+    },
+  };
+  const listed = new FrozenScripts({ ...store, documents } as typeof store, { bytes: randomBytes(32), id: "key 1" }); // no more of it is asked
+  const header = { key: "k1", engine: "fake 1", imageBytes: 3, waiting: [{ tool: "mail", approvalId: "apr_1" }] };
+  expect(await listed.header("k1")).toMatchObject(header);
+  expect(read).toEqual(["frozen-header"]);
+  const alone = await store.documents.get("frozen-header", "k1");
+  const gone = { write: "document", kind: "frozen-header", id: "k1", body: null } as const;
+  await store.commit({ ...gone, expectedVersion: alone?.version ?? 0 }, "synced"); // as it was before there were two
+  expect(await listed.header("k1")).toMatchObject(header);
+  expect(await scripts.take(reference, "k1")).toMatchObject({ script: { session: { usedMs: 5 } } });
+  await scripts.forget("k1");
+  expect(await listed.header("k1")).toBeUndefined();
+});

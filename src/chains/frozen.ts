@@ -5,9 +5,11 @@
  * there is none, the ledger still knows what the script did, and it is replayed.
  */
 import type { DurableEvent } from "../calls/event.ts";
-import { canonical, isJsonObject, type Json, sha256 } from "../calls/json.ts";
+import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
+import type { Write } from "../calls/records.ts";
+import type { ChainSummary } from "../calls/scripts.ts";
 import type { SessionState } from "../calls/session.ts";
-import type { Store } from "../stores/store.ts";
+import type { Durability, Store } from "../stores/store.ts";
 import type { Halted } from "./drive.ts";
 import type { ImageKey } from "./image-key.ts";
 import type { JournalState } from "./journal.ts";
@@ -15,6 +17,10 @@ import type { AskedCall } from "./sandbox.ts";
 import { seal, unseal } from "./seal.ts";
 
 const kind = "frozen-script";
+/** The header once more, without the image: lists read it, and an image may be large. */
+const headerKind = "frozen-header";
+
+type DocumentWrite = Extract<Write, { readonly write: "document" }>;
 const format = 1;
 
 /** What may be read without the key; it is bound to what is sealed. */
@@ -32,6 +38,8 @@ export interface FrozenHeader {
   readonly frozenAt: number;
   readonly expiresAt: number;
   readonly waiting: readonly FrozenWait[];
+  /** Which line made which call, of those that have ended. Not in what an earlier Postern put away. */
+  readonly lines?: ChainSummary["lines"];
   /** Bytes of the engine's image; 0: it is replayed. */
   readonly imageBytes: number;
 }
@@ -72,7 +80,7 @@ export class FrozenScripts {
   /** @returns the reference that the row of the script keeps */
   async put(
     halted: Halted,
-    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "imageBytes" | "expiresAt">,
+    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt">,
     event: DurableEvent,
   ): Promise<string> {
     const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
@@ -86,20 +94,25 @@ export class FrozenScripts {
       keyId: this.#key.id,
       expiresAt,
       waiting: waits,
+      lines: journal.lines.flatMap(({ callId, line }) => (line === undefined ? [] : [{ callId, line }])),
       imageBytes: image?.byteLength ?? 0,
     };
-    const text = Buffer.from(JSON.stringify({ session, journal, batch, usedCpuMs }));
+    // Without an image the script begins anew, and asks for all of it again.
+    const text = Buffer.from(JSON.stringify({ session, journal, batch: image ? batch : [], usedCpuMs }));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
     const sealed = seal(Buffer.concat([length, text, image ?? Buffer.alloc(0)]), spelled(header), this.#key);
     // Plain data, read back as such.
-    const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as Json;
-    await this.#write(about.key, body, event);
+    const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
+    await this.#write({ kind: headerKind, id: about.key, body: { header: body["header"] ?? null } }, "committed");
+    await this.#write({ kind, id: about.key, body, event }, "synced");
     return `${kind}:${sha256(sealed)}`;
   }
 
   async header(key: string): Promise<FrozenHeader | undefined> {
-    return headerIn((await this.#store.documents.get(kind, key))?.body);
+    const { documents } = this.#store;
+    const alone = headerIn((await documents.get(headerKind, key))?.body);
+    return alone ?? headerIn((await documents.get(kind, key))?.body); // an earlier Postern kept both in one
   }
 
   /** Opens what the row names. A script that was changed, or sealed elsewhere, is refused and not guessed at. */
@@ -123,20 +136,28 @@ export class FrozenScripts {
     return { script: { header, ...opened(Buffer.from(plain)) } };
   }
 
-  /** It has ended: the room is given back. */
-  async forget(key: string): Promise<void> {
-    const kept = await this.#store.documents.get(kind, key);
-    if (kept === undefined || kept.body === null) return;
-    await this.#store.commit(
-      { write: "document", kind, id: key, body: null, expectedVersion: kept.version },
-      "committed",
-    );
+  /** Of all scripts that something was put away of. */
+  keys(): Promise<readonly string[]> {
+    return this.#store.documents.list(kind, "");
   }
 
-  async #write(id: string, body: Json, event: DurableEvent): Promise<void> {
+  /** It has ended: the room is given back. */
+  async forget(key: string): Promise<void> {
+    for (const one of [kind, headerKind]) {
+      const kept = await this.#store.documents.get(one, key);
+      if (kept === undefined || kept.body === null) continue;
+      await this.#store.commit(
+        { write: "document", kind: one, id: key, body: null, expectedVersion: kept.version },
+        "committed",
+      );
+    }
+  }
+
+  async #write(document: Pick<DocumentWrite, "kind" | "id" | "body" | "event">, durability: Durability): Promise<void> {
+    const { kind: of, id } = document;
     for (;;) {
-      const expectedVersion = (await this.#store.documents.get(kind, id))?.version ?? 0;
-      const { won } = await this.#store.commit({ write: "document", kind, id, body, expectedVersion, event }, "synced");
+      const expectedVersion = (await this.#store.documents.get(of, id))?.version ?? 0;
+      const { won } = await this.#store.commit({ write: "document", ...document, expectedVersion }, durability);
       if (won) return;
     }
   }

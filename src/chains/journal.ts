@@ -1,4 +1,5 @@
 import type { Json } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Printed } from "./sandbox.ts";
 
 /** One call of a script, as its trace tells it (SPEC 3.7). */
@@ -23,6 +24,18 @@ export interface ScriptFile {
   readonly put: boolean;
 }
 
+/** A call of a tool as the script made it: what a replay of it is held against. */
+export interface MadeCall {
+  /** How many calls of tools the script had made before. */
+  readonly number: number;
+  readonly tool: string;
+  readonly action?: string;
+  /** First 16 hex digits of the arguments' SHA-256. */
+  readonly digest: string;
+  /** It was refused, and the script has gone on from there: whatever may be allowed by now, it is told the same again. */
+  readonly told?: ToolOutcome;
+}
+
 export interface JournalState {
   readonly lines: readonly CallLine[];
   readonly printed: readonly Printed[];
@@ -30,6 +43,12 @@ export interface JournalState {
   readonly last: number;
   /** Absent in what an earlier Postern put away. */
   readonly previews?: readonly Preview[];
+  /** Calls of tools before the frozen batch. Absent in what an earlier Postern put away: its calls go by their places. */
+  readonly callsMade?: number;
+  /** All that is known of them, the frozen batch's too. */
+  readonly made?: readonly MadeCall[];
+  readonly hostCalls?: number;
+  readonly putBytes?: number;
 }
 
 /** A result whose text was only its beginning, and that the script has not asked for or handed on since. */
@@ -40,7 +59,7 @@ export interface Preview {
 }
 
 /** Where a journal stood. */
-export interface JournalMark extends Omit<JournalState, "lines" | "printed"> {
+export interface JournalMark extends Omit<JournalState, "lines" | "printed" | "made"> {
   readonly lineCount: number;
   readonly printedCount: number;
 }
@@ -50,19 +69,64 @@ export class Journal {
   readonly #lines = new Map<number, CallLine>();
   readonly #files = new Map<string, ScriptFile>();
   readonly #previews = new Map<string, Preview>();
+  readonly #made = new Map<number, MadeCall>();
   readonly #printed: Printed[] = [];
   readonly #mostPrinted: number;
   #printedBytes = 0;
+  /** How many calls of tools are numbered. Undefined: they go by their places. */
+  callsMade: number | undefined;
   /** The last place that was asked for; none: -1. */
   last = -1;
+  /** What was asked of the host, and how much of it was put away. */
+  hostCalls: number;
+  putBytes: number;
 
   constructor(mostPrintedBytes: number, state?: JournalState) {
     this.#mostPrinted = mostPrintedBytes;
     for (const line of state?.lines ?? []) this.#lines.set(line.place, line);
     for (const file of state?.files ?? []) this.#files.set(file.artifact, file);
     for (const preview of state?.previews ?? []) this.#previews.set(preview.artifact, preview);
+    for (const made of state?.made ?? []) this.#made.set(made.number, made);
     this.print(state?.printed);
     this.last = state?.last ?? -1;
+    this.callsMade = state === undefined ? 0 : state.callsMade;
+    this.hostCalls = state?.hostCalls ?? 0;
+    this.putBytes = state?.putBytes ?? 0;
+  }
+
+  /** Of a script that is run from its beginning again: what it made is held against it, and all else begins anew. */
+  static again({ made = [], callsMade }: Pick<JournalState, "made" | "callsMade">): JournalState {
+    return { lines: [], printed: [], files: [], last: -1, made, ...(callsMade !== undefined && { callsMade: 0 }) };
+  }
+
+  /**
+   * The number of a call of a tool, by which its key is made: what else a script asks for does not count, so that a
+   * replay may ask for more or less of that.
+   */
+  numberOf(place: number): number {
+    if (this.callsMade === undefined) return place;
+    this.callsMade += 1;
+    return this.callsMade - 1;
+  }
+
+  /** How many numbers are given. */
+  get numbered(): number {
+    return this.callsMade ?? this.last + 1;
+  }
+
+  /** All that is known of what it made, in this turn and in earlier ones. */
+  get made(): ReadonlyMap<number, MadeCall> {
+    return this.#made;
+  }
+
+  make(made: MadeCall): void {
+    this.#made.set(made.number, { ...this.#made.get(made.number), ...made });
+  }
+
+  /** The script goes on from what its call ended with. */
+  tell(number: number, told: ToolOutcome): void {
+    const made = this.#made.get(number);
+    if (made !== undefined) this.#made.set(number, { ...made, told });
   }
 
   get callCount(): number {
@@ -121,14 +185,15 @@ export class Journal {
 
   /** For a later `freeze`: lines and what was printed only grow, so that none of them is copied while a script goes on. */
   mark(): JournalMark {
-    const { last, files, previews } = this;
-    return { lineCount: this.#lines.size, printedCount: this.#printed.length, files, last, previews };
+    const { last, files, previews, hostCalls, putBytes } = this;
+    const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, hostCalls, putBytes };
+    return { ...counts, files, last, previews, ...(this.callsMade !== undefined && { callsMade: this.callsMade }) };
   }
 
   /** As it was at the mark. */
   freeze({ lineCount, printedCount, ...rest }: JournalMark): JournalState {
     const lines = inOrder([...this.#lines.values()].slice(0, lineCount));
-    return { ...rest, lines, printed: this.#printed.slice(0, printedCount) };
+    return { ...rest, lines, printed: this.#printed.slice(0, printedCount), made: [...this.#made.values()] };
   }
 }
 

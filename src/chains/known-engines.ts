@@ -10,9 +10,9 @@ export type LoadEngine = (clock: Clock) => Promise<SandboxDriver & AsyncDisposab
 
 export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, LoadEngine>([
   ["quickjs", async (clock) => (await import("./drivers/javascript/driver.ts")).quickJsDriver({ clock })],
-  ["monty", async (clock) => new (await import("./drivers/python/monty.ts")).MontyDriver({ clock })],
-  ["cpython", async (clock) => new (await import("./drivers/python/cpython.ts")).CpythonDriver({ clock })],
-  ["pyodide", async (clock) => new (await import("./drivers/python/pyodide.ts")).PyodideDriver({ clock })],
+  ["monty", async (clock) => new (await import("./drivers/python/monty/monty.ts")).MontyDriver({ clock })],
+  ["cpython", async (clock) => new (await import("./drivers/python/cpython/cpython.ts")).CpythonDriver({ clock })],
+  ["pyodide", async (clock) => new (await import("./drivers/python/cpython/pyodide.ts")).PyodideDriver({ clock })],
   ["runsc", async (clock) => new (await import("./drivers/runsc/driver.ts")).RunscDriver({ clock })],
 ]);
 

@@ -10,9 +10,9 @@ const watch = (): Watch => new Watch(new FakeClock(), 1000, new AbortController(
 it("register, deregister / get / session then null; deregister unknown / no throw (case 207)", () => {
   const live = new LiveScripts();
   live.register(script, watch());
-  expect(live.get(chainId)).toEqual(script);
+  expect(live.all).toEqual([script]);
   live.deregister(chainId);
-  expect(live.get(chainId)).toBeUndefined();
+  expect(live.all).toEqual([]);
   expect(() => live.deregister("chain_unknown")).not.toThrow();
 });
 

@@ -14,6 +14,7 @@ export interface LiveScript {
 interface Entry {
   readonly script: LiveScript;
   readonly watch: Watch;
+  readonly left: PromiseWithResolvers<void>;
 }
 
 /** SPEC 12.3: a script is in here before its engine starts, and out again whatever happened. */
@@ -27,17 +28,32 @@ export class LiveScripts implements Disposable {
     if (!/^chain_[0-9a-f]{32}$/.test(chainId))
       throw new RuntimeFault("chain_invalid", `\`${chainId.slice(0, 80)}\` is no script's id.`);
     if (this.#entries.has(chainId)) throw new RuntimeFault("chain_invalid", `The script \`${chainId}\` runs already.`);
-    this.#entries.set(chainId, { script, watch });
+    this.#entries.set(chainId, { script, watch, left: Promise.withResolvers<void>() });
     if (this.#closed) watch.stop("closed");
   }
 
   /** One that is not there: nothing happens. */
   deregister(chainId: string): void {
+    this.#entries.get(chainId)?.left.resolve();
     this.#entries.delete(chainId);
   }
 
-  get(chainId: string): LiveScript | undefined {
-    return this.#entries.get(chainId)?.script;
+  /**
+   * Listed while `body` lasts. Its caller may have left the very same script a moment ago and come back: until that has
+   * wound down this one waits, as long as its own watch lets it.
+   */
+  async during<T>(script: LiveScript, watch: Watch, body: () => Promise<T>): Promise<T> {
+    const { chainId } = script;
+    for (let before = this.#entries.get(chainId); before !== undefined; before = this.#entries.get(chainId)) {
+      await watch.until(before.left.promise);
+      if (watch.stopped !== undefined) return await body();
+    }
+    this.register(script, watch);
+    try {
+      return await body();
+    } finally {
+      this.deregister(chainId);
+    }
   }
 
   get all(): readonly LiveScript[] {

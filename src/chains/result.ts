@@ -11,6 +11,8 @@ export interface ChainAnswer {
   readonly content: readonly ContentBlock[];
   readonly structured: JsonObject;
   readonly isError: boolean;
+  /** Nothing is wrong with the script: the same call may be sent again. */
+  readonly retryable?: true;
 }
 
 const longestError = 2000;
@@ -23,15 +25,17 @@ const mostPreviews = 3;
 /** What a script's answer is made of beside its end. */
 export interface Told {
   readonly journal: Journal;
+  /** What goes back with it. */
+  readonly files: readonly ScriptFile[];
   readonly durationMs: number;
+  readonly again?: boolean;
   readonly engine: string | undefined;
   /** What goes back at once, of text and of structured content; all of it is kept where it is more. */
   readonly inlineBytes: number;
 }
 
 export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told: Told): ChainAnswer {
-  const { journal, durationMs, engine, inlineBytes } = told;
-  const files = filesOf(end, journal);
+  const { journal, files, durationMs, engine, inlineBytes } = told;
   const words = wordsOf(end, told);
   const result: Record<string, Json> = {
     status: end.end === "done" ? "ok" : isTimeout(end.why) ? "timeout" : "error",
@@ -52,6 +56,7 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told:
     content: [{ type: "text", text: textOf(words) }, ...files.map(blockOf)],
     structured: result,
     isError: end.end === "failed",
+    ...(told.again === true && { retryable: true }),
   };
   const short = shortened(words, Math.floor(inlineBytes / 2));
   const { output, logs } = shortened(words, Math.floor(inlineBytes / 4));
@@ -91,6 +96,7 @@ function shortened(words: Words, mostBytes: number): Words {
 
 /** Which files of the script go back: those it put, and those its answer names. */
 export function filesOf(end: End, journal: Journal): readonly ScriptFile[] {
+  if (journal.files.length === 0) return journal.files;
   const value = end.end === "done" && end.value !== undefined ? JSON.stringify(end.value) : "";
   return journal.files.filter(({ artifact, put }) => put || value.includes(artifact)).slice(0, mostFiles);
 }

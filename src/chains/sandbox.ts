@@ -64,12 +64,22 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly outputBytes: number;
   readonly wallMs: number;
+  /** Of one call's arguments, as JSON; 4 MiB where nothing is said. */
+  readonly argumentBytes?: number;
+  /** Once it is aborted nobody waits for the session any more; one that comes all the same is closed. */
+  readonly signal?: AbortSignal;
 }
 
 /** Asked and not settled calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
 export type Step =
   | { readonly step: "calls"; readonly calls: readonly AskedCall[]; readonly printed?: readonly Printed[] }
-  | { readonly step: "done"; readonly value: Json | undefined; readonly printed?: readonly Printed[] }
+  | {
+      readonly step: "done";
+      readonly value: Json | undefined;
+      /** The value had so many bytes, more than it may, and is not there. */
+      readonly cutBytes?: number;
+      readonly printed?: readonly Printed[];
+    }
   | {
       readonly step: "failed";
       readonly why: "script" | "cpu" | "memory" | "output" | "deadlock" | "crash" | "protocol" | "wall" | "unsupported";
@@ -79,7 +89,8 @@ export type Step =
     };
 
 /**
- * `place` counts a script's calls in the order it made them: replay and keys stand on it. `line`: of the source.
+ * `place` counts what a script asks for, in its order: it is answered by it. Keys are made of the number of calls (journal.ts),
+ * in which the other kinds do not count. `line`: of the source.
  *
  * Kinds other than `call` are answered by whoever drives the script, never by a tool. Their `tool` is the kind's name, and:
  * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref, maxBytes}` and gets `{path?, mediaType?, text}` or
@@ -91,6 +102,8 @@ export interface AskedCall {
   readonly tool: string;
   readonly action?: string;
   readonly arguments: JsonObject;
+  /** The arguments had so many bytes, more than they may, and are not there. */
+  readonly cutBytes?: number;
   readonly line?: number;
   readonly kind?: "call" | "help" | "materialize" | "artifact" | "progress";
 }

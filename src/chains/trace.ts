@@ -1,7 +1,26 @@
+import type { ToolCall } from "../calls/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import { chainLimits } from "../calls/session.ts";
 import type { CallLine } from "./journal.ts";
+
+/** What a line says beside its call and how that ended. */
+export type Where = Pick<CallLine, "place" | "durationMs"> & { readonly line?: number | undefined };
+
+export function lineOf(
+  { tool, digest }: Pick<ToolCall, "tool" | "digest">,
+  { status, refusal, timedOut, callId }: Exclude<ToolOutcome, { readonly status: "pending" }>,
+  { place, durationMs, line }: Where,
+): CallLine {
+  const code = refusal?.code;
+  const ended = code === "cancelled" ? code : status === "preview" ? "denied" : status;
+  return {
+    ...{ place, tool, argumentsDigest: digest.slice(0, 16), durationMs, callId },
+    status: timedOut === true || code === "timed_out" ? "timeout" : ended,
+    ...(line !== undefined && { line }),
+    ...(code !== undefined && { code }),
+  };
+}
 
 /** The spelling of SPEC 3.7, which models and logs know. */
 export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { corpus } from "../../test/attacks/files/corpus.ts";
+import { corpus } from "../../test/fakes/corpus.ts";
 import { isPublic, type Resolve, targetOf } from "./address-guard.ts";
 
 const names: ReadonlyMap<string, readonly string[]> = new Map([

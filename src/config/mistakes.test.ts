@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
+import { expectWork } from "../../test/fakes/in-time.ts";
 
 const configs = new ConfigFolder();
 afterAll(() => configs[Symbol.dispose]());
@@ -146,10 +147,10 @@ it("refuses aliases that grow without bound, quickly", async () => {
     { length: 9 },
     (_, i) => `  l${i + 1}: &l${i + 1} [${Array.from({ length: 10 }, () => `*l${i}`).join()}]`,
   );
-  const began = performance.now();
-  const lines = await problemsOf(configs.load(`servers:\n  l0: &l0 [x]\n${levels.join("\n")}\n`));
-  expect(lines[0]).toContain("alias");
-  expect(performance.now() - began).toBeLessThan(1_000);
+  await expectWork(1_000, async () => {
+    const lines = await problemsOf(configs.load(`servers:\n  l0: &l0 [x]\n${levels.join("\n")}\n`));
+    expect(lines[0]).toContain("alias");
+  });
 });
 
 it("refuses what is not UTF-8 text, or far too long", async () => {

@@ -41,7 +41,7 @@ const quiet = async (): Promise<void> => {};
 describe("the policy in the operator's file", () => {
   it("is read with its comments, and nothing that stands around it", async () => {
     const { desk } = await opened();
-    expect(await desk.read()).toMatchObject({ name: "postern.yaml", text: section });
+    expect(await desk.read()).toMatchObject({ name: "postern.yaml", text: section, line: 5 });
     expect((await desk.read()).whyNot).toBeUndefined();
   });
 
@@ -86,11 +86,11 @@ describe("the policy in the operator's file", () => {
   });
 
   it.each([
-    ["policy:\n  ruls: []", "policy:2:3 policy.ruls"],
+    ["policy:\n  ruls: []", "postern.yaml:6:3 policy.ruls"],
     ["policy: {}\nlisten: { port: 1 }", "it has `policy`, `listen`"],
     ["", "it has nothing"],
     ["- policy", "it has nothing"],
-    ["policy: [", "cannot be saved"],
+    ["policy: [", "cannot be saved: the policy:5"],
     ["policy: &a {}\n<<: *a", "it has"],
     ["  policy: {}", "same column"],
     ["policy: {}\n---\npolicy: {}", "---"],
@@ -173,6 +173,7 @@ describe("the policy in the operator's file", () => {
         const again = findSection("p.yaml", changed);
         return (
           again !== undefined &&
+          changed.split("\n")[found.line - 1] === "policy:" &&
           withSection(changed, again, found.text).trimEnd() ===
             (file.includes(section) ? file : `${file}policy: {}\n`).trimEnd()
         );

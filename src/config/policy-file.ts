@@ -5,7 +5,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { sha256 } from "../calls/json.ts";
 import type { PolicyDocument, PolicyFile, PolicySaved } from "../doors/policy-file.ts";
 import { writeWhole } from "../system/whole-file.ts";
-import { findSection, type PolicySection, withSection } from "./policy-section.ts";
+import { findSection, inItsPlace, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 
 export interface PolicyFileOptions {
@@ -34,7 +34,8 @@ export function openPolicyFile(options: PolicyFileOptions): PolicyFile {
     async read(): Promise<PolicyDocument> {
       const { section, whyNot } = await look(options);
       const text = options.redact(section?.text ?? "");
-      return { name, text, digest: section?.digest ?? sha256(""), ...(whyNot !== undefined && { whyNot }) };
+      const { line = 1, digest = sha256("") } = section ?? {};
+      return { name, text, line, digest, ...(whyNot !== undefined && { whyNot }) };
     },
     save(change, tell) {
       const saved = writing.then(() => save(options, change, tell));
@@ -91,7 +92,7 @@ async function save(
   if (section.digest !== expectedDigest) return changed();
   const name = basename(options.file);
   const made = withSection(file, section, text);
-  await readPolicyText({ name: "policy", text }, dirname(options.file));
+  await readPolicyText({ name, text: inItsPlace(section, text) }, dirname(options.file));
   const digest = findSection(name, made)?.digest;
   if (digest === undefined)
     throw new RuntimeFault("policy_invalid", "This cannot be saved: write the policy as a block.");

@@ -1,6 +1,7 @@
 import { isMap, isScalar, parseDocument } from "yaml";
 import { RuntimeFault } from "../calls/fault.ts";
 import { canonical, type Json, sha256 } from "../calls/json.ts";
+import { problemLine } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** The lines of a configuration that are its policy. */
@@ -8,6 +9,8 @@ export interface PolicySection {
   /** In the file's text; equal where there is no policy yet. */
   readonly start: number;
   readonly end: number;
+  /** Where it begins, or would, counted from 1. */
+  readonly line: number;
   /** With `\n` and one line break at the end, whatever the file has. */
   readonly text: string;
   readonly digest: string;
@@ -19,17 +22,17 @@ const empty = "policy: {}\n";
 export function findSection(name: string, text: string): PolicySection | undefined {
   if ("problems" in readSource(name, text, "yaml")) return undefined;
   const { contents } = parseDocument(text, { logLevel: "error" });
-  if (contents === null) return sectionOf(text.length, text.length, empty);
+  if (contents === null) return atEnd(text);
   if (!isMap(contents) || contents.flow === true) return undefined;
   const pairs = contents.items.map(({ key }) =>
     isScalar(key) ? { name: key.value, at: key.range?.[0] ?? 0 } : undefined,
   );
   const own = pairs.findIndex((pair) => pair?.name === "policy");
-  if (own === -1) return sectionOf(text.length, text.length, empty);
+  if (own === -1) return atEnd(text);
   const start = pairs[own]?.at ?? 0;
   if (start > 0 && text[start - 1] !== "\n") return undefined;
   const end = lastOwnLine(text, start, pairs[own + 1]?.at ?? text.length);
-  const section = sectionOf(start, end, text.slice(start, end));
+  const section = sectionOf({ start, end, line: linesOf(text.slice(0, start)) }, text.slice(start, end));
   return "problems" in readSource(name, section.text, "yaml") ? undefined : section;
 }
 
@@ -40,9 +43,24 @@ function lastOwnLine(text: string, start: number, next: number): number {
   return start + lines.join("").length;
 }
 
-function sectionOf(start: number, end: number, raw: string): PolicySection {
+/** There is none: it would stand in a line of its own after all else. */
+function atEnd(text: string): PolicySection {
+  const line = linesOf(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
+  return sectionOf({ start: text.length, end: text.length, line }, empty);
+}
+
+function sectionOf(place: Pick<PolicySection, "start" | "end" | "line">, raw: string): PolicySection {
   const text = `${raw.replaceAll("\r\n", "\n").trimEnd()}\n`;
-  return { start, end, text, digest: sha256(text) };
+  return { ...place, text, digest: sha256(text) };
+}
+
+function linesOf(text: string): number {
+  return text.split("\n").length;
+}
+
+/** Another policy as it would stand in the file: what is wrong in it is told by the file's lines. */
+export function inItsPlace({ line }: PolicySection, text: string): string {
+  return "\n".repeat(line - 1) + text;
 }
 
 /**
@@ -51,7 +69,7 @@ function sectionOf(start: number, end: number, raw: string): PolicySection {
  * @throws RuntimeFault `policy_invalid` when the new text is more, or less, than a policy
  */
 export function withSection(file: string, section: PolicySection, text: string): string {
-  const added = valuesOf("the policy", text);
+  const added = valuesOf("the policy", inItsPlace(section, text));
   const keys = Object.keys(added);
   if (keys.length !== 1 || keys[0] !== "policy")
     throw invalid(
@@ -72,7 +90,7 @@ export function withSection(file: string, section: PolicySection, text: string):
 
 function valuesOf(name: string, text: string): Record<string, unknown> {
   const read = readSource(name, text, "yaml");
-  if ("problems" in read) throw invalid(read.problems.map(({ message, fix }) => `${message} ${fix}`).join("\n"));
+  if ("problems" in read) throw invalid(read.problems.map(problemLine).join("\n"));
   const { value } = read.source;
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { constants, type FileHandle, link, open, unlink } from "node:fs/promises";
+import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account, LiveSession } from "../accounts/accounts.ts";
 import { agentPermissions, allPermissions, type Permission } from "../accounts/roles.ts";
@@ -9,6 +9,8 @@ import { ownAgents } from "../calls/own-agents.ts";
 import type { Decider } from "../face.ts";
 import { codeOf } from "../system/error-code.ts";
 import { makeOwnFolder } from "../system/own-folder.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { createWhole } from "../system/whole-file.ts";
 
 /** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
 export interface Who {
@@ -144,35 +146,20 @@ async function openToken(path: string, notices: string[]): Promise<string> {
 }
 
 async function openExisting(path: string): Promise<FileHandle | undefined> {
-  let file: FileHandle;
-  try {
-    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw unreadable(path, codeOf(error) === "ELOOP" ? "is a link" : `cannot be opened (${codeOf(error)})`, error);
-  }
-  if ((await file.stat()).isFile()) return file;
+  const file = await openIfThere(path).catch((error: unknown) => {
+    const code = codeOf(error);
+    throw unreadable(path, code === "ELOOP" ? "is a link" : `cannot be opened (${code})`, error);
+  });
+  if (file === undefined || (await file.stat()).isFile()) return file;
   await file.close();
   throw unreadable(path, "is not a file");
 }
 
-/** Complete or not there: a second first start at the same moment finds the first one's token, a crash leaves none. */
+/** A second first start at the same moment finds the first one's token. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(tokenBytes).toString("base64url");
-  const draft = `${path}.${randomBytes(8).toString("hex")}`;
-  const file = await open(draft, "wx", 0o600);
-  try {
-    await file.writeFile(`${token}\n`);
-    await file.sync();
-    await link(draft, path);
-    return token;
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    return await openToken(path, []);
-  } finally {
-    await file.close();
-    await unlink(draft);
-  }
+  const isMine = await createWhole(path, Buffer.from(`${token}\n`));
+  return isMine ? token : openToken(path, []);
 }
 
 async function ownFolder(folder: string, notices: string[]): Promise<void> {

@@ -4,6 +4,8 @@ export interface PolicyDocument {
   readonly name: string;
   /** From `policy:` to the last line that belongs to it; `policy: {}` when there is none. */
   readonly text: string;
+  /** Of the file, where the text begins, counted from 1. */
+  readonly line: number;
   /** SHA-256 of the text. */
   readonly digest: string;
   /** Undefined: it may be saved. */

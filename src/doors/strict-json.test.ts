@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fastCheck from "fast-check";
 import { expect, it } from "vitest";
+import { corpus } from "../../test/fakes/corpus.ts";
 import { parseStrict } from "./strict-json.ts";
 
 const problemOf = (text: string): string | undefined => {
@@ -39,6 +38,17 @@ it("allows 100 levels and no more, however deep the text goes on", () => {
   expect(problemOf("[".repeat(100) + "]".repeat(100))).toBeUndefined();
   expect(problemOf("[".repeat(101) + "]".repeat(101))).toMatch(/deeper than 100/);
   expect(problemOf('{"a":'.repeat(2_000_000))).toMatch(/deeper than 100/);
+});
+
+it("takes 50,000 names and 250,000 values, and refuses more before it has read them", () => {
+  const listOf = (one: string, count: number): string => `[${Array.from({ length: count }, () => one).join()}]`;
+  const named = (count: number): string => `{${Array.from({ length: count }, (_, i) => `"${i}":1`).join()}}`;
+  expect(problemOf(named(50_000))).toBeUndefined();
+  expect(problemOf(named(50_001))).toBe("More than 50000 names; keep large data as an artifact and name it.");
+  expect(problemOf(listOf('{"a":1}', 50_001))).toMatch(/^More than 50000 names/);
+  expect(problemOf(listOf("1", 250_000))).toBeUndefined();
+  expect(problemOf(listOf("1", 250_001))).toMatch(/^More than 250000 values/);
+  expect(parseStrict(`${listOf("1", 300_000)} and no JSON`)).toHaveProperty("position", 500_000);
 });
 
 it("gives what JSON.parse gives for every value that was written plainly", async () => {
@@ -79,9 +89,7 @@ const refusedOnPurpose: ReadonlyMap<string, RegExp> = new Map([
   ["y_object_duplicated_key_and_value.json", /twice/],
 ]);
 
-const corpus = join(process.env["POSTERN_CORPORA"] ?? "../shared/corpora", "json-test-suite/parsing.dev.json");
-const rows: readonly Row[] = existsSync(corpus) ? JSON.parse(readFileSync(corpus, "utf8")) : [];
-if (rows.length === 0) console.warn(`SKIPPED: no JSONTestSuite at ${corpus}`);
+const rows = corpus<Row>("json-test-suite/parsing.dev.json");
 
 it.skipIf(rows.length === 0)("agrees with JSONTestSuite on what is JSON, but for the rows refused on purpose", () => {
   const wrong = rows.flatMap((row) => {

@@ -17,6 +17,13 @@ interface Frame {
 }
 
 /**
+ * A body of a few megabytes can hold a million names, and what reads, sorts and keeps them holds everybody's calls for
+ * seconds. So many are read in a tenth of one; who has more keeps it as an artifact.
+ */
+const mostNames = 50_000;
+const mostValues = 250_000;
+
+/**
  * Reads JSON that means one thing only, so that what is shown, bound, stored and run is the same (D18).
  *
  * `JSON.parse` decides the grammar; this refuses what it lets pass silently: a name given twice, `__proto__`,
@@ -44,6 +51,8 @@ export function parseStrict(text: string): Strict {
 class Scan {
   readonly #text: string;
   readonly #frames: Frame[] = [];
+  #names = 0;
+  #values = 0;
   #at = 0;
 
   constructor(text: string) {
@@ -65,9 +74,11 @@ class Scan {
     if (code === 0x7b || code === 0x5b) return this.#open(code === 0x7b); // { [
     if (code === 0x7d || code === 0x5d)
       this.#frames.pop(); // } ]
-    else if (frame !== undefined && code === 0x2c)
+    else if (frame !== undefined && code === 0x2c) {
       frame.expectsName = true; // ,
-    else if (frame !== undefined && code === 0x3a) frame.expectsName = false; // :
+      this.#values += 1;
+      if (this.#values >= mostValues) return tooMany(mostValues, "values", this.#at);
+    } else if (frame !== undefined && code === 0x3a) frame.expectsName = false; // :
     this.#at += 1;
     return undefined;
   }
@@ -98,7 +109,8 @@ class Scan {
     if (decoded === "__proto__") return { problem: "The name `__proto__` is not accepted.", position: start };
     if (frame.names.has(decoded)) return { problem: `The name ${shown(raw)} is given twice.`, position: start };
     frame.names.add(decoded);
-    return undefined;
+    this.#names += 1;
+    return this.#names > mostNames ? tooMany(mostNames, "names", start) : undefined;
   }
 
   #number(): Problem | undefined {
@@ -146,6 +158,10 @@ function isOfNumber(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65
   );
+}
+
+function tooMany(most: number, what: "names" | "values", position: number): Problem {
+  return { problem: `More than ${most} ${what}; keep large data as an artifact and name it.`, position };
 }
 
 function notJson(error: unknown): Problem {

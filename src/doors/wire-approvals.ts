@@ -76,6 +76,8 @@ export interface ViewerWire {
   readonly message?: string | undefined;
   /** In whose place they decide. */
   readonly on_behalf_of?: string | undefined;
+  /** They asked for it, by hand or through an agent of theirs, and may take it back as long as it waits. */
+  readonly withdraws?: true | undefined;
 }
 
 export interface VoteWire {

@@ -2,6 +2,7 @@
 import { isJsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
+import type { ChainSummary } from "../calls/scripts.ts";
 import type { ToolRecord } from "../watchers/archive/runs.ts";
 import { iso, isoOrNothing } from "./wire.ts";
 
@@ -79,9 +80,21 @@ export function timelineToWire(
   };
 }
 
-/** Which line of a script made which call, by the call's id: a script that has ended tells its calls in their order (SPEC 3.8). */
-export function linesIn(records: readonly CallRecord[]): ReadonlyMap<string, number> {
+/**
+ * Which line of a script made which call, by the call's id: a script that has ended tells its calls in their order (SPEC 3.8),
+ * one that waits those that ended and those it waits for.
+ */
+export function linesIn(
+  records: readonly CallRecord[],
+  waiting: readonly Pick<ChainSummary, "lines" | "waiting">[] = [],
+): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
+  const asked = new Map(waiting.flatMap((script) => script.waiting.map(({ approvalId, line }) => [approvalId, line])));
+  for (const { call, approvalId = "" } of records) {
+    const line = asked.get(approvalId);
+    if (line !== undefined) found.set(call.id, line);
+  }
+  for (const { callId, line } of waiting.flatMap(({ lines }) => lines)) found.set(callId, line);
   for (const script of records) {
     const told = traceOf(script);
     if (told.length === 0) continue;

@@ -7,13 +7,14 @@ import type { Caller } from "../calls/session.ts";
 import type { GuardrailParts } from "../gates/guardrails.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Ledger, Settlement } from "../ledger/ledger.ts";
+import { isOnRecord } from "../ledger/recovery.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { releasePins } from "../results/release-pins.ts";
 import { shape } from "../results/shape.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
-import { isSuspended } from "../tools/define.ts";
+import { isCutShort, isSuspended } from "../tools/define.ts";
 import { failureOf } from "../tools/failure.ts";
 import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
@@ -103,23 +104,32 @@ function returned(
   parts: SettleParts,
 ): Settlement | Promise<Settlement> {
   if (isSuspended(value)) {
-    const { suspended: image, approvalId, waitsFor } = value;
+    const { suspended: image, approvalId, waitsFor, files = [] } = value;
     const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
     const tell = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
     const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
+    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell });
     return {
       state: "suspended",
       as: "suspended",
       image,
       aliveUntil: value.expiresAt,
       retryable: false,
-      outcome: outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell }),
+      outcome: { ...pending, ...(files.length > 0 && { files }) },
     };
   }
   const raw = toRawResult(value, parts.answerBytes);
-  return raw instanceof Promise
-    ? raw.then((late) => guarded(call, late, caller, parts))
-    : guarded(call, raw, caller, parts);
+  const made =
+    raw instanceof Promise ? raw.then((late) => guarded(call, late, caller, parts)) : guarded(call, raw, caller, parts);
+  if (!isOnRecord(call) || !isCutShort(value)) return made;
+  return made instanceof Promise ? made.then((end) => goesOn(call, end)) : goesOn(call, made);
+}
+
+/** Where it has put itself away it waits there still; else it is as one whose process has died (recovery.ts). */
+function goesOn(call: ClaimedCall, end: Settlement): Settlement {
+  const { image } = call.claimed;
+  if (image !== undefined) return { ...end, state: "suspended", as: "suspended", image };
+  return { ...end, state: "unknown", as: "unknown", retryable: true };
 }
 
 function guarded(
@@ -232,16 +242,8 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
   });
   if (failure.unknown && !isHarmless(call)) {
-    return {
-      state: "unknown",
-      as: "unknown",
-      retryable: false,
-      outcome: refused(
-        call,
-        "outcome_unknown",
-        `How \`${call.tool}\` ended is not known: ${message}. It may have happened; check before you repeat it.`,
-      ),
-    };
+    const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
+    return unknown(call, refused(call, "outcome_unknown", said));
   }
   const { retryable } = failure;
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`);
@@ -265,16 +267,22 @@ function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message
     return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
   }
   const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller's own cancellation is rethrown to it
-  return {
-    state: "unknown",
-    as: "unknown",
-    retryable: false,
-    outcome: refused(call, told, `${message} It may have happened; check before you repeat it.`),
-  };
+  return unknown(call, refused(call, told, `${message} ${adviceFor(call)}`));
+}
+
+function unknown(call: ClaimedCall, outcome: ToolOutcome): Settlement {
+  const retryable = isOnRecord(call);
+  return { state: "unknown", as: "unknown", retryable, image: retryable ? call.claimed.image : undefined, outcome };
+}
+
+function adviceFor(call: ClaimedCall): string {
+  return isOnRecord(call)
+    ? "What it did is on record: send the same call again, it goes on from there and repeats nothing."
+    : "It may have happened; check before you repeat it.";
 }
 
 function isHarmless(call: ClaimedCall): boolean {
-  return call.found.idempotent || call.risk === "safe";
+  return !isOnRecord(call) && (call.found.idempotent || call.risk === "safe");
 }
 
 function refused(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {

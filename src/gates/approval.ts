@@ -27,7 +27,7 @@ export interface ApprovalParts {
   readonly artifacts: ArtifactStore;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
   readonly preview: (call: Previewed, caller: PreviewFor) => Promise<Preview | undefined>;
-  /** Asks the approver of this process, when there is one; its answer is a decision like any other. */
+  /** Asks the approver of this process, when there is one and it is not at it; its answer is a decision like any other. */
   readonly consult: ((approval: ApprovalRecord) => void) | undefined;
 }
 
@@ -124,7 +124,9 @@ function hasLeft({ signal, deadline, session }: Caller, clock: Clock): Ending | 
   if (signal?.aborted === true) return refuse("cancelled");
   if (deadline !== undefined && deadline <= clock.monotonic())
     return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
-  return session.remainingMs() > 0 ? undefined : refuse("cancelled", "The session's time is over; the tool was not run.");
+  return session.remainingMs() > 0
+    ? undefined
+    : refuse("cancelled", "The session's time is over; the tool was not run.");
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
@@ -137,7 +139,6 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   const made = await parts.book.ask(call, preview, caller).catch(unwritten);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
-    parts.consult?.(made.asked);
     return wait(call, { approval: made.asked, asked: true }, caller, parts);
   }
   const { prior, approval } = made; // somebody else asked first
@@ -179,6 +180,7 @@ async function wait(
       `The request \`${approvalId}\` is open and this caller does not wait for it.`,
       { approval_id: approvalId },
     );
+  parts.consult?.(approval); // also of a request that outlived the process which made it
   if (caller.patience === "suspend") {
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
     return { ending: "pending", approvalId, expiresAt, asked, tell };

@@ -36,7 +36,7 @@ export function parsePath(text: unknown, at: string): ArgumentPath {
     one: (args) => oneAt(args, steps),
     all: (args) => {
       const met: Found[] = [];
-      collect(args, steps, 0, met);
+      collect(args, steps, met);
       return met;
     },
   };
@@ -74,13 +74,14 @@ function stepInto(value: Json, step: Step): Json | undefined | typeof wrong {
   return Object.hasOwn(value, step) ? (value as JsonObject)[step] : undefined; // neither null nor an array
 }
 
-function collect(value: Json, steps: readonly Step[], from: number, met: Found[]): void {
+function collect(value: Json, steps: readonly Step[], met: Found[]): void {
   let here = value;
-  for (let i = from; i < steps.length; i += 1) {
+  for (let i = 0; i < steps.length; i += 1) {
     const step = steps[i];
     if (step === undefined) {
+      const rest = steps.slice(i + 1);
       if (!Array.isArray(here)) met.push(wrong);
-      else for (const element of here as readonly Json[]) collect(element, steps, i + 1, met);
+      else for (const element of here as readonly Json[]) collect(element, rest, met);
       return;
     }
     const next = stepInto(here, step);

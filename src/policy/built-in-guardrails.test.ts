@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { corpus } from "../../test/fakes/corpus.ts";
+import { expectWork } from "../../test/fakes/in-time.ts";
 import type { GuardedResult } from "./guardrails.ts";
 import { longestText } from "./pattern-guardrail.ts";
 import { type PersonalDataKind, personalData } from "./personal-data.ts";
@@ -54,14 +54,11 @@ describe("prompt injection", () => {
     "",
   ])("leaves %j alone", (text) => expect(injection(text)).toEqual([]));
 
-  const corpora = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
-  it.skipIf(!existsSync(corpora))(
+  const answers = corpus<{ readonly result: string }>("tool-risk/injecagent_tool_results.dev.json");
+  it.skipIf(answers.length === 0)(
     "finds no order that is worded as a polite request: what docs/reference/risk.md says",
     () => {
-      const rows: readonly { readonly result: string }[] = JSON.parse(
-        readFileSync(join(corpora, "tool-risk/injecagent_tool_results.dev.json"), "utf8"),
-      );
-      expect(rows.filter(({ result }) => injection(result).length > 0).length / rows.length).toBeLessThan(0.1);
+      expect(answers.filter(({ result }) => injection(result).length > 0).length / answers.length).toBeLessThan(0.1);
     },
   );
 });
@@ -107,9 +104,7 @@ it("never fail on text, and answer in time on what is made to be slow", async ()
   ];
   for (const piece of slow) {
     const text = piece.repeat(Math.floor(longestText / piece.length));
-    const began = performance.now();
-    all(text);
-    expect(performance.now() - began, JSON.stringify(piece)).toBeLessThan(5_000);
+    await expectWork(5_000, () => all(text), JSON.stringify(piece));
   }
   expect(() => injection("x".repeat(longestText + 1))).toThrow(/more than 1000000/);
 }, 60_000); // the bound is each text's; all of them take their time where coverage is counted

@@ -101,10 +101,12 @@ class DurableControls implements Controls {
     );
   }
 
+  // biome-ignore lint/complexity/useMaxParams: as the public face has it
   setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("tool", "offTools", { name, on, by, reason });
   }
 
+  // biome-ignore lint/complexity/useMaxParams: as the public face has it
   setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("server", "offServers", { name, on, by, reason });
   }

@@ -1,6 +1,7 @@
 /** The `tests` of a policy as they are written in a file (snake_case), and what they become. */
 import { z } from "zod";
 import type { Autonomy } from "../calls/call.ts";
+import { given } from "../calls/given.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import { autonomies } from "../calls/risk.ts";
 import type { Expectation, ExpectedPast } from "./expectations.ts";
@@ -65,27 +66,14 @@ export const expectationSchema: z.ZodType<ExpectationFile> = z.strictObject({
 /** @param where its place in a file */
 export function expectationFrom(file: ExpectationFile, where: string | undefined): Expectation {
   const { name: called, call, principal, scopes, autonomy, at, history, expect, rule } = file;
-  return {
-    name: called,
-    call: plain(call),
-    expect,
-    ...(principal !== undefined && { principal: plain(principal) }),
-    ...(scopes !== undefined && { scopes }),
-    ...(autonomy !== undefined && { autonomy }),
-    ...(at !== undefined && { now: Date.parse(at) }),
-    ...(history !== undefined && { history: history.map(pastFrom) }),
-    ...(rule !== undefined && { rule }),
-    ...(where !== undefined && { where }),
-  };
+  return given({
+    ...{ name: called, call: given(call), expect, scopes, autonomy, rule, where },
+    principal: principal && given(principal),
+    now: at === undefined ? undefined : Date.parse(at),
+    history: history?.map(pastFrom),
+  });
 }
 
 function pastFrom({ seconds_ago: secondsAgo, ...rest }: PastFile): ExpectedPast {
-  return { ...plain(rest), ...(secondsAgo !== undefined && { secondsAgo }) };
-}
-
-type Plain<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-/** Without what is undefined. */
-function plain<T extends object>(given: T): Plain<T> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Plain<T>; // the same members
+  return given({ ...rest, secondsAgo });
 }

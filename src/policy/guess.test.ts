@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { corpus } from "../../test/fakes/corpus.ts";
+import { expectWork } from "../../test/fakes/in-time.ts";
 import { type GuessedTool, guessRisk } from "./guess.ts";
 import type { RiskGuess } from "./policy.ts";
 
@@ -71,33 +71,30 @@ describe("a guess", () => {
       ),
       { numRuns: 500 },
     );
-    const began = performance.now();
-    guessRisk({ name: "aA".repeat(1e6), description: "will also ".repeat(1e6) });
-    expect(performance.now() - began).toBeLessThan(200);
+    await expectWork(200, () => guessRisk({ name: "aA".repeat(1e6), description: "will also ".repeat(1e6) }));
   });
 });
 
-const corpora = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
+describe("published tools", () => {
+  const tools = [
+    ...corpus<{ name: string; summary: string; params: readonly string[] }>("tool-risk/toolemu_tools.dev.json").map(
+      ({ name, summary, params }) => ({ name, description: summary, inputSchema: schema(...params) }),
+    ),
+    ...corpus<{ name: string; doc: string; args: readonly string[] }>("tool-risk/agentdojo_tools.dev.json").map(
+      ({ name, doc, args }) => ({ name, description: doc, inputSchema: schema(...args) }),
+    ),
+  ];
 
-describe.skipIf(!existsSync(corpora))("published tools", () => {
-  const rows = <Row>(file: string): readonly Row[] =>
-    JSON.parse(readFileSync(join(corpora, "tool-risk", file), "utf8"));
-
-  it("whose names say that they send, pay, delete, run or change rights are never taken for harmless", () => {
-    const loud =
-      /^(send|delete|remove|withdraw|trade|execute|revoke|unblock|share|reply|deploy|post|reserve|cancel|place|make)/i;
-    const tools = [
-      ...rows<{ name: string; summary: string; params: readonly string[] }>("toolemu_tools.dev.json").map(
-        ({ name, summary, params }) => ({ name, description: summary, inputSchema: schema(...params) }),
-      ),
-      ...rows<{ name: string; doc: string; args: readonly string[] }>("agentdojo_tools.dev.json").map(
-        ({ name, doc, args }) => ({ name, description: doc, inputSchema: schema(...args) }),
-      ),
-    ];
-    const missed = tools
-      .filter(({ name }) => loud.test(name))
-      .filter((tool) => ["safe", "medium"].includes(guessRisk(tool).risk));
-    expect(missed.map(({ name }) => name)).toEqual([]);
-    expect(tools.length).toBeGreaterThan(150);
-  });
+  it.skipIf(tools.length === 0)(
+    "whose names say that they send, pay, delete, run or change rights are never taken for harmless",
+    () => {
+      const loud =
+        /^(send|delete|remove|withdraw|trade|execute|revoke|unblock|share|reply|deploy|post|reserve|cancel|place|make)/i;
+      const missed = tools
+        .filter(({ name }) => loud.test(name))
+        .filter((tool) => ["safe", "medium"].includes(guessRisk(tool).risk));
+      expect(missed.map(({ name }) => name)).toEqual([]);
+      expect(tools.length).toBeGreaterThan(150);
+    },
+  );
 });

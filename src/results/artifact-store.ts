@@ -20,6 +20,8 @@ export interface ArtifactStore {
   put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
   /** Whether the principal may use it; asked before a person is bothered. False when it does not exist. */
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
+  /** What it is, without its bytes. Throws as `open` does. */
+  meta(digest: string, principal: Principal): Promise<ArtifactMeta>;
   /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
   open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
   /** Keeps it as long as this process lives, or until `unpin`. */

@@ -98,25 +98,22 @@ interface Field {
 }
 
 function fieldAt(text: string, from: number, delimiter: string): Field {
-  if (text[from] !== '"') return plainField(text, from, delimiter, "");
+  if (text[from] !== '"') return plainField(text, from, delimiter);
   let at = from + 1;
   for (;;) {
     const quote = text.indexOf('"', at);
     if (quote < 0)
       return { text: headOf(text.slice(from + 1, from + 1 + 2 * cellCharacters), cellCharacters), end: text.length };
     if (text[quote + 1] !== '"') {
-      return plainField(
-        text,
-        quote + 1,
-        delimiter,
-        headOf(text.slice(from + 1, quote).replaceAll('""', '"'), cellCharacters),
-      );
+      const quoted = text.slice(from + 1, quote).replaceAll('""', '"');
+      const rest = plainField(text, quote + 1, delimiter);
+      return { text: headOf(headOf(quoted, cellCharacters) + rest.text, cellCharacters), end: rest.end };
     }
     at = quote + 2;
   }
 }
 
-function plainField(text: string, from: number, delimiter: string, quoted: string): Field {
+function plainField(text: string, from: number, delimiter: string): Field {
   const divider = delimiter.charCodeAt(0);
   let end = from;
   for (; end < text.length; end += 1) {
@@ -124,5 +121,5 @@ function plainField(text: string, from: number, delimiter: string, quoted: strin
     if (code === divider || code === 0x0a) break;
   }
   const last = text[end - 1] === "\r" && end > from ? end - 1 : end;
-  return { text: headOf(quoted + text.slice(from, Math.min(last, from + 2 * cellCharacters)), cellCharacters), end };
+  return { text: headOf(text.slice(from, Math.min(last, from + 2 * cellCharacters)), cellCharacters), end };
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, describe as group, it } from "vitest";
+import { expectWork } from "../../test/fakes/in-time.ts";
 import type { Json } from "../calls/json.ts";
 import { describe, describedBytes } from "./describe.ts";
 
@@ -55,12 +56,12 @@ group("texts", () => {
     expect(describe(text, "text/markdown")).toMatch(/^text\/markdown, 100 lines/);
   });
 
-  it("is quick with a huge one", () => {
+  it("is quick with a huge one", async () => {
     const text = "word ".repeat(4_000_000);
-    const startedAt = performance.now();
-    expect(describe(text)).toMatch(/^text, 1 line, more than 524\d{2} words, 20000000 bytes/);
-    expect(describe("word\n".repeat(4_000_000))).toMatch(/^text, more than 100000 lines, more than/);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await expectWork(1_000, () => {
+      expect(describe(text)).toMatch(/^text, 1 line, more than 524\d{2} words, 20000000 bytes/);
+      expect(describe("word\n".repeat(4_000_000))).toMatch(/^text, more than 100000 lines, more than/);
+    });
   });
 });
 

@@ -2,8 +2,11 @@ import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
+import { codeOf } from "../system/error-code.ts";
+import { Locks } from "../system/locks.ts";
 import { makeFolder, writeWhole } from "../system/whole-file.ts";
 import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
+import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { digestInTurns } from "./in-turns.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
@@ -44,8 +47,8 @@ class FolderArtifacts implements ArtifactShelf {
   readonly #clock: Clock;
   readonly #retentionMs: number;
   readonly #holds: Holds;
-  /** The end of the last change of each digest: a sidecar is read, changed and written by one at a time. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** A sidecar is read, changed and written by one at a time. */
+  readonly #changes = new Locks();
 
   constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, temporary: string) {
     this.#folder = folder;
@@ -56,6 +59,7 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    checkPut(bytes, mediaType, owner);
     const digest = await digestInTurns(bytes);
     this.#holds.pin(digest);
     try {
@@ -72,7 +76,7 @@ class FolderArtifacts implements ArtifactShelf {
     bytes: Uint8Array,
     released: (before: readonly Release[]) => readonly Release[],
   ): Promise<void> {
-    return this.#alone(digest, async () => {
+    return this.#changes.with([digest], async () => {
       const path = this.#path(digest);
       const found = await this.#sidecar(digest);
       const whole = found !== undefined && (await sizeOf(path)) === bytes.length;
@@ -87,6 +91,7 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   async mayUse(digest: string, principal: Principal): Promise<boolean> {
+    checkUse(digest, principal);
     try {
       const sidecar = await this.#used(digest);
       return releaseTo(sidecar?.releases ?? [], principal) !== undefined;
@@ -95,34 +100,44 @@ class FolderArtifacts implements ArtifactShelf {
     }
   }
 
+  async meta(digest: string, principal: Principal): Promise<ArtifactMeta> {
+    checkUse(digest, principal);
+    const found = await this.#used(digest);
+    const release = releaseTo(found?.releases ?? [], principal);
+    if (found === undefined || release === undefined) throw unavailable(digest);
+    return { digest, mediaType: release.mediaType, bytes: found.bytes };
+  }
+
   async open(
     digest: string,
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
-    const release = releaseTo((await this.#used(digest))?.releases ?? [], principal);
-    if (release === undefined) throw unavailable(digest);
+    const { mediaType } = await this.meta(digest, principal);
     const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
       throw unavailable(digest, error);
     });
     if ((await digestInTurns(bytes)) !== digest) {
       throw unavailable(digest, new Error("The bytes on the disk are not the ones that were kept."));
     }
-    return { meta: { digest, mediaType: release.mediaType, bytes: bytes.length }, bytes };
+    return { meta: { digest, mediaType, bytes: bytes.length }, bytes };
   }
 
-  pin(digest: string): Promise<void> {
-    return this.#alone(digest, async () => {
+  async pin(digest: string): Promise<void> {
+    checkDigest(digest);
+    return this.#changes.with([digest], async () => {
       if ((await this.#sidecar(digest)) === undefined) throw unavailable(digest);
       this.#holds.pin(digest);
     });
   }
 
   async unpin(digest: string): Promise<void> {
+    checkDigest(digest);
     this.#holds.unpin(digest);
   }
 
-  release(digest: string, principal: Principal): Promise<void> {
-    return this.#alone(digest, async () => {
+  async release(digest: string, principal: Principal): Promise<void> {
+    checkUse(digest, principal);
+    return this.#changes.with([digest], async () => {
       const found = await this.#sidecar(digest);
       if (found === undefined) throw unavailable(digest);
       await this.#write(digest, { ...found, releases: shared(digest, found.releases, principal) });
@@ -130,6 +145,7 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   async sweep(needed: Needed): Promise<number> {
+    checkNeeded(needed);
     const loose: string[] = [];
     for await (const digest of this.#digests()) if (await this.#isLoose(digest)) loose.push(digest);
     let removed = 0;
@@ -152,7 +168,7 @@ class FolderArtifacts implements ArtifactShelf {
 
   /** Looks again: since the rows were asked somebody may have put it, or been told that it is there. */
   #removeLoose(digest: string): Promise<boolean> {
-    return this.#alone(digest, async () => {
+    return this.#changes.with([digest], async () => {
       if (!(await this.#isLoose(digest))) return false;
       await rm(`${this.#path(digest)}.json`, { force: true });
       await rm(this.#path(digest), { force: true });
@@ -171,7 +187,7 @@ class FolderArtifacts implements ArtifactShelf {
   async #used(digest: string): Promise<Sidecar | undefined> {
     if (!isDigest(digest)) return undefined;
     this.#holds.use(digest);
-    await this.#queues.get(digest)?.catch(() => undefined);
+    await this.#changes.over(digest);
     return this.#sidecar(digest);
   }
 
@@ -181,7 +197,7 @@ class FolderArtifacts implements ArtifactShelf {
       // The file is ours: it lies in the data folder, and only `#write` makes it.
       return JSON.parse(await readFile(`${this.#path(digest)}.json`, "utf8")) as Sidecar;
     } catch (error) {
-      if (isMissing(error)) return undefined;
+      if (codeOf(error) === "ENOENT") return undefined;
       throw unavailable(digest, error);
     }
   }
@@ -193,28 +209,13 @@ class FolderArtifacts implements ArtifactShelf {
   #path(digest: string): string {
     return join(this.#folder, digest.slice(0, 2), digest.slice(2));
   }
-
-  async #alone<T>(digest: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(digest) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#queues.set(digest, mine);
-    try {
-      return await mine;
-    } finally {
-      if (this.#queues.get(digest) === mine) this.#queues.delete(digest);
-    }
-  }
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

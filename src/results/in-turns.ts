@@ -30,11 +30,15 @@ function cutFrom(text: string, from: number, redactor: Redactor): number {
 }
 
 /** As `finds`, in bytes that may be text. */
-export async function foundInTurns(bytes: Buffer, redactor: Redactor): Promise<boolean> {
+export async function foundInTurns(
+  bytes: Buffer,
+  redactor: Redactor,
+  encoding: "utf8" | "latin1" = "utf8",
+): Promise<boolean> {
   const { reach } = redactor;
-  if (reach === undefined || bytes.length <= turnLength) return redactor.finds(bytes.toString());
+  if (reach === undefined || bytes.length <= turnLength) return redactor.finds(bytes.toString(encoding));
   for (let from = 0; from < bytes.length; from += turnLength, await setImmediate())
-    if (redactor.finds(bytes.toString("utf8", from, from + turnLength + bytesACharacter * reach))) return true;
+    if (redactor.finds(bytes.toString(encoding, from, from + turnLength + bytesACharacter * reach))) return true;
   return false;
 }
 

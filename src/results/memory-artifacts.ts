@@ -1,6 +1,7 @@
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
+import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { copiedInTurns, digestInTurns } from "./in-turns.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
@@ -32,6 +33,7 @@ export class MemoryArtifacts implements ArtifactShelf {
   }
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    checkPut(bytes, mediaType, owner);
     const own = await copiedInTurns(bytes);
     const digest = await digestInTurns(own);
     const kept = this.#all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
@@ -43,38 +45,48 @@ export class MemoryArtifacts implements ArtifactShelf {
   }
 
   mayUse(digest: string, principal: Principal): boolean {
+    checkUse(digest, principal);
     const kept = this.#all.get(digest);
     if (kept !== undefined) this.#holds.use(digest);
     return releaseTo(kept?.releases ?? [], principal) !== undefined;
+  }
+
+  async meta(digest: string, principal: Principal): Promise<ArtifactMeta> {
+    checkUse(digest, principal);
+    const { bytes, releases } = this.#find(digest);
+    const release = releaseTo(releases, principal);
+    if (release === undefined) throw unavailable(digest);
+    this.#holds.use(digest);
+    return { digest, mediaType: release.mediaType, bytes: bytes.length };
   }
 
   async open(
     digest: string,
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
-    const { bytes, releases } = this.#find(digest);
-    const release = releaseTo(releases, principal);
-    if (release === undefined) throw unavailable(digest);
-    this.#holds.use(digest);
-    const meta = { digest, mediaType: release.mediaType, bytes: bytes.length };
-    return { meta, bytes: await copiedInTurns(bytes) };
+    const meta = await this.meta(digest, principal);
+    return { meta, bytes: await copiedInTurns(this.#find(digest).bytes) };
   }
 
   async pin(digest: string): Promise<void> {
+    checkDigest(digest);
     this.#find(digest);
     this.#holds.pin(digest);
   }
 
   async unpin(digest: string): Promise<void> {
+    checkDigest(digest);
     this.#holds.unpin(digest);
   }
 
   async release(digest: string, principal: Principal): Promise<void> {
+    checkUse(digest, principal);
     const kept = this.#find(digest);
     kept.releases = shared(digest, kept.releases, principal);
   }
 
   async sweep(needed: Needed): Promise<number> {
+    checkNeeded(needed);
     const loose = [...this.#all].filter(([digest, kept]) => this.#isLoose(digest, kept)).map(([digest]) => digest);
     const stay = await needed(loose);
     let removed = 0;

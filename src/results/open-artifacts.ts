@@ -27,5 +27,5 @@ export async function openArtifacts(
     folder === undefined
       ? new MemoryArtifacts({ clock, retentionMs })
       : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock, retentionMs });
-  return { shelf, sweeper: new Sweeper({ shelf, needed, clock, log }) };
+  return { shelf, sweeper: new Sweeper({ sweep: () => shelf.sweep(needed), what: "Artifacts", clock, log }) };
 }

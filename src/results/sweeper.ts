@@ -1,17 +1,17 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
-import type { ArtifactShelf, Needed } from "./artifact-store.ts";
 
 export interface SweeperOptions {
-  readonly shelf: Pick<ArtifactShelf, "sweep">;
-  readonly needed: Needed;
+  readonly sweep: () => Promise<unknown>;
+  /** What is swept, as a log says it. */
+  readonly what: string;
   readonly clock: Clock;
   readonly log: (problem: string) => void;
 }
 
 const everyMs = 3_600_000;
 
-/** Sweeps artifacts when it begins and every hour after. Nobody waits for it; closing waits for a sweep under way. */
+/** Sweeps what nobody needs, when it begins and every hour after. Nobody waits for it; closing waits for a sweep under way. */
 export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   #closed = false;
@@ -24,11 +24,11 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #sweep(): Promise<void> {
-    const { shelf, needed, clock, log } = this.#options;
+    const { sweep, what, clock, log } = this.#options;
     try {
-      await shelf.sweep(needed);
+      await sweep();
     } catch (error) {
-      log(`Artifacts that nobody needs could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
+      log(`${what} that nobody needs could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
     }
     if (this.#closed) return;
     this.#cancel = clock.in(

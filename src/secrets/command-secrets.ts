@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { type Clock, SystemClock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { type Backend, storeOf } from "./backend.ts";
@@ -60,7 +59,8 @@ interface Order {
 }
 
 /** Its standard output. What it says on standard error may hold anything, and stays unsaid. */
-function output({ program, words, env, name, timeoutMs, clock }: Order): Promise<Uint8Array> {
+async function output({ program, words, env, name, timeoutMs, clock }: Order): Promise<Uint8Array> {
+  const { spawn } = await import("node:child_process"); // who has no command never loads it
   const failed = (why: string, cause?: unknown): RuntimeFault =>
     new RuntimeFault(
       "secrets_command_failed",

@@ -1,6 +1,4 @@
 import { type Backend, storeOf } from "./backend.ts";
-import { learnAhead } from "./lend.ts";
-import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
 /** @public */
@@ -26,42 +24,11 @@ export async function sealedSecrets(options: SealedSecretsOptions): Promise<Secr
 }
 
 export async function sealedBackend(options: SealedSecretsOptions): Promise<Backend> {
+  const { Vault } = await import("./vault.ts"); // with the sealed file's own code, which who has none never loads
   const vault = new Vault({ environment: process.env, ...options }, options.redactor);
   await vault.current();
   return {
     find: async (connector, key) => (await vault.current()).get(`${connector}/${key}`),
     remedy: (connector, key) => `run \`postern secrets set ${connector} ${key}\``,
   };
-}
-
-class Vault {
-  readonly #place: SealedPlace;
-  readonly #redactor: Redactor | undefined;
-  #entries: Entries = new Map();
-  /** Of the file the entries are from. Undefined: there was none. */
-  #stamp: string | undefined;
-  #reading: Promise<Entries> | undefined;
-
-  constructor(place: SealedPlace, redactor: Redactor | undefined) {
-    this.#place = place;
-    this.#redactor = redactor;
-  }
-
-  /** The entries of the file as it is now; many that ask at once read it once. */
-  async current(): Promise<Entries> {
-    if ((await stampOf(this.#place.file)) === this.#stamp) return this.#entries;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
-  async #read(): Promise<Entries> {
-    const opened = await openSealed(this.#place);
-    const entries = opened?.entries ?? new Map<string, string>();
-    learnAhead(this.#redactor, [...entries.values(), opened?.key.text ?? ""]);
-    this.#entries = entries;
-    this.#stamp = opened?.stamp;
-    return entries;
-  }
 }

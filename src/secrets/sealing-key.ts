@@ -1,9 +1,5 @@
-import { dirname } from "node:path";
 import { RuntimeFault } from "../calls/fault.ts";
-import { codeOf } from "../system/error-code.ts";
-import { makeOwnFolder } from "../system/own-folder.ts";
-import { openIfThere } from "../system/plain-file.ts";
-import { createWhole } from "../system/whole-file.ts";
+import { type KeyFile, readKeyFile, readOrMakeKeyFile } from "../system/key-file.ts";
 
 /** What opens the sealed file, and where it was found. */
 export interface SealingKey {
@@ -21,7 +17,6 @@ export interface KeySource {
 export const keyVariable = "POSTERN_SECRETS_KEY";
 const identity = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 const fewestPassphraseCharacters = 12;
-const mostKeyFileBytes = 10_000;
 
 /**
  * From the environment, else from the key file. Undefined: there is none.
@@ -30,7 +25,7 @@ const mostKeyFileBytes = 10_000;
  */
 export async function readSealingKey({ keyFile, environment }: KeySource): Promise<SealingKey | undefined> {
   const given = environment[keyVariable]?.trim();
-  if (given === undefined || given === "") return keyFromFile(keyFile);
+  if (given === undefined || given === "") return readKeyFile(keyFileAt(keyFile));
   if (identity.test(given)) return { kind: "identity", text: given, from: `\`${keyVariable}\`` };
   if (given.startsWith("AGE-SECRET-KEY-"))
     throw invalid(`\`${keyVariable}\``, "begins as an age identity and is none; give it whole, on one line");
@@ -42,41 +37,30 @@ export async function readSealingKey({ keyFile, environment }: KeySource): Promi
   return { kind: "passphrase", text: given, from: `\`${keyVariable}\`` };
 }
 
-/** The one that is there, else a new identity in the key file. Two that do this at once get the same one. */
+/** The one that is there, else a new identity in the key file. */
 export async function readOrMakeSealingKey(source: KeySource): Promise<SealingKey> {
   const kept = await readSealingKey(source);
-  if (kept !== undefined) return kept;
-  const { generateX25519Identity, identityToRecipient } = await import("age-encryption");
-  const made = await generateX25519Identity();
-  const text = `# public key: ${await identityToRecipient(made)}\n${made}\n`;
-  makeOwnFolder(dirname(source.keyFile));
-  await createWhole(source.keyFile, Buffer.from(text));
-  const key = await keyFromFile(source.keyFile);
-  if (key === undefined) throw invalid(`\`${source.keyFile}\``, "was removed while it was made; try again");
-  return key;
+  return kept ?? readOrMakeKeyFile(keyFileAt(source.keyFile), newIdentity);
 }
 
-async function keyFromFile(path: string): Promise<SealingKey | undefined> {
+async function newIdentity(): Promise<string> {
+  const { generateX25519Identity, identityToRecipient } = await import("age-encryption");
+  const made = await generateX25519Identity();
+  return `# public key: ${await identityToRecipient(made)}\n${made}\n`;
+}
+
+function keyFileAt(path: string): KeyFile<SealingKey> {
   const from = `\`${path}\``;
-  const file = await openIfThere(path).catch((error: unknown) => {
-    const why =
-      codeOf(error) === "ELOOP" ? "is a link; put the key itself there" : `cannot be opened (${codeOf(error)})`;
-    throw invalid(from, why, error);
-  });
-  if (file === undefined) return undefined;
-  try {
-    const found = await file.stat();
-    if (!found.isFile() || found.size > mostKeyFileBytes) throw invalid(from, "is not a file with an age identity");
-    if ((found.mode & 0o077) !== 0) throw exposed(path, found.mode);
-    const lines = (await file.readFile("utf8")).split("\n").map((line) => line.trim());
-    const said = lines.filter((line) => line !== "" && !line.startsWith("#"));
-    const [text] = said;
-    if (text === undefined || said.length > 1 || !identity.test(text))
+  return {
+    ...{ path, mostBytes: 10_000, invalid: (why, cause) => invalid(from, why, cause) },
+    exposed: (mode) => exposed(path, mode),
+    parse: (text) => {
+      const lines = text.split("\n").map((line) => line.trim());
+      const [key, ...more] = lines.filter((line) => line !== "" && !line.startsWith("#"));
+      if (key !== undefined && more.length === 0 && identity.test(key)) return { kind: "identity", text: key, from };
       throw invalid(from, "does not hold exactly one age identity (`AGE-SECRET-KEY-1…`); put the right key back");
-    return { kind: "identity", text, from };
-  } finally {
-    await file.close();
-  }
+    },
+  };
 }
 
 function exposed(path: string, mode: number): RuntimeFault {

@@ -31,13 +31,15 @@ async function leaky(options: RuntimeOptions = {}): ReturnType<typeof house> {
   ]);
 }
 
+const patient = { timeout: 20_000, interval: 10 };
+
 /** Waits for what is recorded beside the calls. */
 function noted(runtime: Runtime, type: string, count = 1): Promise<readonly AuditEvent[]> {
   return vi.waitFor(async () => {
     const events = await runtime.audit.query({ type });
     expect(events).toHaveLength(count);
     return events;
-  });
+  }, patient);
 }
 
 const options = { secretPatterns: "mask" } as const;
@@ -116,7 +118,7 @@ describe("a secret in what the log keeps", () => {
       const list = made.runtime.alarms.list({ state: "open" });
       expect(list).toMatchObject([{ kind: "secret_in_payload", count: 2 }]);
       return list;
-    });
+    }, patient);
     await made.runtime.alarms.resolve(open?.id ?? "", actor("ann"), "rotated");
     await made.clock.advance(3_600_001);
     await made.runtime.invoke({ tool: token, arguments: {} });

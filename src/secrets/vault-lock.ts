@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RuntimeFault } from "../calls/fault.ts";
+import { Locks } from "../system/locks.ts";
 import { makeOwnFolder } from "../system/own-folder.ts";
 
 const waitMs = 10_000;
 /** Of this process: the lock of the file is the process's own, it would wait for itself. */
-const queues = new Map<string, Promise<unknown>>();
+const waiting = new Locks();
 
 /**
  * One at a time, of all processes. The lock is SQLite's own lock of an empty database: the system lets go of it when its
@@ -14,15 +15,7 @@ const queues = new Map<string, Promise<unknown>>();
  * @throws RuntimeFault `secrets_busy`
  */
 export function withLock<T>(path: string, body: () => Promise<T>): Promise<T> {
-  const before = queues.get(path) ?? Promise.resolve();
-  const mine = before.then(() => locked(path, body));
-  const settled = mine
-    .catch(() => undefined)
-    .then(() => {
-      if (queues.get(path) === settled) queues.delete(path);
-    });
-  queues.set(path, settled);
-  return mine;
+  return waiting.with([path], () => locked(path, body));
 }
 
 async function locked<T>(path: string, body: () => Promise<T>): Promise<T> {

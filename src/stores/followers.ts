@@ -14,10 +14,6 @@ export class Followers {
     this.#log = log;
   }
 
-  get size(): number {
-    return this.#listeners.size;
-  }
-
   add(listener: Listener): Disposable {
     const follower = { listener };
     this.#listeners.add(follower);

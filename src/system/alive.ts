@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { codeOf } from "./error-code.ts";
 
 /** Whether a process runs, whoever owns it. */
 export function isAlive(pid: number): boolean {
@@ -6,7 +7,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return !isZombie(pid);
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // somebody else's process, but it lives
+    return codeOf(error) === "EPERM"; // somebody else's process, but it lives
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type LocalTool,
 } from "./kinds.ts";
 import { Members } from "./members.ts";
-import { checkedName, silhouette, visible } from "./names.ts";
+import { checkedName, Silhouettes, visible } from "./names.ts";
 import { hostedAction, providerDefinedAction } from "./off-site.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
@@ -66,16 +66,16 @@ function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSch
 }
 
 function checkActionNames(tool: string, names: readonly string[]): void {
-  const seen = new Map<string, string>();
+  const seen = new Silhouettes();
   for (const name of names) {
-    const alike = seen.get(silhouette(checkedName(name, "action")));
+    const alike = seen.alike(checkedName(name, "action"));
     if (alike !== undefined) {
       throw new RuntimeFault(
         "tool_name_confusable",
         `Tool \`${tool}\`: its actions \`${alike}\` and \`${name}\` look alike; rename one.`,
       );
     }
-    seen.set(silhouette(name), name);
+    seen.add(name);
   }
 }
 

@@ -164,3 +164,18 @@ export function suspended(answer: Suspended): Suspended {
 export function isSuspended(answer: unknown): answer is Suspended {
   return typeof answer === "object" && answer !== null && suspensions.has(answer);
 }
+
+const cuts = new WeakSet<object>();
+
+/**
+ * What a tool that suspends answers when its turn was cut short before its end. What it did is done and on record under
+ * its own key; the same call sent again goes on from there. Only what this marked counts.
+ */
+export function cutShort<Answer extends object>(answer: Answer): Answer {
+  cuts.add(answer);
+  return answer;
+}
+
+export function isCutShort(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && cuts.has(answer);
+}

@@ -15,8 +15,26 @@ export function checkedName(name: unknown, what: "tool" | "action"): string {
   );
 }
 
+/** Names as the eye takes them: of two that look alike, the one that was added last. */
+export class Silhouettes {
+  readonly #names = new Map<string, string>();
+
+  /** The name that looks like this one; it may be the same. */
+  alike(name: string): string | undefined {
+    return this.#names.get(silhouette(name));
+  }
+
+  add(name: string): void {
+    this.#names.set(silhouette(name), name);
+  }
+
+  delete(name: string): void {
+    this.#names.delete(silhouette(name));
+  }
+}
+
 /** Two names with the same silhouette are not told apart by a person who approves: `send_mai1` and `send-mail`. */
-export function silhouette(name: string): string {
+function silhouette(name: string): string {
   return name
     .toLowerCase()
     .replaceAll("rn", "m")

@@ -39,10 +39,12 @@ export interface RegisteredTool {
 }
 
 export function registeredTool(
-  tool: AnyTool,
-  actions: readonly Action[],
+  {
+    tool,
+    actions,
+    health,
+  }: { readonly tool: AnyTool; readonly actions: readonly Action[]; readonly health: ToolHealth },
   options: RegisterOptions,
-  health: ToolHealth,
 ): RegisteredTool {
   const highest = actions.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
   return Object.freeze({

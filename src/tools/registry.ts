@@ -282,7 +282,7 @@ export class Registry implements AsyncDisposable {
     const lastError =
       blocked?.problem ?? (options.server && this.#down.get(options.server)) ?? "its server is not connected";
     const shown = blocked || down ? { ...health.view(), status: "unavailable" as const, lastError } : health.view();
-    const view = registeredTool(tool, [...actions.values()], options, shown);
+    const view = registeredTool({ tool, actions: [...actions.values()], health: shown }, options);
     return blocked === undefined ? view : Object.freeze({ ...view, blocked: blocked.why });
   }
 

@@ -1,14 +1,14 @@
 import { RuntimeFault } from "../calls/fault.ts";
-import { silhouette } from "./names.ts";
+import { Silhouettes } from "./names.ts";
 import type { RegisterOptions } from "./registered.ts";
 
 /** The names of the tools there are, unique also to the eye. */
 export class TakenNames {
-  readonly #bySilhouette = new Map<string, string>();
+  readonly #taken = new Silhouettes();
 
   /** @throws RuntimeFault `tool_duplicate` or `tool_name_confusable`; nothing is taken then */
   take(name: string, { replace = false }: Pick<RegisterOptions, "replace">): void {
-    const alike = this.#bySilhouette.get(silhouette(name));
+    const alike = this.#taken.alike(name);
     if (alike === name && !replace)
       throw new RuntimeFault(
         "tool_duplicate",
@@ -19,10 +19,10 @@ export class TakenNames {
         "tool_name_confusable",
         `\`${name}\` looks like \`${alike}\`, which is registered already; a person could take one for the other. Rename it.`,
       );
-    this.#bySilhouette.set(silhouette(name), name);
+    this.#taken.add(name);
   }
 
   free(name: string): void {
-    this.#bySilhouette.delete(silhouette(name));
+    this.#taken.delete(name);
   }
 }

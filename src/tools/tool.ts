@@ -9,7 +9,7 @@
  */
 import type { Autonomy, Principal, Risk } from "../calls/call.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock, Preview, ToolOutcome } from "../calls/outcome.ts";
+import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../calls/outcome.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 
@@ -76,6 +76,8 @@ export interface Suspended {
   readonly expiresAt?: number;
   /** Which of its calls a person is asked about, as its caller reads it. */
   readonly waitsFor?: string;
+  /** Files that it has made: they are kept as long as it waits. */
+  readonly files?: readonly ResultFile[];
 }
 
 export type Parsed = { readonly input: unknown } | { readonly issues: readonly Issue[] };

@@ -1,4 +1,6 @@
 import type { AuditEvent } from "../audit/log.ts";
+import { isForeign } from "../calls/authority.ts";
+import type { Principal } from "../calls/call.ts";
 import type { CallEvent } from "../calls/event.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 
@@ -16,6 +18,8 @@ export interface FeedEvent {
   readonly at: string;
   readonly tenant: string;
   readonly agent: string;
+  /** For whom it was done, where a call said so. */
+  readonly user?: string;
   readonly traceId: string;
   readonly runId?: string | undefined;
   readonly callId?: string | undefined;
@@ -33,9 +37,9 @@ export interface FeedEvent {
  */
 export interface FeedFilter {
   readonly tenant: string;
-  /** Only what this agent's calls do. */
-  readonly agent?: string | undefined;
-  /** Beside what is about calls and approvals: alarms, or everything the audit log holds. */
+  /** Only what this one's calls do. */
+  readonly principal?: Principal | undefined;
+  /** Beside what is about calls and approvals: alarms and the switches for everything, or everything the audit log holds. */
   readonly also: "nothing" | "alarms" | "everything";
   /** Exact types, or prefixes that end in `.`: `gate.`. None: all. */
   readonly types?: readonly string[] | undefined;
@@ -80,6 +84,7 @@ export function fromEntry(seq: number, body: string): FeedEvent {
     at: timestamp,
     tenant,
     agent: entry.principal?.agent ?? "system",
+    ...(entry.principal?.user !== undefined && { user: entry.principal.user }),
     traceId: trace_id,
     runId: run ?? named(rest.data, "run"),
     callId: call,
@@ -113,6 +118,7 @@ export function fromAnnounced({ announced: event, place, at }: Told, redact: (te
     at: new Date(at).toISOString(),
     tenant: principal.tenant,
     agent: principal.agent,
+    ...(principal.user !== undefined && { user: principal.user }),
     traceId,
     runId,
     callId: call.id,
@@ -165,10 +171,10 @@ function redacted(value: Json, redact: (text: string) => string): Json {
 }
 
 export function matches(event: FeedEvent, filter: FeedFilter): boolean {
-  const { tenant, agent, also, types, runId, traceId } = filter;
+  const { tenant, principal, also, types, runId, traceId } = filter;
   return (
     event.tenant === tenant &&
-    (agent === undefined || event.agent === agent) &&
+    !isForeign(event, principal) &&
     isFor(event, also) &&
     (runId === undefined || event.runId === runId) &&
     (traceId === undefined || event.traceId === traceId) &&
@@ -178,5 +184,8 @@ export function matches(event: FeedEvent, filter: FeedFilter): boolean {
 
 function isFor({ callId, type }: FeedEvent, also: FeedFilter["also"]): boolean {
   if (also === "everything" || callId !== undefined) return true;
-  return also === "alarms" && (type.startsWith("alarm.") || type.startsWith("approval."));
+  return also === "alarms" && (type.startsWith("alarm.") || type.startsWith("approval.") || switches.test(type));
 }
+
+/** Whether calls pass is everybody's to know, at once. */
+const switches = /^operator\.action\.(?:pause|resume|autonomy|tool|server)$/;

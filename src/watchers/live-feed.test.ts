@@ -72,18 +72,31 @@ describe("the live feed", () => {
     expect(ears.heard.map((event) => event.approvalId)).toEqual([approvalId, approvalId]);
   });
 
-  it("tells nobody of another tenant, and an agent only of itself", async () => {
+  it("tells nobody of another tenant, and an agent only of itself, and for the same user", async () => {
     await using h = await house();
     const acme = await listen(h, { ...all, tenant: "acme" });
-    const other = await listen(h, { ...all, agent: "b", also: "nothing" });
-    const own = await listen(h, { ...all, agent: "a", also: "nothing" });
+    const other = await listen(h, { ...all, principal: { tenant: "default", agent: "b" }, also: "nothing" });
+    const others = await listen(h, { ...all, principal: { ...asker.principal, user: "bob" }, also: "nothing" });
+    const own = await listen(h, { ...all, principal: asker.principal, also: "nothing" });
     await h.runtime.invoke(echo, asker);
     await h.runtime.controls.pause(actor("boss"));
     await h.clock.advance(25);
     expect(acme.heard).toEqual([]);
-    expect(other.heard).toEqual([]);
+    expect([...other.heard, ...others.heard]).toEqual([]);
     expect(own.types).not.toContain("operator.action.pause");
     expect(own.types).toHaveLength(4);
+  });
+
+  it("tells whoever may not read the log of alarms and of the switches for everything, and of no other act by hand", async () => {
+    await using h = await house();
+    const viewer = await listen(h, { ...all, also: "alarms" });
+    const boss = actor("boss");
+    await h.runtime.controls.pause(boss);
+    await h.runtime.controls.resume(boss);
+    await h.runtime.controls.setTool("mail", false, boss);
+    await h.runtime.note("operator.action.account_changed", "an account", boss);
+    await h.clock.advance(25);
+    expect(viewer.types).toEqual(["operator.action.pause", "operator.action.resume", "operator.action.tool"]);
   });
 
   it("goes on after the event a reader saw last, from what is kept here", async () => {

@@ -2,6 +2,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { CallEvent } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
+import { checkOpening } from "./checked-feed.ts";
 import type { Feed, FeedReader, FeedSeat } from "./feed.ts";
 import {
   type FeedEvent,
@@ -87,6 +88,7 @@ export class LiveFeed implements Feed, Disposable {
   }
 
   async open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSeat | undefined> {
+    checkOpening(filter, after, reader);
     if (this.#seats.size >= mostReaders) return undefined;
     this.#wake();
     const seat: Seat = {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RuntimeFault } from "../../src/index.ts";
+import { RuntimeFault, type RuntimeSession } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { type House, house } from "../fakes/house.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
@@ -14,6 +14,14 @@ const run = { runId: "run_1" };
 const noObject = [[5], [null], ["x"], [Number.NaN]] as const;
 const noId = [[5], [null], [undefined], [{}]] as const;
 const filters = [...noObject, [{ nonsense: 1 }], [{ limit: -1 }], [{ limit: Number.NaN }], [{ limit: "9" }]] as const;
+const echo = { tool: "echo", arguments: { to: "x" } };
+const me = { tenant: "default", agent: "a" };
+const nobody = [5, null, undefined, "anna", {}, { tenant: 5, agent: "a" }] as const;
+const digest = "0".repeat(64);
+const uses = [...[5, null, undefined, {}].map((odd) => [odd, me]), ...nobody.map((who) => [digest, who])];
+const ignore = (): void => {};
+const reader = { take: () => true, reset: ignore, beat: ignore, end: ignore };
+const feedOfNobody = { tenant: "t", also: "nothing" };
 const notWhole = filters.filter(([where]) => typeof where !== "object" || where === null || !("limit" in where));
 
 type Nonsense = readonly (readonly unknown[])[];
@@ -35,11 +43,6 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   note: [[5], [null, "x"], ["own.word", 5], ["own.word", "x", null], ["own.word", "x", { by: 5 }]],
   health: nothing,
   close: [[Number.NaN], [-1], ["x"], [null], [{}]],
-  entering: path,
-  visible: path,
-  announce: path,
-  serve: ofTheHouse,
-  child: path,
   "calls.list": [...filters, [{ state: "x" }]],
   "calls.get": noId,
   "ledger.settle": [
@@ -154,13 +157,47 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "alarms.isRaised": ofTheHouse,
   "alarms.raise": ofTheHouse,
   "alarms.settle": ofTheHouse,
+  "session.invoke": [[5], [null], [echo, 5], [echo, null], [echo, { scopes: 5 }], [echo, { deadline: "x" }]],
+  "session.invokeAll": [...noObject, [[5]], [[echo, null]], [[echo], 5], [[echo], null], [[echo], { patience: 5 }]],
+  "session.close": nothing,
   "approvals.*": apart,
   "accounts.*": apart,
   "tools.*": "a registry of its own, with tests of its own: test/attacks/bad-tools.test.ts",
-  "artifacts.*": "a store of bytes, asked by digests it gave: test/contracts/artifact-contract.ts",
-  "pins.*": lookUp,
-  "feed.*": "of the doors, which parse what they are asked",
-  "channels.*": "look-ups of a channel by its name",
+  "artifacts.put": [
+    ...[5, null, undefined, "text", {}].map((bytes) => [bytes, "text/plain", me]),
+    [Buffer.from("x"), 5, me],
+    ...nobody.map((owner) => [Buffer.from("x"), "text/plain", owner]),
+  ],
+  "artifacts.mayUse": uses,
+  "artifacts.meta": uses,
+  "artifacts.open": uses,
+  "artifacts.release": uses,
+  "artifacts.pin": noId,
+  "artifacts.unpin": noId,
+  "artifacts.sweep": [[5], [null], [undefined]],
+  "pins.changes": lookUp,
+  "pins.list": lookUp,
+  "pins.get": lookUp,
+  "pins.trusts": ofTheHouse,
+  "pins.read": ofTheHouse,
+  "pins.follow": ofTheHouse,
+  "pins.sight": ofTheHouse,
+  "feed.open": [
+    ...noObject,
+    ...[{}, { tenant: 5, also: "nothing" }, { tenant: "t", also: "all" }].map((filter) => [filter, undefined, reader]),
+    ...[{ types: "gate." }, { types: [5] }, { principal: 5 }, { nonsense: 1 }].map((more) => [
+      { tenant: "t", also: "nothing", ...more },
+      undefined,
+      reader,
+    ]),
+    ...[5, null, {}].map((after) => [feedOfNobody, after, reader]),
+    ...[5, null, undefined, {}, { ...reader, take: 5 }].map((one) => [feedOfNobody, undefined, one]),
+  ],
+  "channels.list": nothing,
+  "channels.test": lookUp,
+  "channels.retry": lookUp,
+  "channels.receive": "of the doors: test/attacks/channels",
+  "channels.urgent": ofTheHouse,
 };
 
 const members = [
@@ -183,10 +220,12 @@ const members = [
 ] as const;
 
 let h: House;
+let session: RuntimeSession;
 beforeAll(async () => {
   const folder = runsFolder();
   h = await house({ archive: { folder: join(folder, "runs") }, skills: { folders: [] }, chains: {}, channels: {} });
   await h.runtime.runs?.begin(run);
+  session = h.runtime.openSession();
 });
 afterAll(() => h.runtime.close());
 
@@ -198,10 +237,15 @@ function functionsOf(holder: object): readonly string[] {
   return [...names];
 }
 
+/** What the runtime holds, by name. */
+function held(): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(members.map((member) => [member, h.runtime[member]]));
+}
+
 /** What a verb does with these: the fault's code, or what it did instead. */
 async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
   const [member = "", name] = verb.split(".");
-  const at: unknown = name === undefined ? h.runtime : Reflect.get(h.runtime, member);
+  const at: unknown = name === undefined ? h.runtime : Reflect.get({ ...held(), session }, member);
   try {
     const answer: unknown = await Reflect.apply(Reflect.get(Object(at), name ?? member), at, given);
     return `answered ${JSON.stringify(answer)}`;
@@ -213,15 +257,14 @@ async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
 describe("every verb of the public face", () => {
   it("is listed here, and nothing else is", () => {
     const own = functionsOf(h.runtime);
-    const held = members.flatMap((member) => {
-      const holder: unknown = h.runtime[member];
+    const inside = Object.entries({ ...held(), session }).flatMap(([member, holder]) => {
       if (typeof holder !== "object" || holder === null) throw new Error(`the house has no ${member}`);
       return functionsOf(holder).map((name) => `${member}.${name}`);
     });
     const isListed = (verb: string): boolean =>
       Object.hasOwn(verbs, verb) || Object.hasOwn(verbs, verb.replace(/\..*/, ".*"));
-    expect([...own, ...held].filter((verb) => !isListed(verb))).toEqual([]);
-    const there = new Set([...own, ...held, ...members.map((member) => `${member}.*`)]);
+    expect([...own, ...inside].filter((verb) => !isListed(verb))).toEqual([]);
+    const there = new Set([...own, ...inside, ...members.map((member) => `${member}.*`)]);
     expect(Object.keys(verbs).filter((verb) => !there.has(verb))).toEqual([]);
   });
 

@@ -79,10 +79,21 @@ it("bytes that are no text are looked at as well", async () => {
         effects: "read",
         idempotent: true,
         execute: ({ text }) => ({
-          content: [{ type: "image", mediaType: "image/png", data: Buffer.from(`\xff\x00${text}`, "latin1").toString("base64") }],
+          content: [
+            {
+              type: "image",
+              mediaType: "image/png",
+              data: Buffer.from(`\xff\x00${text}`, "latin1").toString("base64"),
+            },
+          ],
         }),
       }),
-      defineTool({ ...send, name: "upload", input: { type: "object", properties: { text: {} } }, execute: () => "kept" }),
+      defineTool({
+        ...send,
+        name: "upload",
+        input: { type: "object", properties: { text: {} } },
+        execute: () => "kept",
+      }),
     ],
     autonomy: "A3",
     approvals: { patience: "suspend" },

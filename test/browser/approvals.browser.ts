@@ -4,13 +4,12 @@ import { approve, armed, card, mail } from "./card.ts";
 import { everyRole } from "./house.ts";
 import { stage } from "./stage.ts";
 
-const { house, open, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
+const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
 
 describe("approving", () => {
   it("shows what would run, whose rule asks, the agent's reason as unverified, and that the bytes are the hashed ones", async () => {
-    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("shown"), { reason: "the user asked for it" });
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
     await grace.page.getByText("A mail to ada@example.org").first().waitFor();
     await grace.page.getByText("mail-leaves-the-house").waitFor();
     await grace.page.getByText("unverified").waitFor();
@@ -22,12 +21,12 @@ describe("approving", () => {
   });
 
   it("runs the call once when approve is clicked twice", async () => {
-    await using grace = await at("/approvals");
     const given = mail("twice");
     const id = await house.ask("send_email", given);
+    await using grace = await at(`/approvals/${id}`);
     const sent: string[] = [];
     grace.page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
-    await card(grace.page, id);
+    await armed(grace.page);
     await approve(grace.page).dblclick();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
     expect(await house.call("send_email", given)).toMatchObject({ status: "ok" });
@@ -37,9 +36,9 @@ describe("approving", () => {
   });
 
   it("tells the second of two tabs that it was decided in the first", async () => {
-    await using grace = await at("/approvals");
     const id = await house.ask("send_email", mail("tabs"));
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
     const other = await grace.tab(`/approvals/${id}`);
     await approve(other).waitFor();
     await approve(grace.page).click();
@@ -88,9 +87,9 @@ describe("approving", () => {
   });
 
   it("never approves what is critical by one key or one click: the tool's name is typed", async () => {
-    await using grace = await at("/approvals");
     const id = await house.ask("transfer_money", { to: "DE00", amount: 12 });
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
     await grace.page.keyboard.press("a");
     const dialog = grace.page.getByRole("dialog");
     await dialog.waitFor();
@@ -104,9 +103,9 @@ describe("approving", () => {
   });
 
   it("goes down and up by j and k, approves by a, asks why by d", async () => {
-    await using grace = await at("/approvals");
     const ids = [await house.ask("send_email", mail("keys 1")), await house.ask("send_email", mail("keys 2"))];
-    await card(grace.page, ids[0] ?? "");
+    await using grace = await at(`/approvals/${ids[0]}`);
+    await armed(grace.page);
     const first = grace.page.url();
     await grace.page.keyboard.press("j");
     await expect.poll(() => grace.page.url()).not.toBe(first);
@@ -125,10 +124,10 @@ describe("approving", () => {
   });
 
   it("runs the edited arguments, and keeps what was asked", async () => {
-    await using grace = await at("/approvals");
     const given = mail("wrong subject");
     const id = await house.ask("send_email", given);
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
     await grace.page.getByRole("button", { name: "Edit…" }).click();
     const dialog = grace.page.getByRole("dialog");
     await dialog.getByLabel("subject").fill("right subject");
@@ -142,9 +141,9 @@ describe("approving", () => {
   });
 
   it("remembers a yes in the words it was shown with, and asks nobody for the next call like it", async () => {
-    await using grace = await at("/approvals");
     const id = await house.ask("send_email", { to: "ada@example.org", subject: "weekly", body: "one" });
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
     await grace.page.getByRole("button", { name: "Remember…" }).click();
     const dialog = grace.page.getByRole("dialog");
     await dialog.getByLabel("for an hour").check();
@@ -162,11 +161,11 @@ describe("approving", () => {
   });
 
   it("names what a remembered yes leaves free, holds objects, lists and what is left out, and never means any arguments by itself", async () => {
-    await using grace = await at("/approvals");
-    const { page } = grace;
     const rows = { table: "remembered", set: { state: "closed" }, limit: 3 };
     const asked = await house.ask("update_rows", rows);
-    await card(page, asked);
+    await using grace = await at(`/approvals/${asked}`);
+    const { page } = grace;
+    await armed(page);
     await page.getByRole("button", { name: "Remember…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("with the same limit, set, table, without dry").waitFor();
@@ -212,10 +211,9 @@ describe("approving", () => {
   });
 
   it("shows every row of a long table on demand, and says how many there are", async () => {
-    await using grace = await at("/approvals");
-    const { page } = grace;
     const texts = Array.from({ length: 300 }, (_, row) => `row ${row}`);
-    await card(page, await house.ask("post_list", { texts }));
+    await using grace = await at(`/approvals/${await house.ask("post_list", { texts })}`);
+    const { page } = grace;
     await page.getByText("200 of 300 rows are shown.").waitFor();
     const table = page.getByRole("region", { name: "What changes" });
     expect(await table.getByRole("row").count()).toBe(201);
@@ -226,9 +224,10 @@ describe("approving", () => {
   });
 
   it("names beside a field what cannot be seen in it", async () => {
-    await using grace = await at("/approvals");
+    const id = await house.ask("send_email", { ...mail("plain"), to: "a\u202egro.live\u200b@x" });
+    await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
-    await card(page, await house.ask("send_email", { ...mail("plain"), to: "a\u202egro.live\u200b@x" }));
+    await armed(page);
     await page.getByRole("button", { name: "Edit…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("The field holds characters that cannot be seen in it").waitFor();
@@ -243,12 +242,11 @@ describe("approving", () => {
   });
 
   it("decides alike requests of one run together, each recorded by itself", async () => {
-    await using grace = await at("/approvals");
     const run = { run_id: "run-together" };
     const ids = await Promise.all(
       [1, 2, 3].map((number) => house.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
     );
-    await card(grace.page, ids[0] ?? "");
+    await using grace = await at(`/approvals/${ids[0]}`);
     await grace.page.getByText("3 alike requests").waitFor();
     await grace.page.getByRole("button", { name: "Decide them together…" }).click();
     await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
@@ -259,9 +257,9 @@ describe("approving", () => {
   });
 
   it("shows a viewer everything and lets them decide nothing", async () => {
-    await using vera = await at("/approvals", "vera");
     const id = await house.ask("send_email", mail("viewer"));
-    await card(vera.page, id);
+    await using vera = await at(`/approvals/${id}`, "vera");
+    await armed(vera.page);
     await vera.page.getByText("that takes the role approver").waitFor();
     await vera.page.keyboard.press("a");
     expect(await approve(vera.page).count()).toBe(0);
@@ -269,13 +267,12 @@ describe("approving", () => {
   });
 
   it("makes deny as near as approve on a phone, and leads from the list to the card and back", async () => {
-    await using grace = await open({
+    await house.ask("send_email", mail("phone"));
+    await using grace = await at("/approvals", "grace", {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,
     });
-    await house.ask("send_email", mail("phone"));
-    await grace.signIn("grace");
     await grace.page
       .getByRole("link", { name: /send_email/ })
       .first()

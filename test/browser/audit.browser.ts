@@ -13,6 +13,8 @@ describe("the audit explorer", () => {
     await using ada = await at("/audit");
     const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
     await rows.filter({ hasText: "clock_now" }).first().waitFor();
+    const signedIn = rows.filter({ hasText: "operator.action.sign_in" }).first();
+    await signedIn.getByText("ada", { exact: true }).waitFor(); // who did it, not in whose stead
     await ada.page.getByLabel("Outcome").selectOption("failure");
     await rows.filter({ hasText: "clock_now" }).first().waitFor({ state: "detached" });
     await rows.filter({ hasText: "flaky_fetch" }).first().waitFor();

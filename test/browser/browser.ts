@@ -13,34 +13,65 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
-/** One person's browser: cookies of its own. `problems` holds errors of scripts, refused loads and foreign requests. */
+/** Cookies, storage and cache of its own. */
+export async function openContext(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(20_000);
+  return context;
+}
+
+/** One person before a browser. `problems` holds errors of scripts, refused loads and foreign requests. */
 export class Person implements AsyncDisposable {
   readonly problems: string[] = [];
   readonly context: BrowserContext;
   readonly page: Page;
   readonly #origin: string;
+  readonly #leave: () => Promise<void>;
 
-  private constructor(context: BrowserContext, page: Page, origin: string) {
-    this.context = context;
+  private constructor(page: Page, origin: string, leave: () => Promise<void>) {
+    this.context = page.context();
     this.page = page;
     this.#origin = origin;
+    this.#leave = leave;
     this.#watch(page);
   }
 
+  /** Before a browser of their own. */
   static async open(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Person> {
-    const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 }, ...options });
-    context.setDefaultTimeout(20_000);
-    return new Person(context, await context.newPage(), origin);
+    const context = await openContext(browser, origin, options);
+    return Person.before(context, origin, () => context.close());
   }
 
-  /** Signed in as the page's own form does it, without drawing that form every time. */
-  async signIn(name: string, path = "/approvals"): Promise<void> {
+  /** Before one that is there. */
+  static async before(context: BrowserContext, origin: string, leave: () => Promise<void>): Promise<Person> {
+    return new Person(await context.newPage(), origin, leave);
+  }
+
+  /** Signed in as the page's own form does it, without drawing that form every time; answers the session's second half. */
+  async signIn(name: string, path = "/approvals"): Promise<string> {
     const answer = await this.context.request.post("/v1/session", {
       data: { name, password },
       headers: { origin: this.#origin },
     });
     if (!answer.ok()) throw new Error(`Nobody signed in: ${answer.status()} ${await answer.text()}`);
     const { csrf }: { readonly csrf: string } = await answer.json();
+    await this.#enter(csrf, path);
+    return csrf;
+  }
+
+  /** With a session that began at this browser before. False: it has ended. */
+  async goOn(csrf: string, path: string): Promise<boolean> {
+    const headers = { "x-postern-csrf": csrf };
+    const answer = await this.context.request.get("/v1/session", { headers, maxRetries: 2 }); // its line may be one of before a restart
+    if (answer.ok()) await this.#enter(csrf, path);
+    return answer.ok();
+  }
+
+  async #enter(csrf: string, path: string): Promise<void> {
     await this.page.goto("/postern.svg"); // anything of this origin: what pages keep is kept by origin
     await this.page.evaluate(`localStorage.setItem("postern.proof", ${JSON.stringify(csrf)})`);
     await this.page.goto(path);
@@ -73,6 +104,6 @@ export class Person implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.context.close();
+    await this.#leave();
   }
 }

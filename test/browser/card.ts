@@ -18,3 +18,8 @@ export async function card(page: Page, id: string): Promise<void> {
 export async function armed(page: Page): Promise<void> {
   await page.locator("[data-armed=yes]").waitFor();
 }
+
+/** Until the page has drawn it and answers again. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { approve, armed, card, mail } from "./card.ts";
+import { approve, armed, mail } from "./card.ts";
 import { everyRole, type House } from "./house.ts";
 import { stage } from "./stage.ts";
 
@@ -22,6 +22,7 @@ const { house, at } = stage({
   people: { grace: everyRole, linus: ["approver"] },
   approvals: "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }]\n",
   prepare: withRisks,
+  server: true,
 });
 
 const status = async (id: string): Promise<unknown> => (await house.approval(id))["status"];
@@ -29,9 +30,9 @@ const status = async (id: string): Promise<unknown> => (await house.approval(id)
 describe("an edit that makes it critical", () => {
   it("is asked for the tool's name where the server wants it, which the card could not know", async () => {
     const id = await house.ask("update_rows", rows);
-    await using grace = await at("/approvals");
+    await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
-    await card(page, id);
+    await armed(page);
     await page.getByRole("button", { name: "Edit…" }).click();
     const dialog = page.getByRole("dialog");
     const name = dialog.getByLabel(/^Type update_rows/);
@@ -50,8 +51,7 @@ describe("an edit that makes it critical", () => {
 });
 
 describe("a batch", () => {
-  const openTogether = async (page: Page, id: string) => {
-    await card(page, id);
+  const openTogether = async (page: Page) => {
     await page.getByRole("button", { name: "Decide them together…" }).click();
     return page.getByRole("dialog");
   };
@@ -60,8 +60,8 @@ describe("a batch", () => {
     const run = { run_id: "run-batch-lines", reason: "the nightly run" };
     const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
     await house.ask("update_rows", { ...rows, limit: 2000 }, run); // critical: not alike
-    await using grace = await at("/approvals");
-    const dialog = await openTogether(grace.page, ids[0] ?? "");
+    await using grace = await at(`/approvals/${ids[0]}`);
+    const dialog = await openTogether(grace.page);
     await dialog.getByText("2 lines are folded still").waitFor();
     expect(await dialog.getByRole("listitem").getByText("high", { exact: true }).count()).toBe(2);
     expect(await dialog.getByText("1042").count()).toBe(0);
@@ -80,8 +80,8 @@ describe("a batch", () => {
     const run = { run_id: "run-batch-digests" };
     const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
     const shown = await Promise.all(ids.map(async (id) => [id, (await house.approval(id))["shown_digest"]]));
-    await using grace = await at("/approvals");
-    const dialog = await openTogether(grace.page, ids[0] ?? "");
+    await using grace = await at(`/approvals/${ids[0]}`);
+    const dialog = await openTogether(grace.page);
     const sent = grace.page.waitForRequest((request) => request.url().endsWith("/v1/approvals/batch"));
     await dialog.getByRole("button", { name: "Approve 2, each once" }).click();
     expect((await sent).postDataJSON()).toMatchObject({ expected_digests: Object.fromEntries(shown) });
@@ -92,8 +92,7 @@ describe("a batch", () => {
 describe("a deputy", () => {
   it("is told for whom they decide before they do, on the card and by the buttons", async () => {
     const id = await house.ask("send_email", mail("for grace"));
-    await using linus = await at("/approvals", "linus");
-    await linus.page.goto(`/approvals/${id}`);
+    await using linus = await at(`/approvals/${id}`, "linus");
     await linus.page.getByText("none of those whom the route").waitFor();
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Deputies" }).click();
@@ -117,8 +116,7 @@ describe("what the run did before", () => {
       await house.call("everything__echo", { message: String(number) }, run);
     }
     const id = await house.ask("update_rows", { ...rows, table: "before" }, run);
-    await using grace = await at("/approvals");
-    await card(grace.page, id);
+    await using grace = await at(`/approvals/${id}`);
     await grace.page.getByRole("listitem").filter({ hasText: "flaky_fetch" }).waitFor();
     const more = grace.page.getByRole("link", { name: "and 5 more" });
     await more.click();

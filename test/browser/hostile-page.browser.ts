@@ -68,15 +68,23 @@ describe.each(origins)("a page of %s", (_, host) => {
     grace.context.on("response", (answer) => {
       if (answer.request().method() === "POST") answers.push(answer.status()); // of the others the browser hides it
     });
+    const senders = await Promise.all(
+      ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"].map(
+        async (type) => [type, await grace.context.newPage()] as const,
+      ),
+    );
     for (const target of [house.url, `http://localhost:${house.port}`]) {
       for (const verb of ["approve", "deny", "withdraw", "modify"]) {
         const url = `${target}/v1/approvals/${id}/${verb}`;
         await page.goto(`http://${host}:${port}/`);
         await page.evaluate(`(${everyPost})(${JSON.stringify(url)})`);
-        for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
-          await page.goto(`http://${host}:${port}/`);
-          await Promise.all([page.waitForURL(url), page.evaluate(`(${form})(${JSON.stringify([url, type])})`)]);
-        }
+        await Promise.all(
+          senders.map(async ([type, sender]) => {
+            await sender.goto(`http://${host}:${port}/`);
+            const sending = sender.evaluate(`(${form})(${JSON.stringify([url, type])})`);
+            await Promise.all([sender.waitForURL(url, { waitUntil: "commit" }), sending]);
+          }),
+        );
       }
     }
     expect(answers).toHaveLength(2 * 4 * 3);
@@ -129,7 +137,8 @@ const everyWay = `async ([target, id]) => {
   });
   const opened = async () => {
     const view = open(target + paths[2]);
-    await new Promise((done) => setTimeout(done, 300));
+    const isEmpty = () => { try { return view?.closed === false && view.location.href === "about:blank"; } catch { return false; } };
+    for (let tries = 0; tries < 500 && isEmpty(); tries += 1) await new Promise((done) => setTimeout(done, 10));
     const found = view === null ? "nothing to see" : seen(view);
     view?.postMessage({ approve: id }, "*");
     view?.close();

@@ -10,6 +10,21 @@ export const everyRole = ["approver", "operator", "auditor", "admin"] as const;
 /** Everybody's. */
 export const password = "correct horse battery";
 
+/** A test that breaks off leaves nothing running. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+export interface Ways {
+  /** Lines at the end of the configuration. */
+  readonly more?: string;
+  /** Lines within `approvals`. */
+  readonly approvals?: string;
+  /** With an MCP server, `everything`. */
+  readonly server?: boolean;
+}
+
 export class House implements AsyncDisposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-browser-"));
   readonly #ran = join(this.folder, "ran");
@@ -18,18 +33,18 @@ export class House implements AsyncDisposable {
   port = 0;
 
   /** Not started yet. */
-  constructor(more = "", approvals = "") {
-    this.configure(more, approvals);
+  constructor(ways: Ways = {}) {
+    this.configure(ways);
     writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#ran, this.folder));
   }
 
-  /** Before it starts. @param more lines at the end of its configuration @param approvals lines within `approvals` */
-  configure(more: string, approvals = ""): void {
-    writeFileSync(join(this.folder, "postern.yaml"), configuration(more, approvals));
+  /** Before it starts. */
+  configure(ways: Ways): void {
+    writeFileSync(join(this.folder, "postern.yaml"), configuration(ways));
   }
 
-  static async open(more = "", approvals = ""): Promise<House> {
-    const house = new House(more, approvals);
+  static async open(ways: Ways = {}): Promise<House> {
+    const house = new House(ways);
     await house.start();
     return house;
   }
@@ -45,7 +60,8 @@ export class House implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
-    process.once("exit", () => child.kill("SIGKILL")); // a test that breaks off leaves nothing running
+    running.add(child);
+    child.once("exit", () => running.delete(child));
     const { url, port: listening } = await said(child);
     this.url = url;
     this.port = listening;
@@ -135,17 +151,18 @@ function said(child: ChildProcess): Promise<{ readonly url: string; readonly por
   });
 }
 
-function configuration(more: string, approvals: string): string {
+function configuration({ more = "", approvals = "", server = false }: Ways): string {
   const everything = join(root, "node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-  return `tools:
-  modules: [./tools.ts]
-servers:
+  const servers = `servers:
   everything:
     command: ${JSON.stringify(process.execPath)}
     args: [${JSON.stringify(everything)}, stdio]
     tools:
       echo: { risk: safe, effects: read, idempotent: true }
-listen:
+`;
+  return `tools:
+  modules: [./tools.ts]
+${server ? servers : ""}listen:
   port: 0
 policy:
   rules:

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { approve, armed } from "./card.ts";
+import { approve, armed, drawn } from "./card.ts";
 import { Pace } from "./pace.ts";
 import { stage } from "./stage.ts";
 
@@ -104,9 +104,4 @@ async function hasWhole(page: Page, long: string, given: Readonly<Record<string,
 async function saved(page: Page, button: Locator): Promise<string> {
   const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
   return readFileSync(await file.path(), "utf8");
-}
-
-/** Until the page has drawn it and answers again. */
-async function drawn(page: Page): Promise<void> {
-  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 }

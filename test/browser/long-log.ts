@@ -1,7 +1,7 @@
-/** A log that has grown long before the house is opened, written by the same path as any other. */
-import { join } from "node:path";
-import { createRuntime, defineTool } from "../../src/index.ts";
+/** A log that has grown long before the house is opened. */
+import { defineTool } from "../../src/index.ts";
 import type { House } from "./house.ts";
+import { inside } from "./inside.ts";
 
 /** Each call is attempted and ends. */
 const calls = 50_000;
@@ -24,21 +24,11 @@ const fails = defineTool({
 });
 
 /** Two hundred runs of seven agents; a few calls of the first two thousand name a tool that is not there. */
-export async function longLog({ folder }: House): Promise<void> {
-  const data = join(folder, ".postern");
-  const runtime = await createRuntime({
-    tools: [reads, fails],
-    folder: data,
-    store: `sqlite:${join(data, "postern.db")}`,
-    limits: { maxToolCalls: 10_000_000 },
-  });
-  const call = (at: number): Promise<unknown> => {
+export async function longLog(house: House): Promise<void> {
+  await inside(house, { tools: [reads, fails] }, (runtime, at) => {
     const run = at % 200; // a run is one agent's
     const principal = { tenant: "default", agent: `agent-${run % 7}`, via: "token:agent" };
     const tool = at < 2_000 && at % 100 === 99 ? `needle_${at}` : at % 5_000 === 2_500 ? "flaky_fetch" : "clock_now";
-    return runtime.invoke({ tool, arguments: { at } }, { principal, runId: `run-${run}` });
-  };
-  for (let from = 0; from < calls; from += 500)
-    await Promise.all(Array.from({ length: 500 }, (_, at) => call(from + at)));
-  await runtime.close();
+    return at < calls && runtime.invoke({ tool, arguments: { at } }, { principal, runId: `run-${run}` });
+  });
 }

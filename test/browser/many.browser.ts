@@ -1,22 +1,35 @@
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { defineTool } from "../../src/index.ts";
+import type { House } from "./house.ts";
+import { inside } from "./inside.ts";
 import { Pace, p95 } from "./pace.ts";
 import { stage } from "./stage.ts";
 
 const many = Number(process.env["PENDING"] ?? 10_000);
 
-const { house, open } = stage();
+const { house, open } = stage({
+  prepare: async (before: House) => {
+    // The very tool that the house offers: whose request it is does not change when it is opened.
+    const { say }: { readonly say: ReturnType<typeof defineTool> } = await import(join(before.folder, "tools.ts"));
+    const principal = { tenant: "default", agent: "local-agent", via: "token:agent" };
+    const options = {
+      tools: [say],
+      policy: { rules: [{ id: "ask-post-text", effect: "confirm", tool: "post_text" }] },
+      approvals: { patience: "suspend", ttlMs: 3_600_000 },
+      autonomy: "A4",
+    } as const;
+    const began = performance.now();
+    await inside(before, options, (runtime, at) => {
+      const call = { tool: "post_text", arguments: { text: `number ${at}` } };
+      return at < many && runtime.invoke(call, { principal, runId: `run-${at - (at % 100)}` });
+    });
+    console.log(`${many} requests asked in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  },
+});
 
-beforeAll(async () => {
-  const began = performance.now();
-  for (let done = 0; done < many; done += 100) {
-    await Promise.all(
-      Array.from({ length: 100 }, (_, at) =>
-        house.ask("post_text", { text: `number ${done + at}` }, { run_id: `run-${done}` }),
-      ),
-    );
-  }
-  console.log(`${many} requests asked in ${((performance.now() - began) / 1000).toFixed(1)} s`);
-}, 240_000);
+// What is measured is the list, not a process that has just started.
+beforeAll(async () => void (await house.operator("GET", "/v1/approvals?state=pending&limit=200")));
 
 describe("ten thousand pending requests", () => {
   it("are a list that scrolls without waiting, and each page of it is read in at most 100 ms", async () => {
@@ -30,6 +43,7 @@ describe("ten thousand pending requests", () => {
     await grace.signIn("grace");
     const list = grace.page.getByRole("region", { name: "Requests that wait" });
     await list.getByRole("link").first().waitFor();
+    await grace.page.getByRole("button", { name: `All ${many}` }).waitFor();
     const pace = new Pace(grace.page);
     for (let round = 0; round < 10; round += 1) await pace.sample();
     const frames = await grace.page.evaluate<Frames>(scrollAndCount);

@@ -23,7 +23,7 @@ const { house, open } = stage({
       ada: { email: "ada@example.com", email_verified: true, groups: ["gatekeepers"] },
       eve: { email: "eve@evil.example", email_verified: true, groups: ["gatekeepers"] },
     });
-    house.configure(configuration(provider.issuer));
+    house.configure({ more: configuration(provider.issuer) });
     mkdirSync(join(house.folder, ".postern"), { mode: 0o700 });
     const words = [join(import.meta.dirname, "../../bin/postern.js"), "secrets", "set", "openid", "client"];
     execFileSync(process.execPath, words, { cwd: house.folder, input: "a secret of the client", stdio: "pipe" });

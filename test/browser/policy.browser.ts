@@ -8,6 +8,7 @@ import { stage } from "./stage.ts";
 
 const { house, at } = stage({
   people: { grace: everyRole, vera: ["viewer"] },
+  server: true,
   more: "console:\n  edit_policy: true\n",
 });
 
@@ -44,11 +45,17 @@ describe("policy", () => {
     await grace.page.getByRole("button", { name: "Simulate" }).click();
     await grace.page.getByText(/1 of \d+ verdicts would change/).waitFor();
     await grace.page.getByRole("region", { name: "Verdicts that would change" }).getByText("clock_now").click();
-    await grace.page.getByText("(no-clock)").waitFor();
+    const decides = grace.page.getByRole("listitem").filter({ hasText: "(no-clock)" });
+    // Lines are the file's: where the text begins, where its new last line would stand, and where a mistake is.
+    const first = file().split("\n").indexOf("policy:") + 1;
+    const last = first + text.trimEnd().split("\n").length;
+    const numbers = (await grace.page.locator("pre[aria-hidden]").innerText()).trim().split("\n");
+    expect([numbers[0], numbers.at(-2)]).toEqual([String(first), String(last)]);
+    await decides.getByText(`postern.yaml:${last}`).waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
     await editor(grace).fill("policy:\n  ruls: []\n");
     await grace.page.getByRole("button", { name: "Simulate" }).click();
-    await grace.page.getByText("policy:2:3 policy.ruls").waitFor();
+    await grace.page.getByText(`postern.yaml:${first + 1}:3 policy.ruls`).waitFor();
     expect(file()).not.toContain("no-clock");
   });
 

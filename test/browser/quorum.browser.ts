@@ -12,7 +12,10 @@ describe("where two must agree", () => {
     const held = house.call("send_email", mail("two"), { patience: "wait", approval_wait_ms: 60_000 });
     await using grace = await at("/approvals");
     await using linus = await at("/approvals", "linus");
-    for (const { page } of [grace, linus]) await page.getByText("0 of 2 agree").waitFor();
+    for (const { page } of [grace, linus]) {
+      await page.getByText("0 of 2 agree").waitFor();
+      await page.getByText("asks to run this; 2 people must agree.").waitFor();
+    }
     await approve(grace.page).click();
     await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
     await linus.page.getByText("1 of 2 agree").waitFor();

@@ -1,4 +1,4 @@
-import type { House } from "./house.ts";
+import type { House, Ways } from "./house.ts";
 
 /** Requests that wait. */
 export interface Shown {
@@ -6,7 +6,15 @@ export interface Shown {
   readonly critical: string;
   /** One of several alike. */
   readonly edits: string;
+  /** Two must agree. */
+  readonly quorum: string;
 }
+
+/** How the house is set up in which it happens. */
+export const ways: Ways = {
+  server: true,
+  approvals: "  routes: [{ name: two-people, match: { tools: [update_rows] }, quorum: 2 }]\n",
+};
 
 /** A house in which something has happened: what screenshots show. */
 export async function scene(house: House): Promise<Shown> {
@@ -31,7 +39,7 @@ export async function scene(house: House): Promise<Shown> {
       reason: "Traffic is expected to grow tenfold.",
     });
   }
-  await house.ask(
+  const quorum = await house.ask(
     "update_rows",
     { table: "tickets", set: { state: "closed" }, limit: 3 },
     { reason: "They have been answered." },
@@ -43,7 +51,7 @@ export async function scene(house: House): Promise<Shown> {
     { to: "ada@example.org", subject: "Invoice 1042", body },
     { ...run, reason: "The user asked me to send the October invoices." },
   );
-  return { mail, critical, edits };
+  return { mail, critical, edits, quorum };
 }
 
 /** A script that has read, and waits for somebody before it writes. */

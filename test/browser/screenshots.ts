@@ -3,13 +3,13 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openBrowser, Person } from "./browser.ts";
 import { everyRole, House } from "./house.ts";
-import { scene } from "./scene.ts";
+import { scene, ways } from "./scene.ts";
 import { everyScreen, everyState, widths } from "./tour.ts";
 
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, "../../temp/screenshots"));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
-await using house = await House.open();
+await using house = await House.open(ways);
 await house.account("grace", everyRole);
 const shown = await scene(house);
 for (const colorScheme of ["light", "dark"] as const) {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Person } from "./browser.ts";
-import { password } from "./house.ts";
+import { approve, mail } from "./card.ts";
+import { House, password } from "./house.ts";
 import { stage } from "./stage.ts";
 
-const { house, at } = stage();
+const { house, open, at } = stage();
 
 const kept = (person: Person, page = person.page) => page.evaluate("localStorage.getItem('postern.proof')");
 
@@ -59,5 +60,92 @@ describe("the page keeps the second half of its session", () => {
     for (const path of ["/v1/session", "/v1/approvals", "/v1/audit", "/v1/events"])
       expect((await grace.context.request.get(path)).status(), path).toBe(401);
     expect(await grace.page.evaluate("fetch('/v1/session').then(({ status }) => status)")).toBe(401);
+  });
+});
+
+describe("signing in", () => {
+  it("signs in by name and password, says what was wrong with them, and leads to the page that was asked for", async () => {
+    await using person = await open();
+    await person.page.goto("/runs");
+    await person.page.getByLabel("Name").fill("grace");
+    await person.page.getByLabel("Password").fill("wrong");
+    await person.page.getByRole("button", { name: "Sign in" }).click();
+    await person.page.getByRole("alert").getByText("Name or password is wrong.").waitFor();
+    await person.page.getByLabel("Password").fill(password);
+    await person.page.getByRole("button", { name: "Sign in" }).click();
+    await person.live();
+    await person.page.getByRole("heading", { name: "Runs" }).waitFor();
+  });
+
+  it("says that a provider's answer signed nobody in, in words of its own and not of the address", async () => {
+    await using person = await open();
+    await person.page.goto("/sign-in?problem=openid_refused");
+    await person.page.getByRole("alert").getByText("does not sign anybody in here").waitFor();
+    await person.page.goto("/sign-in?problem=Your+account+moved+to+evil.example");
+    await person.page.getByLabel("Password").waitFor();
+    expect(await person.page.getByText("evil.example").count()).toBe(0);
+    expect(person.problems).toEqual([]);
+  });
+
+  it("offers the provider that is configured, and comes back to the page one was on", async () => {
+    await using person = await open();
+    await person.page.route("**/v1/session/ways", (route) =>
+      route.fulfill({ json: { password: false, accounts: true, openid: { name: "Example" } } }),
+    );
+    await person.page.goto("/approvals/apr_1");
+    const way = person.page.getByRole("link", { name: "Continue with Example" });
+    expect(await way.getAttribute("href")).toBe("/v1/session/openid?to=%2Fapprovals%2Fapr_1");
+    expect(await person.page.getByLabel("Password").count()).toBe(0);
+  });
+
+  it("signs in by a link, once", async () => {
+    const { url } = await house.operator("POST", "/v1/accounts/grace/link");
+    await using first = await open();
+    await first.page.goto(String(url));
+    await first.live();
+    expect(first.page.url()).not.toContain("link=");
+    await using second = await open();
+    await second.page.goto(String(url));
+    await second.page.getByText("A link works once").waitFor();
+  });
+
+  it("lets the operator in by a link while there are no accounts, and says how to get one", async () => {
+    await using fresh = await House.open();
+    await using operator = await open({}, fresh.url);
+    await operator.page.goto("/");
+    await operator.page.getByText("postern accounts link").waitFor();
+    expect(await operator.page.getByLabel("Password").count()).toBe(0);
+    const { url } = await fresh.operator("POST", "/v1/accounts/operator/link");
+    await operator.page.goto("about:blank");
+    await operator.page.goto(String(url));
+    await operator.live();
+    await operator.page.getByText("Nothing waits for you").waitFor();
+    expect(operator.problems).toEqual([]);
+  });
+});
+
+describe("a session", () => {
+  it("asks for the sign-in over the open page when it ends, and goes on where it was", async () => {
+    const id = await house.ask("send_email", mail("session"));
+    await using grace = await at(`/approvals/${id}`);
+    await approve(grace.page).waitFor();
+    await house.operator("POST", "/v1/accounts/grace/sign-out");
+    const dialog = grace.page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    await dialog.getByLabel("Name").fill("grace");
+    await dialog.getByLabel("Password").fill(password);
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await grace.live();
+    await approve(grace.page).click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+  });
+
+  it("forgets everything at signing out", async () => {
+    await using grace = await at("/approvals");
+    await grace.page.getByText("Your account").click({ force: true });
+    await grace.page.getByRole("button", { name: "Sign out" }).click();
+    await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
+    expect((await grace.context.request.get("/v1/approvals")).status()).toBe(401);
   });
 });

@@ -104,15 +104,25 @@ describe("the alarm of a store that is broken", () => {
 
 describe("the switches for everything", () => {
   it("stop all calls and let them pass again, each with a reason, and every screen says so meanwhile", async () => {
+    await using linus = await at("/runs", "linus");
     await using grace = await at("/overview");
     await grace.page.getByRole("button", { name: "Stop all calls…" }).click();
     await grace.page.getByLabel("Reason").fill("an incident");
     await grace.page.getByRole("button", { name: "Stop all calls", exact: true }).click();
     await grace.page.getByText("Paused", { exact: true }).waitFor();
     expect(await house.call("clock_now", {})).toMatchObject({ refusal: { code: "paused" } });
+    // To everybody, whatever they look at, with who did it and why.
+    const badge = linus.page.getByRole("banner").getByTitle("By grace: an incident");
+    expect(await badge.innerText()).toBe("Paused");
+    for (const screen of ["Approvals", "Tools", "Policy", "Overview"]) {
+      await linus.page.getByRole("navigation").getByRole("link", { name: screen }).click();
+      await linus.page.getByRole("heading", { name: screen, level: 1 }).waitFor();
+      await badge.waitFor();
+    }
     await grace.page.getByRole("button", { name: "Let calls pass again…" }).click();
     await grace.page.getByRole("button", { name: "Let them pass" }).click();
     await grace.page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
+    await badge.waitFor({ state: "detached" });
     expect(await house.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
     const { changes } = await house.operator("GET", "/v1/controls/history");
     expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "grace", reason: "an incident" }]);

@@ -1,9 +1,18 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { everyRole } from "./house.ts";
+import { everyRole, type House } from "./house.ts";
 import { stage } from "./stage.ts";
 
-const { house, at } = stage({ people: { grace: everyRole, vera: ["viewer"] } });
+/** What many rows of a table meet is another thing than what few do. */
+async function withArguments({ folder }: House): Promise<void> {
+  const file = join(folder, "postern.yaml");
+  const rule = '    - { id: many-rows, effect: deny, tool: update_rows, arguments: { "$.limit": { above: 1000 } } }\n';
+  writeFileSync(file, readFileSync(file, "utf8").replace("  rules:\n", `  rules:\n${rule}`));
+}
+
+const { house, at } = stage({ people: { grace: everyRole, vera: ["viewer"] }, prepare: withArguments, server: true });
 
 describe("tools and health", () => {
   it("shows each tool under its server, how it did, and why its risk is what it is", async () => {
@@ -16,6 +25,23 @@ describe("tools and health", () => {
     await grace.page.getByText("stated in your configuration").waitFor();
     await grace.page.getByText("95 % within").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("says of each what a call of it meets, and of another one when the switch for everything is turned", async () => {
+    await using grace = await at("/tools");
+    const meets = (tool: string, verdict: string) =>
+      grace.page
+        .getByRole("link", { name: new RegExp(`^${tool}`) })
+        .getByText(verdict, { exact: true })
+        .waitFor();
+    await meets("clock_now", "ALLOW");
+    await meets("send_email", "CONFIRM");
+    await meets("update_rows", "depends");
+    await house.operator("POST", "/v1/controls/autonomy", { level: "A0" });
+    await meets("clock_now", "PREVIEW");
+    await house.operator("POST", "/v1/controls/autonomy", { level: "A4" });
+    await meets("clock_now", "ALLOW");
     expect(grace.problems).toEqual([]);
   });
 

@@ -1,13 +1,13 @@
 /** Every screen, dialog and state, at desk and phone width, in both themes: nothing that others would stumble over, nothing too wide. */
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
 import { everyRole, House } from "./house.ts";
-import { scene } from "./scene.ts";
+import { type Shown, scene, ways } from "./scene.ts";
 import { stage } from "./stage.ts";
 import { everyScreen, everyState, widths } from "./tour.ts";
 
-const { open } = stage();
+const { house, open, at } = stage(ways);
 
 /** Each pair once with either: what differs between themes is colour, between widths the layout. */
 const looks = [
@@ -19,6 +19,11 @@ const looks = [
 /** Some forty stops, each searched whole. */
 const walkMs = 300_000;
 
+let shown: Shown;
+beforeAll(async () => {
+  shown = await scene(house);
+});
+
 async function isFine({ page }: Person, name: string): Promise<void> {
   expect(await stumbles(page), name).toEqual([]);
   const wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
@@ -29,11 +34,7 @@ describe.each(looks)("$colorScheme, $name", ({ name: _, ...options }) => {
   it(
     "every screen and dialog",
     async () => {
-      await using house = await House.open(); // what one walk decides is decided for the next
-      await house.account("grace", everyRole);
-      const shown = await scene(house);
-      await using grace = await open(options, house.url);
-      await grace.signIn("grace", "/approvals");
+      await using grace = await at("/approvals", "grace", options); // who looks around decides nothing
       await everyScreen(grace, { house, shown }, (name) => isFine(grace, name));
       expect(grace.problems).toEqual([]);
     },

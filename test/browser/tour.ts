@@ -14,14 +14,17 @@ interface Stop {
   readonly path: string;
   /** A button that is pressed there. */
   readonly open?: RegExp;
+  /** What it brings, where that is no dialog. */
+  readonly brings?: string;
 }
 
-function screens({ mail, critical, edits }: Shown): readonly Stop[] {
+function screens({ mail, critical, edits, quorum }: Shown): readonly Stop[] {
   return [
     { name: "approvals", path: "/approvals" },
     { name: "approval", path: `/approvals/${mail}` },
     { name: "approval-critical", path: `/approvals/${critical}` },
     { name: "approve-critical", path: `/approvals/${critical}`, open: /^Approve…/ },
+    { name: "approval-quorum", path: `/approvals/${quorum}` },
     { name: "approval-diff", path: `/approvals/${edits}` },
     { name: "edit", path: `/approvals/${edits}`, open: /^Edit…/ },
     { name: "remember", path: `/approvals/${edits}`, open: /^Remember…/ },
@@ -33,10 +36,11 @@ function screens({ mail, critical, edits }: Shown): readonly Stop[] {
     { name: "runs", path: "/runs" },
     { name: "run", path: "/runs/run-invoices" },
     { name: "run-long", path: "/runs/run-import" },
-    { name: "run-script", path: "/runs/run-late-invoices", open: /tool_chain/ },
+    { name: "run-script", path: "/runs/run-late-invoices", open: /tool_chain/, brings: "it goes on where it stands" },
     { name: "tools", path: "/tools" },
     { name: "tool", path: "/tools/send_email" },
     { name: "policy", path: "/policy" },
+    { name: "policy-change", path: "/policy/change", open: /^Simulate/, brings: "recorded calls would be decided" },
     { name: "audit", path: "/audit" },
     { name: "audit-event", path: "/audit/12" },
     { name: "alarms", path: "/overview", open: /^Alarms/ },
@@ -52,16 +56,23 @@ export async function everyScreen(
   const { page } = person;
   house.stepBack();
   const long = house.call("long_import", { began: Date.now() }, { run_id: "run-import" });
-  for (const { name, path, open } of screens(shown)) {
-    await page.goto(path);
-    await person.live();
-    await loaded(page);
+  long.catch(() => undefined); // where the walk breaks off, its own mistake is told
+  let here = "";
+  for (const { name, path, open, brings } of screens(shown)) {
+    if (path === here) await closed(page);
+    else {
+      await page.goto(path);
+      await person.live();
+      await loaded(page);
+    }
+    here = path;
     if (name === "run-long") {
       house.step(1); // what it said before the page was there is not told again
       await page.getByRole("progressbar").waitFor();
     }
     if (open !== undefined) await page.getByRole("button", { name: open }).first().click();
-    if (open !== undefined && name !== "run-script") await page.getByRole("dialog").waitFor();
+    if (brings !== undefined) await page.getByText(brings).waitFor();
+    else if (open !== undefined) await page.getByRole("dialog").waitFor();
     await loaded(page);
     await look(name);
   }
@@ -102,6 +113,12 @@ export async function everyState(person: Person, house: House, look: (name: stri
   await house.kill();
   await page.getByText("What you see may be old").waitFor();
   await look("reconnecting");
+}
+
+/** Whoever goes on from a dialog to the next one of the same screen closes it. */
+export async function closed(page: Page): Promise<void> {
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
 async function loaded(page: Page): Promise<void> {

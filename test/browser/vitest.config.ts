@@ -1,26 +1,43 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { compileCache } from "../setup/compile-cache.ts";
 
 /** What measures has the machine to itself: one file at a time, after the others. */
-const measuring = ["large", "live", "long-log", "many", "runs", "security"].map(
-  (name) => `test/browser/${name}.browser.ts`,
-);
+const measuring = ["figures", "large", "long-log", "many"].map((name) => `test/browser/${name}.browser.ts`);
+/** Begun first, so that none of them is left to run alone at the end. */
+const long = /(?:tour|changing|approvals|twice|widths|hostile-page)\.browser\.ts$/;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const each = { root, env: compileCache, testTimeout: 120_000, hookTimeout: 60_000 };
+/** Files share what they run in, and with it one Chromium (stage.ts); what they test is each one's own Postern. */
+const each = { root, env: compileCache, testTimeout: 120_000, hookTimeout: 60_000, isolate: false };
 
-/** `npm run test:browser`: a real Postern, a real Chromium, the built console. Two files at a time: most of a test is waiting. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => long.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
+/** `npm run test:browser`: a real Postern, a real Chromium, the built console. Two files at a time: half of a test is waiting. */
 const config: ViteUserConfig = defineConfig({
   root,
   test: {
-    globalSetup: [fileURLToPath(new URL("./build.ts", import.meta.url))],
+    globalSetup: ["../setup/temporary.ts", "./build.ts"].map((path) => fileURLToPath(new URL(path, import.meta.url))),
     maxWorkers: 2,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: { ...each, name: "acting", include: ["test/browser/**/*.browser.ts"], exclude: measuring },
       },
       {
-        test: { ...each, name: "measuring", include: measuring, fileParallelism: false },
+        test: {
+          ...each,
+          name: "measuring",
+          include: measuring,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

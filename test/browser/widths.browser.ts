@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { everyRole, type House } from "./house.ts";
 import { stage } from "./stage.ts";
+import { closed } from "./tour.ts";
 
 const long = (word: string, length: number): string => word.padEnd(length, "x");
 const tool = long("tool_", 60);
@@ -16,6 +17,7 @@ const file = `${long("folder-", 100)}/${long("file-", 100)}.txt`;
 
 const { house, at } = stage({
   people: { [user]: everyRole },
+  server: true,
   prepare: async ({ folder }: House) => {
     const config = join(folder, "postern.yaml");
     const text = readFileSync(config, "utf8")
@@ -111,10 +113,15 @@ describe.each([390, 1280])("names as long as they can be, on a screen of %i px",
       ["/audit"],
       ["/audit/12"],
     ];
+    let here = "";
     for (const [path, open] of stops) {
-      await page.goto(path);
-      await person.live();
-      await looks(page);
+      if (path === here) await closed(page);
+      else {
+        await page.goto(path);
+        await person.live();
+        await looks(page);
+      }
+      here = path;
       if (open !== undefined) {
         await page.getByRole("button", { name: open }).first().click();
         await page.getByRole("dialog").waitFor();

@@ -51,6 +51,31 @@ describe("withdrawing", () => {
     expect([...grace.problems, ...omar.problems]).toEqual([]);
   });
 
+  it("is offered to whose agent asked in nobody's name, and to nobody else", async () => {
+    await using grace = await at("/approvals");
+    const { token } = await grace.page.evaluate<{ readonly token: string }>(`(async () => {
+      const headers = { "content-type": "application/json", "x-postern-csrf": localStorage.getItem("postern.proof") };
+      const body = JSON.stringify({ name: "hers", kind: "agent", agent: "clerk" });
+      return (await fetch("/v1/tokens", { method: "POST", headers, body })).json();
+    })()`);
+    const answer = await fetch(`${house.url}/v1/calls`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ tool: "post_text", arguments: { text: "by her agent" } }),
+    });
+    const { approval_id: id }: { readonly approval_id: string } = JSON.parse(await answer.text());
+    const { requested_by } = await house.approval(id);
+    expect(requested_by).toMatchObject({ agent: "clerk" });
+    expect(requested_by).not.toHaveProperty("user");
+    await using omar = await at(`/approvals/${id}`, "omar");
+    await armed(omar.page);
+    expect(await omar.page.getByRole("button", { name: "Withdraw" }).count()).toBe(0);
+    await grace.page.goto(`/approvals/${id}`);
+    await grace.page.getByRole("button", { name: "Withdraw" }).click();
+    await grace.page.getByText("Withdrawn. post_text does not run.").waitFor();
+    expect(await house.approval(id)).toMatchObject({ status: "withdrawn", decision: { by: "grace" } });
+  });
+
   it("is not offered for what an agent asked", async () => {
     const id = await house.ask("post_text", { text: "an agent's" });
     await using grace = await at(`/approvals/${id}`);

@@ -20,6 +20,11 @@ describe("what an edit changed", () => {
     ]);
   });
 
+  it("stands in the lines of the file that the text begins in", () => {
+    expect(hunks("a\nb", "a\nc", 12).split("\n")).toEqual(["@@ line 12 @@", " a", "-b", "+c"]);
+    expect(hunks("a", "b", 12).split("\n")[0]).toBe("@@ line 12 @@");
+  });
+
   it("is nothing where nothing is other", () => {
     expect(hunks("a\nb", "a\nb")).toBe("");
   });

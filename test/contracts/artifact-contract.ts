@@ -85,6 +85,25 @@ export function artifactContract(openWith: (options: ShelfOptions) => Promise<Ar
     },
   );
 
+  it("tells whoever asks with nonsense, and keeps nothing of it", async () => {
+    const store = await open();
+    const invalid = { name: "RuntimeFault", code: expect.stringMatching(/^(request|context)_invalid$/) };
+    const tried = async (verb: keyof ArtifactShelf, ...given: readonly unknown[]): Promise<unknown> =>
+      Reflect.apply(store[verb], store, given);
+    for (const odd of [5, null, undefined, {}]) {
+      await expect(tried("put", odd, "text/plain", anna)).rejects.toMatchObject(invalid);
+      await expect(tried("put", bytes, odd, anna)).rejects.toMatchObject(invalid);
+      await expect(tried("put", bytes, "text/plain", odd)).rejects.toMatchObject(invalid);
+      for (const verb of ["mayUse", "meta", "open", "release"] as const) {
+        await expect(tried(verb, odd, anna)).rejects.toMatchObject(invalid);
+        await expect(tried(verb, digest, odd)).rejects.toMatchObject(invalid);
+      }
+      for (const verb of ["pin", "unpin", "sweep"] as const)
+        await expect(tried(verb, odd)).rejects.toMatchObject(invalid);
+    }
+    expect(await store.mayUse(digest, anna)).toBe(false);
+  });
+
   it("can be released to one more principal of the tenant, to nobody outside of it", async () => {
     const store = await open();
     await store.put(bytes, "image/png", anna);
@@ -99,8 +118,15 @@ export function artifactContract(openWith: (options: ShelfOptions) => Promise<Ar
     const store = await open();
     await store.put(bytes, "text/plain", anna);
     await store.put(bytes, "text/html", stranger);
-    expect((await store.open(digest, anna)).meta.mediaType).toBe("text/plain");
-    expect((await store.open(digest, stranger)).meta.mediaType).toBe("text/html");
+    for (const [owner, mediaType] of [
+      [anna, "text/plain"],
+      [stranger, "text/html"],
+    ] as const) {
+      const meta = { digest, mediaType, bytes: bytes.length };
+      expect(await store.meta(digest, owner)).toEqual(meta);
+      expect(await store.open(digest, owner)).toMatchObject({ meta });
+    }
+    await expect(store.meta(digest, ben)).rejects.toMatchObject(refusedAs);
   });
 
   it("keeps what is pinned, as often as it was pinned, and sweeps the rest", async () => {

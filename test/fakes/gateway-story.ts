@@ -16,8 +16,7 @@ export const pending: { readonly isError: true; readonly structuredContent: Read
   },
 };
 export const eras = ["2025-11-25", "2026-07-28"] as const;
-export const timeoutMs = 30_000;
-export const patient: { readonly timeout: number } = { timeout: 10_000 };
+export const timeoutMs = 120_000;
 
 /** What an agent sees of the story from the list of tools to the kept outcome; a person approves in another process. */
 export async function tellStory(gateway: Gateway, client: Client): Promise<void> {

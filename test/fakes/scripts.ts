@@ -51,11 +51,11 @@ export interface Order {
   readonly answer?: Answer;
 }
 
-/** Runs a script to its end. */
+/** Runs a script to its end: scripts of one caller, of which one process serves many, as it does everywhere. */
 export async function runScript(source: string, order: Order): Promise<Ran> {
   const { driver, language = "javascript", limits } = order;
   await using session = await driver.start(
-    { language, source, tools: someTools, chainId: "chain-1" },
+    { language, source, tools: someTools, chainId: "chain-1", owner: "one" },
     { ...roomyLimits, ...limits },
   );
   return await driveScript(session, order.answer);

@@ -1,5 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Attacker {
@@ -8,8 +10,8 @@ export interface Attacker {
 }
 
 /** A process of its own that swaps two names all the time: in C where a compiler is at hand, else in JavaScript. */
-export function startAttacker(folder: string, one: string, other: string): Attacker {
-  const program = compiled(folder);
+export function startAttacker(one: string, other: string): Attacker {
+  const program = compiled();
   const stdio = ["ignore", "pipe", "inherit"] as const;
   const child: ChildProcess =
     program === undefined
@@ -29,7 +31,17 @@ export function startAttacker(folder: string, one: string, other: string): Attac
   };
 }
 
-function compiled(folder: string): string | undefined {
+let built: { readonly program: string | undefined } | undefined;
+
+/** Once a process, gone with it. */
+function compiled(): string | undefined {
+  built ??= { program: compile() };
+  return built.program;
+}
+
+function compile(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "postern-swapper-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, "swapper");
   try {
     execFileSync("cc", ["-O2", "-o", program, join(import.meta.dirname, "swapper.c")], { stdio: "ignore" });

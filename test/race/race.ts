@@ -45,6 +45,8 @@ interface Stage {
 }
 
 const limits = { maxToolCalls: 1_000_000_000, totalTimeoutMs: 7 * 86_400_000 } as const;
+/** However busy the machine is. */
+const fewestTries = 5;
 const inside = "INSIDE";
 const secret = "OUTSIDE";
 
@@ -59,9 +61,9 @@ export async function race(order: RaceOrder): Promise<RaceResult> {
     // Search threads, and whatever else is made once, have descriptors of their own.
     await session.invoke({ tool: "grep_files", arguments: { path: "root", pattern: "x" } });
     for (const operation of operations) for (const i of [0, 1]) await invoke(session, calls[operation](i));
-    await startAttacker(stage.base, join(stage.base, "no"), join(stage.base, "none")).stop();
+    await startAttacker(join(stage.base, "no"), join(stage.base, "none")).stop();
     const open = descriptors();
-    attacker = startAttacker(stage.base, ...swapped(stage, order.swap));
+    attacker = startAttacker(...swapped(stage, order.swap));
     const began = performance.now();
     const counted = await attempts(order, session, stage);
     const secondsTaken = (performance.now() - began) / 1000;
@@ -116,7 +118,7 @@ async function attempts(
 ): Promise<Pick<RaceResult, "tries" | "served" | "escapes">> {
   const until = performance.now() + seconds * 1000;
   let [tries, served, escapes] = [0, 0, 0];
-  while (performance.now() < until) {
+  while (performance.now() < until || tries < fewestTries) {
     const outcome = await invoke(session, calls[operation](tries));
     if (outcome.refusal !== undefined && outcome.refusal.code !== "tool_failed") throw new Error(outcome.text); // it never reached the tool
     tries += 1;

@@ -1,4 +1,4 @@
-/** Says how many microseconds it takes to find an action among a thousand tools. */
+/** Says how many microseconds it takes to find an action among a thousand tools: the best of twenty, for the machine has other work. */
 import { defineTool } from "../../src/tools/define.ts";
 import { insideOf, Registry } from "../../src/tools/registry.ts";
 import { FakeClock } from "../fakes/clock.ts";
@@ -9,7 +9,10 @@ for (let n = 0; n < 1_000; n += 1) {
   const name = `tool_${n}_${"abcdefghjk"[n % 10]}`;
   registry.register(defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }));
 }
-const rounds = 200_000;
-const began = performance.now();
-for (let n = 0; n < rounds; n += 1) tools.find("tool_7_h", "default");
-console.log(((performance.now() - began) * 1_000) / rounds);
+const rounds = 10_000;
+const times = Array.from({ length: 20 }, () => {
+  const began = performance.now();
+  for (let n = 0; n < rounds; n += 1) tools.find("tool_7_h", "default");
+  return ((performance.now() - began) * 1_000) / rounds;
+});
+console.log(Math.min(...times));

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { PosternProcess } from "../fakes/postern-process.ts";
+import { CommandLine } from "../fakes/command-line.ts";
+import type { PosternProcess } from "../fakes/postern-process.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
 describe("after kill -9", () => {

@@ -49,7 +49,7 @@ function diaryOf(place: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 }
 
-it.each(["snapshot", "replay"])(
+it.each(["snapshot", "replay", "quickjs"])(
   "a script whose process is killed at any moment is finished by the next one, each effect at most once (%s)",
   async (durability) => {
     const whole = folder();

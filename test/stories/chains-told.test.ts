@@ -140,7 +140,8 @@ describe("an engine that does not start", () => {
     await using h = await house({ chains: { drivers: [broken("first")], engines: ["first"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({
       ...{ status: "error", error_kind: "crash", tool_calls: 0 },
-      error: "No engine here can run this script. first: it does not start (its binding is missing)",
+      error:
+        "No engine here can run this script. first: it does not start (its binding is missing). Nothing of it was run; it may be sent again.",
     });
   });
 

@@ -1,6 +1,9 @@
 /** What is asked of a runtime after its end: nothing runs, and the answer says why. */
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
+import { settled } from "../fakes/clock.ts";
+import { asker, boss, type House, house } from "../fakes/house.ts";
+import { scriptHouse } from "../fakes/script-house.ts";
 
 const ran: string[] = [];
 const look = defineTool({
@@ -20,4 +23,56 @@ it("a closed runtime says that it is closed, to calls, sessions and resumes", as
   }
   await expect(runtime.resume("apr_zzz")).rejects.toMatchObject({ name: "RuntimeFault", code: "runtime_closed" });
   expect(ran).toEqual([]);
+});
+
+const mail = { tool: "mail", arguments: { to: "x" } };
+const slow = { tool: "echo", arguments: { to: "x", slow: true } };
+const closing = { status: "error", refusal: { code: "session_closed" } };
+
+/** Something runs while the house closes; ended, the close is over. */
+async function whileClosing(h: House, then: (close: Promise<void>) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const running = h.runtime.invoke(slow, { ...asker, signal: stop.signal }).catch(() => undefined);
+  await expect.poll(() => h.runtime.calls.list({ tool: "echo", state: "attempted" })).toHaveLength(1);
+  const close = h.runtime.close();
+  await then(close);
+  stop.abort();
+  await Promise.all([running, close]);
+}
+
+it("resumed while the runtime closes / an approved call is refused as a new one is, and is approved still", async () => {
+  await using h = await house();
+  const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+  await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+  await whileClosing(h, async () => {
+    expect(await h.runtime.invoke(mail, asker)).toMatchObject(closing);
+    expect(await h.runtime.resume(approvalId)).toMatchObject(closing);
+    expect(await h.runtime.approvals.get(approvalId)).toMatchObject({ state: "approved" });
+  });
+  expect(h.ran).toEqual([slow.arguments]);
+});
+
+it("resumed while the runtime closes / a script waits on", async () => {
+  await using h = await scriptHouse();
+  const script = await h.runtime.runChain({ code: 'await call("mail", { to: "m" });' }, asker);
+  await h.runtime.approvals.decide(script.approvalId ?? "", { decision: "approved", by: boss });
+  await whileClosing(h, async () => {
+    for (const resumed of [h.runtime.chains?.resume(script.callId), h.runtime.resume(script.approvalId ?? "")])
+      expect(await resumed).toMatchObject(closing);
+    expect(await h.runtime.chains?.list()).toMatchObject([{ callId: script.callId, state: "waiting" }]);
+  });
+  expect(h.ran).toEqual([slow.arguments]);
+});
+
+it("closed twice / both wait until it is closed", async () => {
+  await using h = await house();
+  const order: string[] = [];
+  await whileClosing(h, async (close) => {
+    void close.then(() => order.push("first"));
+    void h.runtime.close().then(() => order.push("second"));
+    await settled();
+    expect(order).toEqual([]);
+  });
+  await settled();
+  expect(order).toEqual(["first", "second"]);
 });

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PosternProcess } from "../fakes/postern-process.ts";
+import { CommandLine } from "../fakes/command-line.ts";
+import type { PosternProcess } from "../fakes/postern-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const guide = readFileSync(join(root, "docs/guide/gateway.md"), "utf8");
-const cli = new PosternProcess();
+const cli = new CommandLine();
 const data = join(cli.folder, ".postern");
 let running: Awaited<ReturnType<PosternProcess["start"]>>;
 let port = 0;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, expectIntactLog, expectReplay, patient, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
+import { eras, expectIntactLog, expectReplay, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
 import type { Ended } from "../fakes/postern-process.ts";
 
 describe("after `kill -9` and a new start", () => {
@@ -13,7 +13,7 @@ describe("after `kill -9` and a new start", () => {
     const client = await gateway.connect("2026-07-28");
     const lost = client.callTool(write).catch((error: unknown) => error);
     const before = await gateway.operator();
-    await expect.poll(async () => (await before.inbox.page({ state: "pending" })).approvals, patient).toHaveLength(1);
+    await expect.poll(async () => (await before.inbox.page({ state: "pending" })).approvals).toHaveLength(1);
     await gateway.killAndStart();
     expect(await lost).toBeInstanceOf(Error);
     const [asked] = (await (await gateway.operator()).inbox.page({ state: "pending" })).approvals;
@@ -45,7 +45,7 @@ describe("after `kill -9` and a new start", () => {
     const send = { name: "send", arguments: { job: "send" } };
     await (await gateway.operator()).inbox.decide(approvalOf(await client.callTool(send)), "approve");
     const lost = [work, send].map((call) => client.callTool(call).catch((error: unknown) => error));
-    await expect.poll(() => [...gateway.diary].sort(), patient).toEqual(["send", "work"]);
+    await expect.poll(() => [...gateway.diary].sort()).toEqual(["send", "work"]);
     await gateway.killAndStart();
     for (const answer of lost) expect(await answer).toBeInstanceOf(Error);
     for (const job of ["work", "send"]) gateway.letGo(job);
@@ -77,7 +77,7 @@ describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %
     const client = await gateway.connectStdio(era);
     await (await gateway.operator()).inbox.decide(approvalOf(await client.callTool(write)), "approve");
     const lost = client.callTool({ name: "work", arguments: { job: "work" } }).catch((error: unknown) => error);
-    await expect.poll(() => gateway.diary, patient).toEqual(["work"]);
+    await expect.poll(() => gateway.diary).toEqual(["work"]);
     await gateway.signal("SIGKILL");
     expect(await lost).toBeInstanceOf(Error); // the client's own patience is 60 s
     await gateway.start();
@@ -95,7 +95,7 @@ it("when the approval's lifetime is over, the same call asks anew", { timeout: t
   await operator.inbox.decide(first, "approve");
   await expectReplay(gateway, client, await client.callTool(write));
   await expect
-    .poll(() => client.callTool(write), patient)
+    .poll(() => client.callTool(write))
     .toMatchObject({ ...pending, structuredContent: { approval_id: expect.not.stringContaining(first) } });
   expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("changed since");
   expect((await operator.inbox.page({ state: "pending" })).approvals).toHaveLength(1);
@@ -109,7 +109,7 @@ describe("stopping lets calls in flight end", () => {
     const far = { name: "everything__trigger-long-running-operation", arguments: { duration: 3, steps: 1 } };
     await operator.inbox.decide(approvalOf(await client.callTool(far)), "approve");
     const answers = [client.callTool({ name: "work", arguments: { job: "work" } }), client.callTool(far)];
-    await expect.poll(async () => (await operator.calls({ state: "attempted" })).calls, patient).toHaveLength(2);
+    await expect.poll(async () => (await operator.calls({ state: "attempted" })).calls).toHaveLength(2);
     await expectDrained(gateway, gateway.signal("SIGTERM"), answers);
   });
 
@@ -119,7 +119,7 @@ describe("stopping lets calls in flight end", () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2025-11-25");
     const answer = client.callTool({ name: "work", arguments: { job: "work" } });
-    await expect.poll(() => gateway.diary, patient).toEqual(["work"]);
+    await expect.poll(() => gateway.diary).toEqual(["work"]);
     await expectDrained(gateway, gateway.signal("SIGINT", "group"), [answer]);
   });
 });
@@ -129,7 +129,7 @@ async function expectDrained(
   end: Promise<Ended>,
   answers: readonly Promise<CallToolResult>[],
 ): Promise<void> {
-  await expect.poll(() => existsSync(join(gateway.folder, ".postern/server.json")), patient).toBe(false); // the signal was heard
+  await expect.poll(() => existsSync(join(gateway.folder, ".postern/server.json"))).toBe(false); // the signal was heard
   gateway.letGo("work");
   for (const answer of answers) expect(await answer).toMatchObject({ isError: false });
   expect(await end).toMatchObject({ code: 0, err: expect.stringContaining("Stopping") });

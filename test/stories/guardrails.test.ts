@@ -8,6 +8,7 @@ import {
   promptInjection,
 } from "../../src/index.ts";
 import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-room.ts";
+import { expectWork } from "../fakes/in-time.ts";
 
 it("a violation in the arguments stops the call before the tool runs, and says why (case 269)", async () => {
   await using h = await room([finds("bad", "DENY")]);
@@ -195,10 +196,10 @@ it("patterns are RE2's, and one that is none is named; so is a word that does no
 
 it("patterns that hang other engines answer at once", async () => {
   await using h = await room([patternGuardrail({ name: "evil", on: "arguments", patterns: ["^(a+)+$", "(x+x+)+y"] })]);
-  const began = performance.now();
-  expect((await speak(h.runtime, `${"a".repeat(50_000)}!`)).status).toBe("ok");
-  expect((await speak(h.runtime, "x".repeat(50_000))).status).toBe("ok");
-  expect(performance.now() - began).toBeLessThan(3_000);
+  await expectWork(3_000, async (at) => {
+    expect((await speak(h.runtime, `${"a".repeat(50_000 + at)}!`)).status).toBe("ok");
+    expect((await speak(h.runtime, "x".repeat(50_000 + at))).status).toBe("ok");
+  });
 });
 
 it("is told which call it looks at, its server too; what it says is cut and redacted", async () => {

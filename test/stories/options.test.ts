@@ -1,6 +1,11 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { asker, boss, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
+
+const folder = ownFolder();
 
 describe("options that cannot work", () => {
   const mistakes: readonly (readonly [string, unknown])[] = [
@@ -29,6 +34,21 @@ describe("options that cannot work", () => {
     await using h = await house();
     await expect(h.runtime.invoke({ tool: "echo" }, { scopes: "mail" as never })).rejects.toThrow(/scopes/);
     await expect(h.runtime.invoke(null as never)).rejects.toMatchObject({ code: "request_invalid" });
+  });
+});
+
+describe("a store in a folder nobody made", () => {
+  it("is not begun: the folder is named with the fix, and once it is made the store opens", async () => {
+    const missing = join(folder, "not", "mounted");
+    const store = `sqlite:${join(missing, "postern.db")}`;
+    const made = createRuntime({ store });
+    await expect(made).rejects.toMatchObject({ name: "RuntimeFault", code: "store_folder_missing" });
+    await expect(made).rejects.toThrow(`\`${missing}\`, the folder of the store \`${store}\`, is not there.`);
+    await expect(made).rejects.toThrow(`\`mkdir -p ${missing}\``);
+    expect(existsSync(join(missing, ".."))).toBe(false);
+    mkdirSync(missing, { recursive: true });
+    await using runtime = await createRuntime({ store });
+    expect(runtime.health().status).toBe("ok");
   });
 });
 

@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { boss, house } from "../fakes/house.ts";
 import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
@@ -271,4 +272,26 @@ it("counts a call once that ran, however often it is sent, and beside it what ra
   }
   await using again = await house({ archive: { folder }, store });
   expect(await again.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
+});
+
+it("counts a script once that waited for a person, and as a request only what it waits for", async () => {
+  await using h = await house({
+    archive: { folder: runsFolder() },
+    chains: { drivers: [fakeDriver()], engines: ["fake"] },
+  });
+  const script = () => h.runtime.runChain({ code: 'return (await call("mail", { to: "a" })).text;' }, base);
+  const counted = async () => {
+    await h.runtime.runs?.flush();
+    const { counts, governance } = (await h.runtime.runs?.get({ runId: "run_1" })) ?? {};
+    return [counts, governance?.reasons.map(({ code }) => code)];
+  };
+  const { approvalId = "" } = await script();
+  await script(); // nobody has decided: it is put away again
+  expect(await counted()).toMatchObject([
+    { started: 0, completed: 0, waiting: 1 },
+    ["not_finished", "approval_pending"],
+  ]);
+  await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+  expect(await script()).toMatchObject({ status: "ok" });
+  expect(await counted()).toMatchObject([{ started: 2, completed: 2, waiting: 0 }, ["not_finished"]]);
 });

@@ -35,6 +35,8 @@ export interface Viewer {
   readonly message?: string;
   /** In whose place they decide. */
   readonly on_behalf_of?: string;
+  /** It is their own, or an agent's of theirs, and they may take it back. */
+  readonly withdraws?: true;
 }
 
 export interface Addressees {

@@ -1,17 +1,20 @@
 const context = 3;
 
-/** What is other, with a few lines around it; a jump says at which line of the new text it goes on. */
-export function hunks(before: string, after: string): string {
+/**
+ * What is other, with a few lines around it; a jump says at which line of the new text it goes on.
+ * @param first the number of the first line
+ */
+export function hunks(before: string, after: string, first = 1): string {
   const rows = unified(before.trimEnd(), after.trimEnd()).split("\n");
   const isNear = (at: number): boolean =>
     rows.slice(Math.max(0, at - context), at + context + 1).some((row) => !row.startsWith(" "));
   const shown: string[] = [];
-  let line = 0;
+  let line = first - 1;
   let isOpen = false;
   for (const [at, row] of rows.entries()) {
     if (!row.startsWith("-")) line += 1;
     const near = isNear(at);
-    if (near && !isOpen) shown.push(`@@ line ${Math.max(1, line)} @@`);
+    if (near && !isOpen) shown.push(`@@ line ${Math.max(first, line)} @@`);
     if (near) shown.push(row);
     isOpen = near;
   }

@@ -9,6 +9,7 @@
  */
 import { classifyJavaScript } from "./classify-javascript.ts";
 import { classifyPython } from "./classify-python.ts";
+import { mostReasons } from "./code-marks.ts";
 
 /**
  * What a piece of code reads as.
@@ -22,7 +23,6 @@ export interface CodeRisk {
 }
 
 const longest = 200_000;
-const mostReasons = 20;
 
 /**
  * Whether code reads as safe or as critical, for the `classifyRisk` of tools that run it outside of a sandbox.

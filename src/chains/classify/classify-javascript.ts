@@ -1,12 +1,12 @@
 /** JavaScript and TypeScript, by what is not known to be harmless. */
-import { anyOf, lineAt, type Mark, marked } from "./code-marks.ts";
-import { javascriptText } from "./javascript-text.ts";
+import { anyOf, lineAt, type Mark, marked, words } from "./code-marks.ts";
+import { unknownCalls } from "./javascript-calls.ts";
+import { javascriptText, withoutTemplates } from "./javascript-text.ts";
 
 /** Modules that compute, and reach nothing. */
-const harmless: ReadonlySet<string> = new Set(
-  `assert buffer path querystring string_decoder url util lodash lodash-es date-fns dayjs luxon mathjs d3-array ramda uuid
-  papaparse zod decimal.js bignumber.js`.split(/\s+/),
-);
+const harmless: ReadonlySet<string> =
+  words(`assert buffer path querystring string_decoder url util lodash lodash-es date-fns dayjs luxon d3-array ramda uuid papaparse
+  zod decimal.js bignumber.js`);
 
 const network = "fetch XMLHttpRequest WebSocket EventSource navigator sendBeacon axios undici superagent WebTransport";
 const everything = "globalThis window self global process Deno Bun require importScripts module Reflect";
@@ -30,6 +30,12 @@ const marks: readonly Mark[] = [
   },
   { found: /(?<![\w$])constructor(?![\w$])(?!\s*\([^()]*\)\s*\{)/, says: "looks behind objects" },
   { found: /\.\s*constructor(?![\w$])/, says: "looks behind objects" },
+  { found: anyOf("__\\w+__ callee caller prepareStackTrace getThis getFunction"), says: "looks behind objects" },
+  {
+    found: /\bimport\s*\.\s*meta\b|\bdocument\s*\.|\blocation\s*\.\s*(?:href|assign|replace)\b|\bnew\s+Image\b/,
+    says: "reaches all there is",
+  },
+  { found: /\bdownload\s*:/, says: "uses the network" },
   { found: /\[[^\][\n]*["'`]\s*\+|\[[^\][\n]*\+\s*["'`]|\[\s*`[^`[]*\$\{/, says: "computes the name of a member" },
   { found: /[\w$)\]]\s*\[[^\][\n]*\]\s*\(/, says: "calls a member by a computed name" },
   { found: /\bimport\s*\((?!\s*["'][^"'\n]*["']\s*\))/, says: "loads a module that is only known when it runs" },
@@ -43,13 +49,25 @@ const inText = new RegExp(`^(?:${`${network} ${everything} ${made} constructor`.
 export function classifyJavaScript(source: string): readonly string[] {
   const problem = problemOf(source);
   if (problem !== undefined) return [`it cannot be read: ${problem}`];
-  const { code, strings } = javascriptText(source) ?? { code: source, strings: [] };
+  const read = javascriptText(source);
+  const { code, strings } = read ?? { code: source, strings: [] };
   const named = strings.filter((text) => inText.test(unescaped(text)));
   return [
     ...marked(code, marks),
+    ...looseThis(code),
+    ...unknownCalls(source, read === undefined ? code : withoutTemplates(code)),
     ...named.map((text) => `names \`${text.slice(0, 40)}\` in a text`),
     ...strangers(source),
   ];
+}
+
+/** Of a method it is the object; of a function that nobody calls on one, all there is. */
+function looseThis(code: string): readonly string[] {
+  const at =
+    /(?<![\w$.])class(?![\w$])/.test(code) && !/(?<![\w$.])function(?![\w$])/.test(code)
+      ? -1
+      : code.search(/(?<![\w$.])this(?![\w$])/);
+  return at < 0 ? [] : [`${lineAt(code, at)}: reaches all there is (\`this\`)`];
 }
 
 function unescaped(text: string): string {

@@ -1,24 +1,15 @@
 /** Python, by what is not known to be harmless. */
 import { anyOf, lineAt, type Mark, marked } from "./code-marks.ts";
-import { blankPython } from "./code-text.ts";
+import { blankPython, type PythonText } from "./code-text.ts";
+import { strangers, unknownCalls } from "./python-calls.ts";
 import { pythonPlaces } from "./python-places.ts";
-
-/** Modules that compute. Their own modules are reached only where they are named here, or end with a `.*`. */
-const harmless: ReadonlySet<string> = new Set(
-  `__future__ abc array asyncio base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv
-  dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac html io itertools json math
-  numbers operator os os.path pathlib pprint random re secrets statistics string struct sys textwrap time types typing
-  typing_extensions unicodedata urllib.parse uuid zlib zoneinfo dateutil dateutil.parser dateutil.relativedelta pytz
-  numpy numpy.linalg numpy.random pandas polars scipy scipy.* sklearn sklearn.* statsmodels.api statsmodels.formula.api
-  matplotlib matplotlib.pyplot matplotlib.dates matplotlib.ticker seaborn plotly plotly.express plotly.graph_objects sympy
-  networkx tabulate pydantic`.split(/\s+/),
-);
+import { innards, tellingText } from "./python-words.ts";
 
 const marks: readonly Mark[] = [
   {
     found: anyOf(
       `subprocess system popen Popen pty multiprocessing fork forkpty exec[lv]\\w* spawn[lv]\\w* posix_spawn\\w* kill killpg
-      create_subprocess_exec create_subprocess_shell subprocess_exec subprocess_shell run_in_executor`,
+      create_subprocess_exec create_subprocess_shell subprocess_exec subprocess_shell run_in_executor usetex`,
     ),
     says: "starts processes",
   },
@@ -26,7 +17,9 @@ const marks: readonly Mark[] = [
   {
     found: anyOf(
       `socket requests httpx aiohttp urllib3 urlopen urlretrieve ftplib smtplib telnetlib paramiko websockets? boto3 botocore
-      open_connection open_unix_connection start_server start_unix_server create_connection create_server`,
+      open_connection open_unix_connection start_server start_unix_server create_connection create_server
+      create_datagram_endpoint create_unix_\\w+ sock_\\w+ getaddrinfo getnameinfo add_reader add_writer connect_\\w+_pipe
+      start_tls load_dataset get_dataset_names fetch_\\w+`,
     ),
     says: "uses the network",
   },
@@ -44,7 +37,9 @@ const marks: readonly Mark[] = [
     says: "loads objects that run code",
   },
   {
-    found: anyOf("environ\\w* getenv putenv chmod chown setuid setgid symlink\\w* hardlink_to rename[s]?to setrlimit"),
+    found: anyOf(
+      "environ\\w* getenv putenv f?chdir l?chmod l?chown setuid setgid symlink\\w* hardlink_to rename[s]?to setrlimit",
+    ),
     says: "changes or reads the system",
   },
   {
@@ -53,10 +48,19 @@ const marks: readonly Mark[] = [
     says: "looks behind objects",
   },
   { found: anyOf("getattr setattr delattr globals locals vars"), says: "looks behind objects" },
+  { found: innards, says: "looks behind objects" },
+  {
+    found: /\bcase\b[^:]{0,300}[(,]\s*(?:_\w*|os|sys|io|shutil|socket|codecs|inspect|modules|builtins)\s*=(?!=)/,
+    says: "looks behind objects",
+  },
+  { found: /\.\s*main\b/, says: "runs another program" },
+  { found: anyOf("open_\\w+ tzfile rebuild"), says: "opens what is not looked into" },
+  { found: /(?<![\w.])help\s*\(/, says: "loads a module that is named in a text" },
+  { found: /\bbackend\s*=(?!=)/, says: "loads a module that is named in a text" },
   { found: /(?<!\b(?:self|cls))\.\s*_(?!_)\w/, says: "looks behind objects" },
   {
     found:
-      /\.\s*(?:os|sys|io|shutil|socket|codecs|inspect|modules|platform|threading|tempfile|linecache|webbrowser)\b(?!\s*=[^=])/,
+      /\.\s*(?:os|sys|io|shutil|socket|codecs|inspect|modules|platform|threading|tempfile|linecache|webbrowser|tokenize|bltns|genericpath|posixpath)\b(?!\s*=[^=])/,
     says: "reaches another module through one",
   },
   {
@@ -76,36 +80,37 @@ const marks: readonly Mark[] = [
 export function classifyPython(code: string, workspace: readonly string[]): readonly string[] {
   const read = blankPython(code.replaceAll(/\r\n?/g, "\n")); // either ends a line, and a comment
   if ("problem" in read) return [`it cannot be read: ${read.problem}`];
-  const plain = read.code.normalize("NFKC"); // as Python reads names: 𝓮𝓿𝓪𝓵 is eval
-  return [...marked(plain, marks), ...strangers(plain), ...pythonPlaces(read, workspace)];
+  const joined = { ...read, code: read.code.replaceAll("\\\n", " \n") }; // a line that goes on is one
+  const plain = joined.code.normalize("NFKC"); // as Python reads names: 𝓮𝓿𝓪𝓵 is eval
+  return [
+    ...marked(plain, marks),
+    ...hiddenIn(code, joined.code),
+    ...strangers(plain),
+    ...unknownCalls(plain),
+    ...textsIn(joined),
+    ...pythonPlaces(joined, workspace),
+  ];
 }
 
-/** What is imported and not known to be harmless. */
-function strangers(code: string): readonly string[] {
-  const reasons: string[] = [];
-  for (const { 1: from, 2: names = "", index } of code.matchAll(
-    /(?:\bfrom\s+([.\w]+)\s+)?\bimport\b\s*(\([^)]*\)|[^\n;]*)/g,
-  )) {
-    const modules = from === undefined ? listed(names) : [from];
-    const inside = from === "os" ? listed(names).filter((name) => name !== "path") : [];
-    const odd = [...modules.filter((name) => !isHarmless(name)), ...inside.map((name) => `os.${name}`)];
-    if (from === "sys") odd.push("sys");
-    for (const name of odd)
-      reasons.push(`${lineAt(code, index)}: imports \`${name.slice(0, 80)}\`, which is not known to be harmless`);
-  }
-  return reasons;
+/** Letters that Python reads as others, and an encoding in which a comment is none. */
+function hiddenIn(source: string, code: string): readonly string[] {
+  const encoding = /^(?:[^\n]*\n)?[ \t\f]*#[^\n]*coding[:=][ \t]*([-\w.]+)/.exec(source)?.[1] ?? "utf-8";
+  const odd = code
+    .match(/\P{ASCII}/gu)
+    ?.find((letter) => /\p{XIDC}/u.test(letter) && /[\w.]/.test(letter.normalize("NFKC")));
+  return [
+    ...(/^(?:utf-?8(?:-sig)?|ascii|latin-?1|iso-8859-1)$/i.test(encoding) ? [] : [`it is written in \`${encoding}\``]),
+    ...(odd === undefined ? [] : [`it hides a name behind \`${odd}\``]),
+  ];
 }
 
-/** `a.b as c, d` names a.b and d. */
-function listed(names: string): readonly string[] {
-  return names
-    .replaceAll(/[()]/g, "")
-    .split(",")
-    .map((name) => name.trim().split(/\s/)[0] ?? "")
-    .filter((name) => name !== "");
-}
-
-function isHarmless(module: string): boolean {
-  if (harmless.has(module)) return true;
-  return harmless.has(`${module.split(".")[0]}.*`);
+/** Texts that say what code would say: to a library, or to `format`, which looks into objects. */
+function textsIn({ code, strings }: Extract<PythonText, { code: string }>): readonly string[] {
+  const isFormatting = /\.\s*format(?:_map)?\b/.test(code);
+  return [...strings].flatMap(([at, text]) => {
+    const looks = isFormatting && /\{[^{}]*[.[]|^[^{}]*\}|\{[^{}]*$/.test(text.replaceAll(/\{\{|\}\}/g, ""));
+    if (looks) return [`${lineAt(code, at)}: looks into objects by \`format\``];
+    if (tellingText.test(text)) return [`${lineAt(code, at)}: names \`${text.slice(0, 40)}\` in a text`];
+    return [];
+  });
 }

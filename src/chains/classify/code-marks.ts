@@ -16,6 +16,13 @@ export function lineAt(code: string, index: number): string {
   return `line ${code.slice(0, index).split("\n").length}`;
 }
 
+/** More are told to nobody; each costs a look for its line. */
+export const mostReasons = 20;
+
+export function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
 /** Any of the words, wherever it stands: called, handed on, or under another name. */
 export function anyOf(words: string): RegExp {
   return new RegExp(`(?<![\\w$])(?:${words.trim().replaceAll(/\s+/g, "|")})(?![\\w$])`);

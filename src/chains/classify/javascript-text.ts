@@ -36,6 +36,19 @@ export function javascriptText(source: string): JavaScriptText | undefined {
   return { code, strings };
 }
 
+/** Of a template only what stands in its braces is code, and that it begins: what stands before it may be called with it. */
+export function withoutTemplates(code: string): string {
+  return code.replaceAll(/`(?:\\[\s\S]|[^`\\])*`/g, (whole) => {
+    let at = 0;
+    let kept = "";
+    for (const { 1: inside = "", index } of whole.matchAll(/\$\{([^{}]*)\}/g)) {
+      kept += `${blank(whole.slice(Math.max(at, 1), index + 2))}${inside}`;
+      at = index + 2 + inside.length;
+    }
+    return `\`${kept}${blank(whole.slice(Math.max(at, 1)))}`;
+  });
+}
+
 /** A division, or a regular expression; where neither is sure, nothing. */
 function slash(source: string, at: number, before: string): string | undefined {
   if (source[at] !== "/") return undefined;

@@ -12,7 +12,7 @@ interface Place {
 
 const places: readonly Place[] = [
   {
-    call: /\.\s*(?:to_(?:csv|excel|json|parquet|html|feather|hdf|sql|stata|xml|markdown|latex|orc)|savefig|imsave|savez?\w*|tofile|write_(?:csv|json|parquet|excel|ipc|ndjson|html|image|gml|graphml))\s*\(\s*/g,
+    call: /\.\s*(?:to_(?:csv|excel|json|string|parquet|html|feather|hdf|sql|stata|xml|markdown|latex|orc)|savefig|imsave|savez?\w*|tofile|write_(?:csv|json|parquet|excel|ipc|ndjson|html|image|gml|graphml))\s*\(\s*/g,
     does: "writes",
   },
   {
@@ -33,7 +33,18 @@ const unseen: readonly (readonly [RegExp, string])[] = [
     "writes in a way that is not looked into",
   ],
   [/(?<![\w.])open\b(?!\s*\()/g, "hands `open` on"],
+  [/\.\s*(?:write_text|write_bytes|read_text|read_bytes|iterdir|rglob)\b(?!\s*\()/g, "hands a way to files on"],
+  [/\bPath\s*\.\s*(?!cwd|home)\w+/g, "takes a path's method by itself"],
 ];
+
+/** Of a path; of anything else they are its own. */
+const unseenOfPaths: typeof unseen = [
+  [/\.\s*(?:copy|copy_into|move|move_into|walk)\s*\((?!\s*\))/g, "moves, copies or walks through files"],
+  [/\.\s*(?:open|touch|mkdir|rename|replace|glob)\b(?!\s*[(=])/g, "hands a way to files on"],
+];
+
+/** A condition that names columns and values is data; one that calls, or reaches beyond `@name`, is code. */
+const codeInQuery = /@\s*\w+\s*[.[(]|__|\b(?!(?:and|or|not|in)\b)\w+\s*\(/;
 
 /** `Path("here").write_text(…)`; of any other path nobody knows where it leads. */
 const pathCall =
@@ -49,7 +60,7 @@ export function pythonPlaces(read: Read, workspace: readonly string[]): readonly
   for (const { call, does } of places)
     for (const { 0: text, index } of code.matchAll(call)) {
       const from = index + text.length;
-      if (code[from] === ")" && does === "writes") continue; // it gives the text back
+      if (does === "writes" && givesBack(code.slice(from))) continue;
       if (does === "reads" && /^(?:io\s*\.\s*)?(?:StringIO|BytesIO)\s*\(/.test(code.slice(from))) continue;
       judge(index, does, textAt(read, from));
     }
@@ -67,9 +78,20 @@ export function pythonPlaces(read: Read, workspace: readonly string[]): readonly
     const reads = name === "open" ? !opensToWrite(read, from, "first") : isReading;
     judge(found.index, reads ? "reads" : "writes", literal);
   }
-  for (const [pattern, says] of unseen)
+  for (const { 0: text, index } of code.matchAll(/\.\s*query\s*\(\s*/g)) {
+    const condition = textAt(read, index + text.length);
+    if (condition === undefined || codeInQuery.test(condition)) reasons.push(`${lineAt(code, index)}: runs a query`);
+  }
+  for (const [pattern, says] of /\bpathlib\b/.test(code) ? [...unseen, ...unseenOfPaths] : unseen)
     for (const { index } of code.matchAll(pattern)) reasons.push(`${lineAt(code, index)}: ${says}`);
   return reasons;
+}
+
+/** No place is named: the text is the answer. */
+function givesBack(rest: string): boolean {
+  const inside = rest.slice(0, closing(rest));
+  const named = /\b(?:path|path_or_buf|path_or_buffer|buf|file|io|fname|filename|where|con|name|excel_writer)\s*=|\*/;
+  return inside.trim() === "" || (/^\s*\w+\s*=(?!=)/.test(inside) && !named.test(inside));
 }
 
 function unknown(does: Place["does"]): string {
@@ -92,7 +114,8 @@ function isMove(code: string, from: number, name: string): boolean {
 function textAt({ code, strings }: Read, at: number): string | undefined {
   const rest = code.slice(at);
   const named =
-    /^(?:path|file|path_or_buf|path_or_buffer|filepath_or_buffer|io|fname|filename)\s*=\s*/.exec(rest)?.[0] ?? "";
+    /^(?:path|file|buf|expr|path_or_buf|path_or_buffer|filepath_or_buffer|io|fname|filename)\s*=\s*/.exec(rest)?.[0] ??
+    "";
   const skipped = named.length + (/^\s*[rbuRBU]*/.exec(rest.slice(named.length))?.[0].length ?? 0);
   const text = strings.get(at + skipped);
   if (text === undefined) return undefined;

@@ -3,14 +3,9 @@ import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
 import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { actorText, duration, visible, visibleLines, whose, wrap } from "./text.ts";
+import { actorText, duration, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
 /** Where a card is drawn: what is longer than a line of it goes on below. */
-export interface Sheet {
-  readonly paint: Paint;
-  readonly terminal: { readonly columns: number };
-}
-
 /** One line of what is said, before it is laid out. */
 interface Said {
   readonly text: string;

@@ -1,15 +1,15 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { directLimits, limitsWarning } from "../../calls/session.ts";
 import { checkFree } from "../http/port.ts";
-import type { PolicyWire } from "../wire-policy.ts";
 import type { HealthWire } from "../wire-tools.ts";
 import { connect } from "./connect.ts";
 import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
 import { pathChecks } from "./path-checks.ts";
+import { policyChecks } from "./policy-checks.ts";
 import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
 import { findServer } from "./server-file.ts";
@@ -105,11 +105,11 @@ function* dataFolder(folder: string): Generator<Finding> {
     return;
   }
   yield isWritable(folder)
-    ? privateTo(found.mode, "data folder", folder, "0700")
+    ? privateTo(found, "data folder", folder)
     : { level: "fail", check: "data folder", message: `${folder} cannot be written by this user.`, fix: unwritable };
   for (const name of ["agent.token", "operator.token", "audit.key"]) {
     const file = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (file !== undefined) yield privateTo(file.mode, name, join(folder, name), "0600");
+    if (file !== undefined) yield privateTo(file, name, join(folder, name));
   }
 }
 
@@ -126,14 +126,15 @@ function isWritable(folder: string): boolean {
   }
 }
 
-function privateTo(mode: number, check: string, path: string, wanted: string): Finding {
+function privateTo(found: Stats, check: string, path: string): Finding {
+  const { mode } = found;
   if ((mode & 0o077) === 0) return { level: "ok", check, message: path };
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
   return {
     level: "fail",
     check,
     message: `${path} can be used by others (mode ${shown}).`,
-    fix: `chmod ${wanted} ${JSON.stringify(path)}`,
+    fix: `chmod ${found.isDirectory() ? "0700" : "0600"} ${JSON.stringify(path)}`,
   };
 }
 
@@ -174,24 +175,6 @@ async function port({ listen }: Inspected): Promise<Finding> {
   }
 }
 
-/** What in the policy nobody can have meant, each with its line. */
-function* policyFindings({ lines, warnings, policy_version: version }: PolicyWire): Generator<Finding> {
-  const check = "policy";
-  if (warnings.length === 0)
-    yield {
-      level: "ok",
-      check,
-      message: `${version}; ${counted(lines?.length ?? 0, "action")}, \`postern policy show\` says what holds for each`,
-    };
-  for (const { message, where } of warnings)
-    yield {
-      level: "warn",
-      check,
-      message: where === undefined ? message : `${where}: ${message}`,
-      fix: "Correct the rule, or take it out; `postern policy warnings` checks again.",
-    };
-}
-
 function* serverFindings(found: HealthWire["servers"], configured: Inspected["servers"]): Generator<Finding> {
   for (const { name, status, problem = status, refused } of found) {
     const check = `server ${name}`;
@@ -216,7 +199,7 @@ function wayTo(name: string, problem: string, configured: Inspected["servers"][s
 }
 
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
-async function* inside(host: Host, flags: GlobalFlags, { servers, limits }: Inspected): AsyncGenerator<Finding> {
+async function* inside(host: Host, flags: GlobalFlags, { file, servers, limits }: Inspected): AsyncGenerator<Finding> {
   const known = limitsWarning({ ...directLimits, ...limits });
   const told: string[] = [];
   const problem = (message: string): void => void (message !== known && told.push(message));
@@ -233,7 +216,7 @@ async function* inside(host: Host, flags: GlobalFlags, { servers, limits }: Insp
           message: health.problem ?? "It is broken.",
           fix: "Make room on the disk or mend it, then start again.",
         };
-      yield* policyFindings(await connection.operator.policy.show());
+      yield* policyChecks(connection.operator, file === undefined ? undefined : () => host.configurationText(flags));
       yield* aroundFindings(connection.operator);
       yield* serverFindings(health.servers, servers);
     } finally {

@@ -169,7 +169,7 @@ it("stopping lets a call in flight end", async () => {
   const { child, end } = await cli.start(data);
   const before = cli.runs.length;
   const call = cli.run("call", "slow", "seconds=1.5", "--data", data);
-  await expect.poll(() => cli.runs.length, { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => cli.runs.length).toBe(before + 1);
   child.kill("SIGINT");
   expect(await call).toMatchObject({ code: 0, out: "done\n" });
   expect((await end).code).toBe(0);
@@ -180,7 +180,7 @@ it("a second signal does not wait, and what was in flight is unknown afterwards"
   const { child, end } = await cli.start(data);
   const before = cli.runs.length;
   const call = cli.run("call", "slow", "seconds=60", "--data", data);
-  await expect.poll(() => cli.runs.length, { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => cli.runs.length).toBe(before + 1);
   child.kill("SIGTERM");
   await once(child.stderr ?? child, "data");
   child.kill("SIGTERM");

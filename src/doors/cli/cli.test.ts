@@ -187,6 +187,7 @@ describe("without a running Postern", () => {
       "port",
       "store",
       "policy",
+      "policy tests",
       "accounts",
       "engines",
       "channels",

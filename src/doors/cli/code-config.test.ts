@@ -38,7 +38,7 @@ it("a configuration in code gives guardrails and channels of its own, as `create
     expect((await cli.run("channels", ...to)).out).toContain("the pager on the desk");
     await cli.run("call", "send", "text=hello", ...to);
     await expect
-      .poll(() => existsSync(told) && readFileSync(told, "utf8"), { timeout: 10_000 })
+      .poll(() => existsSync(told) && readFileSync(told, "utf8"))
       .toMatch(/^approval\.requested https:\/\/desk\.example\//);
   } finally {
     child.kill("SIGKILL");

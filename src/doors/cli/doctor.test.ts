@@ -122,6 +122,40 @@ it("looks for the secret of the sign-in, and at variables that are nearly ours",
   }
 });
 
+it("asks the policy its tests: how many hold, and each that does not with its line", async () => {
+  const { code, findings } = await doctored(
+    "policy-tests",
+    `tools: { folders: [tools] }
+policy:
+  rules:
+    - { effect: deny, tool: NAME, id: closed }
+  tests:
+    - { name: it is closed, call: { tool: NAME }, expect: DENY }
+    - name: it is open
+      call: { tool: NAME }
+      expect: ALLOW
+`,
+    {
+      "tools/a/tool.mjs": tool,
+      "more.policy-tests.yaml": "tests:\n  - { name: of nobody, call: { tool: NAMES }, expect: ALLOW }\n",
+    },
+  );
+  expect(code).toBe(1);
+  const said = findings.filter(({ check }) => check === "policy tests");
+  expect(said.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    "ok 1 of 3 expectations hold",
+    "fail policy-tests/postern.yaml:7: `it is open` does not hold. The verdict is DENY, not ALLOW.",
+    "warn policy-tests/more.policy-tests.yaml:2: `of nobody` does not hold. There is no tool `NAMES`; did you mean `NAME`?",
+  ]);
+  const none = await doctored("no-policy-tests", "policy: {}\n");
+  expect(none.findings.find(({ check }) => check === "policy tests")?.level).toBe("ok");
+  const broken = await doctored("bad-policy-tests", "policy: {}\n", { "bad.policy-tests.yaml": "tests: 5\n" });
+  expect(broken.findings.find(({ check }) => check === "policy tests")).toMatchObject({
+    level: "fail",
+    message: expect.stringContaining("bad.policy-tests.yaml"),
+  });
+});
+
 it("says when no engine can run, with what each is without, and which one is down while others run", () => {
   const bubblewrap = "`bwrap` is not installed (apt-get install bubblewrap)";
   const away = { name: "cpython", language: "python", problem: bubblewrap } as const;

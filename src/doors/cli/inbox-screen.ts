@@ -1,8 +1,8 @@
 import type { ApprovalWire } from "../wire-approvals.ts";
-import { cardLines, type Sheet } from "./card.ts";
+import { cardLines } from "./card.ts";
 import { type Inbox, isArmed, readingOf, type Sight, selectedOf } from "./inbox.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { duration, fit, visible } from "./text.ts";
+import { duration, fit, type Sheet, visible } from "./text.ts";
 
 const mostListed = 12;
 const leastListed = 3;
@@ -41,7 +41,7 @@ export function inboxScreen(inbox: Inbox, now: number, screen: Screen): Drawn {
   const text = [
     head,
     "",
-    ...listed.map((one) => lineOf(one, one.approval_id === selected, now, screen)),
+    ...listed.map((one) => lineOf(one, { isSelected: one.approval_id === selected, now }, screen)),
     ...(requests.length > most ? [paint("dim", `  ${from + 1} to ${from + listed.length} of ${requests.length}`)] : []),
     "",
     ...card.slice(first, first + height),
@@ -65,9 +65,13 @@ function placeOf(first: number, height: number, lines: number): string {
   return `lines ${first + 1} to ${last} of ${lines}${more}`;
 }
 
-function lineOf(request: ApprovalWire, isSelected: boolean, time: number, { paint, terminal }: Screen): string {
+function lineOf(
+  request: ApprovalWire,
+  { isSelected, now }: { readonly isSelected: boolean; readonly now: number },
+  { paint, terminal }: Screen,
+): string {
   const { what, requested_by: by, risk_level: risk, expires_at: expiry } = request;
-  const left = Date.parse(expiry) - time;
+  const left = Date.parse(expiry) - now;
   const text = `${isSelected ? "›" : " "} ${visible(what.tool)}  ${risk}  ${visible(by.agent)}  ${left <= 0 ? "expired" : `${duration(left)} left`}`;
   const cut = fit(text, Math.max(20, terminal.columns - 1)).replace(`  ${risk}  `, `  ${paintRisk(paint, risk)}  `);
   return isSelected ? paint("bold", cut) : cut;

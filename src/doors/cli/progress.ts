@@ -18,7 +18,7 @@ export async function followProgress(host: Host, work: Work, isAsked: boolean): 
   const traceId = newTraceId();
   const ending = new AbortController();
   const open = Promise.withResolvers<void>();
-  const told = tell(host, work, traceId, { signal: ending.signal, opened: open.resolve });
+  const told = tell(host, work, { traceId, signal: ending.signal, opened: open.resolve });
   const cancel = host.clock.in(openWithinMs, open.resolve, false);
   await Promise.race([open.promise, told]);
   cancel();
@@ -34,8 +34,7 @@ export async function followProgress(host: Host, work: Work, isAsked: boolean): 
 async function tell(
   host: Host,
   { operator, terminal, paint }: Work,
-  traceId: string,
-  { signal, opened }: { readonly signal: AbortSignal; readonly opened: () => void },
+  { traceId, signal, opened }: { readonly traceId: string; readonly signal: AbortSignal; readonly opened: () => void },
 ): Promise<void> {
   const wait = (ms: number): Promise<void> => new Promise((resolve) => void host.clock.in(ms, resolve, false));
   try {

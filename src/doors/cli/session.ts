@@ -17,9 +17,7 @@ export interface Work extends Connection {
 
 /** Runs one command against a Postern and lets go of it, also when the command fails. */
 export async function withPostern(
-  host: Host,
-  flags: GlobalFlags,
-  needs: InsideNeeds,
+  { host, flags, needs }: { readonly host: Host; readonly flags: GlobalFlags; readonly needs: InsideNeeds },
   body: (work: Work) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const connection = await connect(host, flags, needs);

@@ -30,7 +30,9 @@ function open(size: { readonly columns?: number; readonly rows?: number } = {}) 
   const output = Object.assign(new PassThrough(), size);
   const text: string[] = [];
   output.on("data", (chunk: Buffer) => text.push(chunk.toString()));
-  return { input, approver: createTerminalApprover(input, output), shown: () => text.join("") };
+  const time = { passedMs: 0 };
+  const approver = createTerminalApprover(input, output, { now: () => time.passedMs });
+  return { input, approver, time, shown: () => text.join("") };
 }
 
 const never = new AbortController().signal;
@@ -81,7 +83,7 @@ it("shows tool, risk, rule and place, arguments, preview, who asks and what sile
 });
 
 it("asks one question at a time", async () => {
-  const { input, approver, shown } = open();
+  const { input, approver, time, shown } = open();
   const first = approver.ask(request, never);
   const second = approver.ask({ ...request, id: "apr_2" }, never);
   await settled();
@@ -90,6 +92,7 @@ it("asks one question at a time", async () => {
   input.write("n\n");
   expect((await first).decision).toBe("denied");
   await settled();
+  time.passedMs = 1000;
   input.write("y\n");
   expect((await second).decision).toBe("approved");
 });
@@ -120,4 +123,31 @@ it.each([
   expect(shown()).not.toContain("[y/N]");
   input.write(`${line}\n`);
   expect((await answer).decision).toBe(decision);
+});
+
+it("a line that was meant for one question answers no other, however soon that follows", async () => {
+  const { input, approver, time, shown } = open();
+  const answered = new AbortController();
+  const first = approver.ask(request, answered.signal);
+  const second = approver.ask({ ...request, id: "apr_2" }, never);
+  const third = approver.ask({ ...request, id: "apr_3" }, never);
+  await settled();
+  answered.abort(); // elsewhere, while somebody presses y
+  await settled();
+  input.write("y\n");
+  await settled();
+  expect([(await first).decision, shown()]).toEqual([
+    "denied",
+    expect.stringContaining("too soon to be meant for this one"),
+  ]);
+  time.passedMs = 1000;
+  input.write("y\ny\n"); // pressed twice
+  expect((await second).decision).toBe("approved");
+  await settled();
+  time.passedMs = 1999;
+  input.write("y\n");
+  await settled();
+  time.passedMs = 2000;
+  input.write("n\n");
+  expect((await third).decision).toBe("denied");
 });

@@ -14,24 +14,44 @@ const plain: Paint = (_, text) => text;
  * longer than the screen, so that its beginning is out of sight, is approved by typing the tool's name.
  *
  * One question at a time: a second request waits until the first is answered. Withdrawing a request (`signal`) ends its
- * question, so that a late answer never falls to another one.
+ * question, and a card that follows another takes no line in its first second, so that an answer never falls to another
+ * question than the one it was meant for.
  */
-export function createTerminalApprover(input: Readable, output: Writable, paint: Paint = plain): Approver {
+export function createTerminalApprover(
+  input: Readable,
+  output: Writable,
+  { paint = plain, now = () => performance.now() }: { readonly paint?: Paint; readonly now?: () => number } = {},
+): Approver {
   let last: Promise<unknown> = Promise.resolve();
+  let cards = 0;
   return {
     name: "terminal",
     ask(request, signal) {
-      const mine = last.then(() => askOne(request, signal, { input, output, paint }));
+      const mine = last.then(() => {
+        cards += 1;
+        const from = cards === 1 ? Number.NEGATIVE_INFINITY : now() + quietMs;
+        return askOne(request, signal, { input, output, paint, takes: () => now() >= from });
+      });
       last = mine.catch(() => undefined); // its failure is its own asker's; the next question still comes
       return mine;
     },
   };
 }
 
+interface Screen {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly paint: Paint;
+  /** Whether a line that comes now can be meant for this card. */
+  readonly takes: () => boolean;
+}
+
+const quietMs = 1_000;
+
 function askOne(
   request: ApprovalRecord,
   signal: AbortSignal,
-  { input, output, paint }: { readonly input: Readable; readonly output: Writable; readonly paint: Paint },
+  { input, output, paint, takes }: Screen,
 ): Promise<Answer> {
   if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
   const terminal = { columns: sizeOf(output, "columns") };
@@ -51,8 +71,12 @@ function askOne(
     };
     signal.addEventListener("abort", withdrawn, { once: true });
     lines.once("close", () => end({ decision: "denied", reason: "the terminal's input ended" }));
-    lines.once("line", (line) => end(answerOf(line, isLong ? request.tool : undefined)));
-    output.write(isLong ? `  ${longer(card.length, request.tool)} ` : "  Run it? [y/N] ");
+    const question = isLong ? `  ${longer(card.length, request.tool)} ` : "  Run it? [y/N] ";
+    lines.on("line", (line) => {
+      if (takes()) return end(answerOf(line, isLong ? request.tool : undefined));
+      output.write(`  (too soon to be meant for this one)\n${question}`);
+    });
+    output.write(question);
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { duration, fit, relative, table, visible, visibleLines, widthOf } from "./text.ts";
+import { duration, fit, relative, type Sheet, table, visible, visibleLines, widthOf } from "./text.ts";
 
 it("shows what would move the cursor, reorder or hide text", () => {
   expect(visible("a\u001b[31mred\u0007")).toBe("a␛[31mred\\u{7}");
@@ -24,6 +24,10 @@ it("cuts to a width without cutting a character", () => {
   expect(widthOf(fit("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 4))).toBeLessThanOrEqual(4);
 });
 
+function screenOf(columns: number): Sheet {
+  return { terminal: { columns }, paint: (_style, text) => text };
+}
+
 it("aligns columns under their headings, whatever is in them, and colours only padded text", () => {
   const text = table(
     ["NAME", "RISK", "WHAT"],
@@ -31,8 +35,7 @@ it("aligns columns under their headings, whatever is in them, and colours only p
       ["漢字", { text: "high", paint: (cell) => `<${cell}>` }, "x".repeat(50)],
       ["a", "safe", "y\u001b"],
     ],
-    36,
-    (line) => line,
+    screenOf(36),
   );
   expect(text.split("\n")).toEqual(["NAME  RISK  WHAT", `漢字  <high>  ${"x".repeat(23)}…`, "a     safe  y␛", ""]);
 });
@@ -42,7 +45,7 @@ it("puts below what the screen is too narrow for, and cuts no name", () => {
     ["call_1234567890", "failed", "a".repeat(40)],
     ["call_2", "ok", ""],
   ];
-  expect(table(["CALL", "STATE", "WHY"], rows, 26, (line) => line).split("\n")).toEqual([
+  expect(table(["CALL", "STATE", "WHY"], rows, screenOf(26)).split("\n")).toEqual([
     "CALL             STATE",
     "    WHY",
     "call_1234567890  failed",
@@ -50,9 +53,9 @@ it("puts below what the screen is too narrow for, and cuts no name", () => {
     "call_2           ok",
     "",
   ]);
-  const narrow = table(["CALL", "STATE", "WHY"], rows, 20, (line) => line);
+  const narrow = table(["CALL", "STATE", "WHY"], rows, screenOf(20));
   expect(narrow).toContain("call_1234567890\n    failed\n    aaaaaaaaaaaaaaa…\n");
-  expect(table(["CALL", "STATE", "WHY"], rows, Number.POSITIVE_INFINITY, (line) => line)).toContain("a".repeat(40));
+  expect(table(["CALL", "STATE", "WHY"], rows, screenOf(Number.POSITIVE_INFINITY))).toContain("a".repeat(40));
 });
 
 it("tells times as people do", () => {

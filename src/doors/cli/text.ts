@@ -74,6 +74,12 @@ export interface Cell {
   readonly paint?: (text: string) => string;
 }
 
+/** What is written on. */
+export interface Sheet {
+  readonly terminal: { readonly columns: number };
+  readonly paint: Paint;
+}
+
 /** With less room than this for it, the last column stands below its row. */
 const leastForLast = 20;
 const below = 4;
@@ -85,8 +91,7 @@ const below = 4;
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | Cell)[])[],
-  columns: number,
-  dim: (text: string) => string,
+  { terminal: { columns }, paint: painted }: Sheet,
 ): string {
   const cells = rows.map((row) =>
     row.map(
@@ -111,7 +116,7 @@ export function table(
   };
   const told = (row: readonly Cell[]): readonly string[] =>
     lines.map((on, n) => lineOf(row, on, n > 0)).filter((text, n) => n === 0 || text !== "");
-  return [...told(headings.map((text) => ({ text }))).map(dim), ...cells.flatMap(told)]
+  return [...told(headings.map((text) => ({ text }))).map((text) => painted("dim", text)), ...cells.flatMap(told)]
     .map((text) => `${text}\n`)
     .join("");
 }

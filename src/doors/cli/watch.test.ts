@@ -52,7 +52,7 @@ async function room(interactive: boolean) {
   };
 }
 
-const seen = (read: () => string, text: string) => expect.poll(read, { timeout: 5_000 }).toContain(text);
+const seen = (read: () => string, text: string) => expect.poll(read).toContain(text);
 
 /** What is looked at was there for a second: its keys work. */
 const armed = (r: { readonly screen: { readonly last: string } }) => seen(() => r.screen.last, "a approve once");
@@ -60,7 +60,7 @@ const armed = (r: { readonly screen: { readonly last: string } }) => seen(() => 
 describe("postern approvals watch", () => {
   it("shows what waits as it comes, and decides what is looked at", async () => {
     await using r = await room(true);
-    const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.last, "nothing waits for you");
     const { approvalId = "" } = await r.mail("ann");
     await seen(() => r.screen.last, "1 waiting");
@@ -81,7 +81,7 @@ describe("postern approvals watch", () => {
   it("denies with the reason that was typed", async () => {
     await using r = await room(true);
     const { approvalId = "" } = await r.mail("ann");
-    const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.last, "to = ann");
     await armed(r);
     for (const key of ["d", ..."no", "\r"]) r.type(key) && (await new Promise(setImmediate));
@@ -94,7 +94,7 @@ describe("postern approvals watch", () => {
   it("approves what is critical by its name alone", async () => {
     await using r = await room(true);
     const { approvalId = "" } = await r.drop();
-    const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.last, "critical");
     await armed(r);
     r.type("a");
@@ -110,7 +110,7 @@ describe("postern approvals watch", () => {
     await using r = await room(true);
     const { approvalId = "" } = await r.mail("ann");
     const other = await r.mail("bob");
-    const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.last, "to = ann");
     await r.h.runtime.approvals.decide(approvalId, { decision: "denied", by: { user: "boss", via: "session" } });
     await seen(() => r.screen.last, "decided elsewhere");
@@ -124,7 +124,7 @@ describe("postern approvals watch", () => {
   it("without a terminal prompts for nothing: a line an event, what waits already first", async () => {
     await using r = await room(false);
     await r.mail("ann");
-    const watching = watchApprovals(r.host, {}, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.out, "pending  apr_");
     await r.mail("bob");
     await seen(() => r.screen.out, "gate.required");
@@ -136,7 +136,7 @@ describe("postern approvals watch", () => {
   it("with --json is a line of JSON each", async () => {
     await using r = await room(true);
     await r.mail("ann");
-    const watching = watchApprovals(r.host, { json: true }, r.input, r.ending.signal);
+    const watching = watchApprovals(r.host, { json: true }, { input: r.input, until: r.ending.signal });
     await seen(() => r.screen.out, '"pending"');
     await r.mail("bob");
     await seen(() => r.screen.out, "gate.required");
@@ -153,7 +153,7 @@ describe("postern approvals watch", () => {
 describe("postern runs watch", () => {
   it("tells what one run does, and nothing of others", async () => {
     await using r = await room(false);
-    const watching = watchRun(r.host, "mine", {}, r.ending.signal);
+    const watching = watchRun(r.host, { id: "mine", until: r.ending.signal }, {});
     await expect
       .poll(async () => {
         await r.h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { ...asker, runId: "mine" });

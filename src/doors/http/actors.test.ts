@@ -116,11 +116,12 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
 
 /** They write nothing, or only what a call writes; or need a part of their own, and are told of beside it. */
 const others: ReadonlySet<string> = new Set([
-  ...["post /v1/calls", "post /v1/explain", "post /v1/chains/{id}/resume"],
+  ...["post /v1/calls", "post /v1/explain"],
   ...["post /v1/policy/explain", "post /v1/policy/simulate", "post /v1/policy/test", "post /v1/audit/checkpoint"],
   "post /v1/calls/{id}/reconcile", // by the tool's own word: who asked it is told of below
   ...["delete /v1/session", "put /v1/session/password"], // what a session does to itself: sessions.test.ts
   "post /v1/policy/save", // policy-routes.test.ts
+  "post /v1/chains/{id}/resume", // chain-routes.test.ts
   ...["post /v1/memory/candidates/{id}/accept", "post /v1/memory/candidates/{id}/reject"], // memory-routes.test.ts
 ]);
 
@@ -169,7 +170,7 @@ describe("an act by hand is in the log with person and credential", () => {
     headers = inSession(signedIn);
     house = await httpHouse(runtime, { accounts: runtime.accounts });
     const isThere = () => expect(runtime.pins.changes("files__read")?.offered).toBeDefined();
-    await vi.waitFor(isThere, { timeout: 10_000, interval: 10 });
+    await vi.waitFor(isThere, { timeout: 20_000, interval: 10 });
   });
 
   afterAll(async () => {

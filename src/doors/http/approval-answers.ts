@@ -1,5 +1,6 @@
 /** Approvals as they are answered to somebody: each with what that one may say to it. */
 import { rolesWith } from "../../accounts/roles.ts";
+import { isAsker } from "../../approvals/admission.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import type { Decided, Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
@@ -16,7 +17,8 @@ export async function approvalsFor(
   const standings = await approvals.standings(records, deciderOf(by));
   return records.map((record, i) => {
     const { lapsed, demand, ...standing } = standings[i] ?? { may: [], lapsed: [], demand: undefined };
-    return approvalToWire(record, { lapsed, demand, viewer: mayDecide(by) ? viewerToWire(standing) : onlyLooks });
+    const viewer = mayDecide(by) ? viewerToWire(standing) : onlyLooks;
+    return approvalToWire(record, { lapsed, demand, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 
@@ -39,6 +41,18 @@ export async function answerDecided(runtime: Runtime, by: Who, decided: Decided)
     ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
     ...(approval && { beside: { approval } }),
   });
+}
+
+/** Who may stop a call of anybody's may stop this one; who decides, what an agent of theirs asked, whoever is sent it. */
+export function mayWithdraw({ kind, permissions, decider }: Who, approval: ApprovalRecord): boolean {
+  if (permissions.has("calls:make")) return true;
+  return kind === "person" && permissions.has("approvals:decide") && isAsker(approval, decider.user);
+}
+
+/** Told of their own alone: to stop what others ask is a word of its own, and not the first one to offer. */
+function withdrawing(by: Who, approval: ApprovalRecord): Pick<ViewerWire, "withdraws"> {
+  const isTheirs = by.kind === "agent" || isAsker(approval, by.decider.user);
+  return approval.state === "pending" && isTheirs && mayWithdraw(by, approval) ? { withdraws: true } : {};
 }
 
 function mayDecide({ permissions }: Who): boolean {

@@ -1,7 +1,5 @@
 import type { ZodType } from "zod";
-import { isAsker } from "../../approvals/admission.ts";
 import { noApproval } from "../../approvals/decision.ts";
-import type { ApprovalRecord } from "../../calls/records.ts";
 import type { BatchRequest, Decider, DecisionRequest, Runtime } from "../../face.ts";
 import type { ApprovalFilter } from "../../stores/store.ts";
 import type { Who } from "../credentials.ts";
@@ -9,7 +7,7 @@ import type { DecisionVerb } from "../wire-approvals.ts";
 import { rememberFromWire } from "../wire-grants.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
-import { answerDecided, approvalsFor, wholeApproval } from "./approval-answers.ts";
+import { answerDecided, approvalsFor, mayWithdraw, wholeApproval } from "./approval-answers.ts";
 import {
   type ApprovalQuery,
   approvalQuery,
@@ -26,7 +24,7 @@ import { approvalAnswer, approvalsAnswer, batchAnswer } from "./approval-schemas
 import { actorOf, deciderOf } from "./decider.ts";
 import { reasonFields } from "./fields.ts";
 import { type Asked, nothing, type Route, refusePermission, route } from "./route.ts";
-import { visibleApproval } from "./visible.ts";
+import { askerOf, sees, visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = [
   route({
@@ -123,14 +121,12 @@ export const approvalRoutes: readonly Route[] = [
     run: async ({ runtime, by, part, signal }) => {
       const approval = await visibleApproval(runtime, by, part("id"));
       if (approval === undefined) return unknownApproval(part("id"));
-      // A person sees to the calls of others; an agent goes on with its own alone.
-      const asker = by.kind === "agent" ? { principal: by.principal } : {};
       if (by.kind === "person" && approval.state === "approved")
         await runtime.note("operator.action.call_resumed", `The approved call of ${approval.tool} is let run`, {
           ...actorOf(by),
           data: { approval_id: approval.id, tool: approval.tool, run: approval.runId },
         });
-      const outcome = await runtime.resume(part("id"), { ...asker, signal });
+      const outcome = await runtime.resume(part("id"), { ...askerOf(by), signal });
       return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome);
     },
   }),
@@ -181,7 +177,7 @@ async function listApprovals(runtime: Runtime, by: Who, query: ApprovalQuery): P
   const { tenant, agent } = by.principal;
   const where: ApprovalFilter = {
     tenant,
-    ...(by.kind === "agent" && { agent }),
+    ...(by.kind === "agent" && { agent, isFor: ({ principal }) => sees(by, principal) }),
     ...(state !== undefined && { state }),
     ...(risk !== undefined && { risk }),
     ...(tool !== undefined && { tool }),
@@ -218,12 +214,6 @@ async function decideMany({ runtime, by, body, refused }: Asked<BatchFields, unk
       error: decided.decided ? undefined : { code: decided.code, message: decided.message },
     })),
   });
-}
-
-/** Who may stop a call of anybody's may stop this one; who decides, what an agent of theirs asked, whoever is sent it. */
-function mayWithdraw({ kind, permissions, decider }: Who, approval: ApprovalRecord): boolean {
-  if (permissions.has("calls:make")) return true;
-  return kind === "person" && permissions.has("approvals:decide") && isAsker(approval, decider.user);
 }
 
 function withdrawer(by: Who): Decider {

@@ -62,6 +62,10 @@ const viewer = z
       .openapi({ description: "Why you may not approve it; `message` says it in a sentence." }),
     message: text.optional(),
     on_behalf_of: text.optional(),
+    withdraws: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "You or an agent of yours asked for it, and you may take it back." }),
   })
   .openapi("ApprovalViewer");
 

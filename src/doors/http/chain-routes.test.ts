@@ -36,12 +36,70 @@ it("a script is called as any tool is, listed while it waits, and goes on by its
   expect(await jsonOf(await door.ask("/v1/chains", { as: "operator" }))).toMatchObject({ chains: [] });
 });
 
+it("a person who lets a script go on is in the log, once; not while it waits still, and not the agent whose own it is", async () => {
+  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  const began = async (to: string): Promise<readonly [string, string]> => {
+    const args = { code: code.replace('"a"', JSON.stringify(to)), language: "javascript" };
+    const pending = await door.ask("/v1/calls", { as: "agent", body: { tool: "tool_chain", arguments: args } });
+    const { call_id, approval_id } = await jsonOf(pending);
+    return [String(call_id), String(approval_id)];
+  };
+  const resumed = async (id: string, as: "agent" | "operator") =>
+    (await door.ask(`/v1/chains/${id}/resume`, { as, body: {} })).status;
+  const [[one, first], [two, second]] = [await began("one"), await began("two")];
+  expect(await resumed(one, "operator")).toBe(202);
+  for (const id of [first, second]) await door.ask(`/v1/approvals/${id}/approve`, { as: "operator", body: {} });
+  expect([await resumed(one, "operator"), await resumed(one, "operator")]).toEqual([200, 404]);
+  expect(await resumed(two, "agent")).toBe(200);
+  const noted = await h.runtime.audit.query({ type: "operator.action.call_resumed" });
+  expect(noted).toMatchObject([
+    { decided_by: "operator", decided_via: "token:operator", data: { call_id: one, tool: "tool_chain" } },
+  ]);
+});
+
 it("another agent's script does not exist for this one", async () => {
   await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
   await using door = await httpHouse(h.runtime);
   const { callId } = await h.runtime.runChain({ code }, { principal: { tenant: "default", agent: "other" } });
   expect(await jsonOf(await door.ask("/v1/chains", { as: "agent" }))).toMatchObject({ chains: [] });
   expect((await door.ask(`/v1/chains/${callId}/resume`, { as: "agent", body: {} })).status).toBe(404);
+});
+
+it("an agent's own script is listed however many newer ones of others there are, and whatever the limit", async () => {
+  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpHouse(h.runtime);
+  const body = { tool: "tool_chain", arguments: { code } };
+  const { call_id } = await jsonOf(await door.ask("/v1/calls", { as: "agent", body }));
+  for (let n = 0; n < 3; n += 1) {
+    const other = { principal: { tenant: "default", agent: `other ${n}` } };
+    await h.runtime.runChain({ code: code.replace('"a"', `"${n}"`) }, other);
+  }
+  expect(await jsonOf(await door.ask("/v1/chains?limit=2", { as: "agent" }))).toMatchObject({ chains: [{ call_id }] });
+  expect((await jsonOf(await door.ask("/v1/chains?limit=2", { as: "operator" })))["chains"]).toHaveLength(2);
+});
+
+it("a run's timeline has the line of each call of a script, while it waits, and when it is on another page", async () => {
+  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpHouse(h.runtime);
+  const twice = `await call("echo", { to: "a" }); ${code}`;
+  const sent = { as: "agent", body: { tool: "tool_chain", arguments: { code: twice }, run_id: "r" } } as const;
+  const { call_id, approval_id } = await jsonOf(await door.ask("/v1/calls", sent));
+  const linesOf = async (query: string): Promise<readonly unknown[]> => {
+    const answered = await jsonOf(await door.ask(`/v1/runs/r/timeline${query}`, { as: "agent" }));
+    const calls: readonly { readonly tool: string; readonly line?: number }[] = answered["calls"] ?? [];
+    return calls.map(({ tool, line }) => [tool, line]);
+  };
+  const lines = [
+    ["mail", 2],
+    ["echo", 1],
+  ];
+  expect(await linesOf("")).toEqual([...lines, ["tool_chain", undefined]]);
+  expect(await linesOf("?limit=2")).toEqual(lines);
+  await door.ask(`/v1/approvals/${String(approval_id)}/approve`, { as: "operator", body: {} });
+  await door.ask(`/v1/chains/${String(call_id)}/resume`, { as: "agent", body: {} });
+  expect(await linesOf("")).toEqual([...lines, ["tool_chain", undefined]]);
+  expect(await linesOf("?limit=2")).toEqual(lines);
 });
 
 it("without code mode there is nothing to list", async () => {

@@ -1,11 +1,15 @@
 import { z } from "@hono/zod-openapi";
+import type { CallRecord } from "../../calls/records.ts";
+import type { Runtime } from "../../face.ts";
+import type { Who } from "../credentials.ts";
 import { type ChainsWire, chainToWire, engineToWire } from "../wire-chains.ts";
 import { text } from "./answer-fields.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
 import { limit, runId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
-import { sees, visibleCall } from "./visible.ts";
+import { askerOf, visibleCall } from "./visible.ts";
 
 interface ChainQuery {
   readonly run_id?: string | undefined;
@@ -62,10 +66,10 @@ export const chainRoutes: readonly Route[] = [
       const listed = await chains.list({
         tenant,
         limit: query.limit ?? 100,
+        ...askerOf(by),
         ...(query.run_id !== undefined && { runId: query.run_id }),
       });
-      const own = listed.filter(({ principal }) => sees(by, principal));
-      return answer({ chains: own.map(chainToWire), engines: (await chains.engines()).map(engineToWire) });
+      return answer({ chains: listed.map(chainToWire), engines: (await chains.engines()).map(engineToWire) });
     },
   }),
   route({
@@ -78,7 +82,8 @@ export const chainRoutes: readonly Route[] = [
     answers: outcomeAnswer,
     run: async ({ runtime, by, part, signal }) => {
       const record = await visibleCall(runtime, by, part("id"));
-      const outcome = record && (await runtime.chains?.resume(record.call.id, { signal }));
+      if (record !== undefined) await noteGoingOn(runtime, by, record);
+      const outcome = record && (await runtime.chains?.resume(record.call.id, { ...askerOf(by), signal }));
       if (outcome !== undefined) return answerOutcome(outcome);
       return problem(
         "call_unknown",
@@ -87,3 +92,17 @@ export const chainRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** A person who lets a script go on does it by hand; an agent lets its own go on, and one that still waits goes nowhere. */
+async function noteGoingOn(runtime: Runtime, by: Who, { state, call }: CallRecord): Promise<void> {
+  if (by.kind !== "person" || (state !== "suspended" && state !== "unknown")) return;
+  const { principal, runId } = call.authority;
+  const listed = (await runtime.chains?.list({ tenant: principal.tenant, runId })) ?? [];
+  const { waiting = [] } = listed.find(({ callId }) => callId === call.id) ?? {};
+  const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
+  if (asked.length > 0 && asked.every((approval) => approval?.state === "pending")) return;
+  await runtime.note("operator.action.call_resumed", `The script of ${principal.agent} is let go on`, {
+    ...actorOf(by),
+    data: { call_id: call.id, tool: call.tool, run: runId },
+  });
+}

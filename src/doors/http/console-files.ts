@@ -11,6 +11,7 @@ import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { codeOf } from "../../system/error-code.ts";
 
 export interface ConsoleFilesOptions {
   /** Where the built files are. Default: `dist/console` of this package. */
@@ -110,7 +111,7 @@ async function load(folder: string, prepare: ConsoleFilesOptions["prepare"]): Pr
     const files = new Map(await Promise.all(named.map((path) => read(folder, path))));
     return files.has("/index.html") ? files : "It has not been built.";
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "It has not been built.";
+    if (codeOf(error) === "ENOENT") return "It has not been built.";
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { feedEventToWire } from "../wire-feed.ts";
 import { problem } from "./answers.ts";
 import { name, runId, traceId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
+import { askerOf } from "./visible.ts";
 
 interface EventQuery {
   readonly type?: string | undefined;
@@ -51,7 +52,7 @@ export const eventRoutes: readonly Route[] = [
 function filterOf(by: Who, { type, run_id, trace_id }: EventQuery): FeedFilter {
   return {
     tenant: by.principal.tenant,
-    agent: by.kind === "agent" ? by.principal.agent : undefined,
+    ...askerOf(by),
     also: by.permissions.has("audit:read") ? "everything" : by.kind === "agent" ? "nothing" : "alarms",
     types: type?.split(",").filter((one) => one !== ""),
     runId: run_id,

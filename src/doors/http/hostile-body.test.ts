@@ -1,17 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { corpus } from "../../../test/fakes/corpus.ts";
 import { httpHouse } from "../../../test/fakes/http-house.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import type { CallRequest, Runtime } from "../../face.ts";
-
-const corpora = process.env["POSTERN_CORPORA"] ?? "../shared/corpora";
-function rowsOf<Row>(file: string): readonly Row[] {
-  const path = join(corpora, file);
-  if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8"));
-  console.warn(`SKIPPED: no corpus at ${path}`);
-  return [];
-}
 
 /** A runtime whose every tool says its arguments back. */
 function echoing(): { readonly runtime: Runtime; readonly seen: CallRequest[] } {
@@ -67,7 +58,7 @@ describe("a hostile body", () => {
     expect((await house.ask("/v1/calls", { as: "agent", raw })).status).toBe(400);
   });
 
-  const suite = rowsOf<{
+  const suite = corpus<{
     name: string;
     expect: "y" | "n" | "i";
     b64?: string;
@@ -100,7 +91,7 @@ describe("a hostile body", () => {
     },
   );
 
-  const naughty = rowsOf<string>("naughty-strings/blns.dev.json");
+  const naughty = corpus<string>("naughty-strings/blns.dev.json");
   it.skipIf(naughty.length === 0)(
     "of naughty strings comes through byte for byte, as argument, as name of an argument and as reason",
     async () => {

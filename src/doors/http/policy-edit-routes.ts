@@ -39,8 +39,8 @@ export const policyEditRoutes: readonly Route[] = [
       if (!isOfTheHouse(by))
         return problem("permission_missing", "The policy's text is for people of the installation's own tenant.");
       if (policies?.file === undefined) return off();
-      const { name, text, digest, whyNot } = await policies.file.read();
-      return answer({ name, text, digest, editable: whyNot === undefined, why_not: whyNot });
+      const { name, text, line, digest, whyNot } = await policies.file.read();
+      return answer({ name, text, line, digest, editable: whyNot === undefined, why_not: whyNot });
     },
   }),
   route({

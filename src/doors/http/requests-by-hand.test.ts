@@ -14,14 +14,19 @@ it("a request is taken back by who decides when an agent of theirs asked, in wha
     const principal = { tenant: "default", agent: "a", user, via: "token:agent" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: name + user } }, { principal });
     const headers = inSession(entered(await accounts.signIn(name, goodPassword, here)));
+    const isOffered = async (): Promise<unknown> => {
+      const looked = await bodyOf(await door.ask(`/v1/approvals/${approvalId}`, { headers }));
+      return (looked["viewer"] as { readonly withdraws?: true }).withdraws;
+    };
+    const before = await isOffered();
     const answered = await door.ask(`/v1/approvals/${approvalId}/withdraw`, { headers, body: {} });
     await answered.text();
-    return [answered.status, (await approvals.get(approvalId))?.decision?.by];
+    return [before, answered.status, await isOffered(), (await approvals.get(approvalId))?.decision?.by];
   };
-  expect(await withdrawn("ann", "ann")).toEqual([200, "ann"]);
-  expect(await withdrawn("ann", "Ann")).toEqual([200, "ann"]);
-  expect(await withdrawn("bob", "ann")).toEqual([403, undefined]);
-  expect(await withdrawn("vic", "vic")).toEqual([403, undefined]);
+  expect(await withdrawn("ann", "ann")).toEqual([true, 200, undefined, "ann"]);
+  expect(await withdrawn("ann", "Ann")).toEqual([true, 200, undefined, "ann"]);
+  expect(await withdrawn("bob", "ann")).toEqual([undefined, 403, undefined, undefined]);
+  expect(await withdrawn("vic", "vic")).toEqual([undefined, 403, undefined, undefined]);
 });
 
 it("who lets an approved call run is in the log, once; the agent that asked lets its own run without a word", async () => {

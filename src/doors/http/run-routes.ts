@@ -5,7 +5,7 @@ import { answer, problem } from "./answers.ts";
 import { limit, name, position, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
-import { visibleRun } from "./visible.ts";
+import { askerOf, visibleRun } from "./visible.ts";
 
 interface ListQuery {
   readonly agent?: string | undefined;
@@ -37,10 +37,9 @@ export const runRoutes: readonly Route[] = [
     run: async ({ runtime: { runs }, by, query }) => {
       if (runs === undefined) return runsOff();
       const { tenant } = by.principal;
-      const agent = by.kind === "person" ? query.agent : by.principal.agent;
-      const where = { tenant, limit: query.limit ?? 50, ...(agent !== undefined && { agent }) };
-      const isOthers = query.agent !== undefined && query.agent !== agent;
-      return answer({ runs: isOthers ? [] : await runs.list(where) });
+      const { agent, limit: most = 50 } = query;
+      const where = { tenant, limit: most, ...(agent !== undefined && { agent }), ...askerOf(by) };
+      return answer({ runs: await runs.list(where) });
     },
   }),
   route({

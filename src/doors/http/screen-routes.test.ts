@@ -207,12 +207,16 @@ describe("the policy's text, over HTTP", () => {
     return { path, ...(await served({}, { policies })) };
   }
   const read = async (http: HttpHouse) =>
-    (await bodyOf(await http.ask("/v1/policy/text", { as: "operator" }))) as { digest: string; editable: boolean };
+    (await bodyOf(await http.ask("/v1/policy/text", { as: "operator" }))) as {
+      digest: string;
+      editable: boolean;
+      line: number;
+    };
 
   it("is read, saved by who may, and told in the audit log with before and after", async () => {
     const { path, h, http } = await withFile();
-    const { digest, editable } = await read(http);
-    expect(editable).toBe(true);
+    const { digest, editable, line } = await read(http);
+    expect([editable, line]).toEqual([true, 2]);
     const body = { text: changed, expected_digest: digest, reason: "no mails" };
     expect((await http.ask("/v1/policy/save", { as: "agent", body })).status).toBe(403);
     const saved = await http.ask("/v1/policy/save", { as: "operator", body });
@@ -237,7 +241,7 @@ describe("the policy's text, over HTTP", () => {
     });
     expect(wrong.status).toBe(422);
     expect(await bodyOf(wrong)).toMatchObject({
-      error: { code: "policy_refused", message: expect.stringContaining("policy:2:3") },
+      error: { code: "policy_refused", message: expect.stringContaining("postern.yaml:3:3 policy.ruls") },
     });
     const closed = await withFile(false);
     expect(await read(closed.http)).toMatchObject({ editable: false, why_not: expect.stringContaining("edit_policy") });

@@ -104,6 +104,7 @@ export const policyDocumentAnswer: ZodType = z
   .object({
     name: text,
     text,
+    line: z.number().int().openapi({ description: "Of the file, where the text begins." }),
     digest,
     editable: z.boolean(),
     why_not: text.optional(),

@@ -105,7 +105,8 @@ async function ownPassword(
   const { account, session } = by;
   if (account === undefined || session === undefined)
     return problem("request_invalid", "Only who is signed in changes a password here; a token has none.");
-  const changed = await accounts.changeOwnPassword(account, body.current, body.password, { address });
+  const { current, password: next } = body;
+  const changed = await accounts.changeOwnPassword(account, { current, next }, { address });
   if (changed === "too_many") return tooMany();
   if (changed === "wrong") return problem("sign_in_refused", "The current password is not right.");
   return new Response(null, { status: 204, headers: { "set-cookie": droppedCookie(sessionCookie, { origin }) } });

@@ -10,7 +10,7 @@ import { limit, position, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { unknownRun } from "./run-routes.ts";
 import { timelineAnswer } from "./screen-schemas.ts";
-import { visibleCalls, visibleRun } from "./visible.ts";
+import { askerOf, visibleCall, visibleCalls, visibleRun } from "./visible.ts";
 
 interface TimelineQuery {
   readonly before?: number | undefined;
@@ -48,7 +48,11 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
     records.length > 0 || summary !== undefined || (before !== undefined && (await hasCalls(runtime, by, id)));
   if (!isKnown) return unknownRun(id);
   const next = records.length === most ? records.at(-1)?.call.number : undefined;
-  const lines = linesIn(records);
+  const scripts = await scriptsOf(runtime, by, records);
+  const waiting = scripts.some(({ state }) => state === "suspended")
+    ? await runtime.chains?.list({ tenant: by.principal.tenant, runId: id, limit: 1000, ...askerOf(by) })
+    : [];
+  const lines = linesIn(scripts.concat(records), waiting);
   const turnedAway = summary === undefined ? [] : await refusedIn(runtime, summary, records);
   const calls = [
     ...(await Promise.all(
@@ -57,6 +61,13 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
     ...turnedAway.filter(({ number }) => number < (before ?? Infinity) && number > (next ?? -1)),
   ].sort((one, other) => other.number - one.number);
   return answer({ run_id: id, calls, next_before: next });
+}
+
+/** Those that made these calls, on whichever page they are. */
+async function scriptsOf(runtime: Runtime, by: Who, records: readonly CallRecord[]): Promise<readonly CallRecord[]> {
+  const keys = new Set(records.flatMap(({ call: { parentId } }) => parentId ?? []));
+  const found = await Promise.all([...keys].map((key) => visibleCall(runtime, by, key)));
+  return found.filter((record) => record !== undefined);
 }
 
 /** Behind its last page there is nothing, and it is a run all the same. */

@@ -1,17 +1,24 @@
 import { ownTenant } from "../../accounts/roles.ts";
+import { isElsewhere, isForeign } from "../../calls/authority.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { Runtime } from "../../face.ts";
+import { filledPage } from "../../stores/filled-page.ts";
 import type { CallFilter } from "../../stores/store.ts";
 import type { RunSummary } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 
 /**
- * What a credential may know of: a person's of its tenant, an agent's of its own. What it may not know of does not exist for
- * it: every route answers the same 404 for both.
+ * What a credential may know of: a person's of its tenant, an agent's of its own, for its own user. What it may not know of
+ * does not exist for it: every route answers the same 404 for both.
  */
-export function sees(by: Who, owner: Principal): boolean {
-  return owner.tenant === by.principal.tenant && (by.kind === "person" || owner.agent === by.principal.agent);
+export function sees({ kind, principal }: Pick<Who, "kind" | "principal">, owner: Principal): boolean {
+  return kind === "person" ? !isElsewhere(owner, principal.tenant) : !isForeign(owner, principal);
+}
+
+/** A person sees to what is others'; an agent goes on with its own alone. */
+export function askerOf({ kind, principal }: Who): { readonly principal?: Principal } {
+  return kind === "agent" ? { principal } : {};
 }
 
 export async function visibleCall(runtime: Runtime, by: Who, id: string): Promise<CallRecord | undefined> {
@@ -37,26 +44,19 @@ export async function visibleRun(
     : undefined;
 }
 
-/** Pages on until the limit is full, because the store knows tenants but not whose token asks. */
+/** The store knows tenants, but not whose token asks. */
 export async function visibleCalls(
   runtime: Runtime,
   by: Who,
   where: CallFilter & { readonly limit: number },
 ): Promise<readonly CallRecord[]> {
-  const { limit } = where;
-  const found: CallRecord[] = [];
-  let before = where.before;
-  for (;;) {
-    const page = await runtime.calls.list({
-      ...where,
-      tenant: by.principal.tenant,
-      ...(before !== undefined && { before }),
-    });
-    found.push(...page.filter((record) => sees(by, record.call.authority.principal)));
-    const last = page.at(-1);
-    if (found.length >= limit || page.length < limit || last === undefined) return found.slice(0, limit);
-    before = last.call.number;
-  }
+  const { calls } = runtime;
+  const own = { ...where, tenant: by.principal.tenant };
+  return filledPage(
+    (page) => calls.list(page),
+    own,
+    ({ call }) => sees(by, call.authority.principal),
+  );
 }
 
 /** Switches and channels belong to no tenant: who turned or broke them is told in the installation's own alone. */

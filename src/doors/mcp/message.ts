@@ -38,8 +38,12 @@ function decoded(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** What is longer was refused because it is much to read. */
+const longestToLookInto = 100_000;
+
 /** Whoever waits for an answer gets one, where the text is JSON all the same: the id is given back and means nothing to us. */
 function idIn(text: string): RpcError["id"] {
+  if (text.length > longestToLookInto) return null;
   try {
     const message = JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
     const id = isJsonObject(message) ? message["id"] : undefined;

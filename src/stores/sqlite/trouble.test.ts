@@ -184,7 +184,9 @@ describe("SqliteStore under trouble", () => {
     await using store = openAt(":memory:", { clock: new FakeClock(), spell });
     expect(store.commit(note("a"), "committed")).toEqual({ won: true });
     speechless = true;
-    await expect(store.commit(note("b"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
+    const ordinary = { write: "note", event: { ...eventOf("b"), moment: "attempted" } as never } as const;
+    for (const write of [note("b"), ordinary])
+      await expect(store.commit(write, "committed")).rejects.toMatchObject({ code: "store_unwritable" });
     speechless = false;
     expect(await store.commit(note("c"), "committed")).toEqual({ won: true });
     expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);

@@ -20,7 +20,7 @@ function context(progress: (content: string, fraction?: number) => void = () => 
 
 it("a wrapped server tool keeps name, description and schema, and calls the server once with what it was given (case 242)", async () => {
   const call = vi.fn(async () => answer);
-  const tool = adapt("files__hello", hello, {}, call);
+  const tool = adapt("files__hello", hello, { config: {}, call });
   expect(tool).toMatchObject({
     name: "files__hello",
     description: "Says hello.",
@@ -41,13 +41,13 @@ it("a wrapped server tool keeps name, description and schema, and calls the serv
 });
 
 it("a server that says isError has failed the call, with its own words (case 244)", async () => {
-  const tool = adapt("s__hello", hello, {}, async () => ({ ...answer, isError: true }));
+  const tool = adapt("s__hello", hello, { config: {}, call: async () => ({ ...answer, isError: true }) });
   expect(await tool.execute?.({}, context(), "default")).toMatchObject({ isError: true });
 });
 
 it("the bytes of an artifact go to the server as base64, at any depth (D13)", async () => {
   const call = vi.fn(async () => answer);
-  await adapt("s__hello", hello, {}, call).execute?.(
+  await adapt("s__hello", hello, { config: {}, call }).execute?.(
     { files: [{ data: new TextEncoder().encode("hi") }], plain: null },
     context(),
     "default",
@@ -57,10 +57,11 @@ it("the bytes of an artifact go to the server as base64, at any depth (D13)", as
 
 it("the server's progress is the call's progress", async () => {
   const told: unknown[] = [];
-  const tool = adapt("s__hello", hello, {}, async (_name, _given, { onProgress }) => {
+  const call: Parameters<typeof adapt>[2]["call"] = async (_name, _given, { onProgress }) => {
     onProgress("half way", 0.5);
     return answer;
-  });
+  };
+  const tool = adapt("s__hello", hello, { config: {}, call });
   await tool.execute?.(
     {},
     context((...words) => told.push(words)),
@@ -70,6 +71,6 @@ it("the server's progress is the call's progress", async () => {
 });
 
 it("structured content of any kind is passed on", async () => {
-  const tool = adapt("s__hello", hello, {}, async () => ({ ...answer, structured: [1, null] }));
+  const tool = adapt("s__hello", hello, { config: {}, call: async () => ({ ...answer, structured: [1, null] }) });
   expect(await tool.execute?.({}, context(), "default")).toMatchObject({ structured: [1, null] });
 });

@@ -22,7 +22,11 @@ export function ownNameOf(tool: AnyTool): string | undefined {
 }
 
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
-export function adapt(name: string, tool: UpstreamTool, config: ServerConfig, call: CallUpstream): LocalTool {
+export function adapt(
+  name: string,
+  tool: UpstreamTool,
+  { config, call }: { readonly config: ServerConfig; readonly call: CallUpstream },
+): LocalTool {
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,

@@ -26,8 +26,8 @@ describe("a pin", () => {
   it("is the first definition that was seen, and outlives its process", async () => {
     const store = aLogStore(clock);
     const pins = await opened(store);
-    await pins.sight("files", "files__read", first, false);
-    await pins.sight("files", "files__read", second, false);
+    await pins.sight({ server: "files", tool: "files__read" }, first, false);
+    await pins.sight({ server: "files", tool: "files__read" }, second, false);
     const again = await opened(store);
     expect(again.changes("files__read")).toMatchObject({
       state: "changed",
@@ -41,7 +41,7 @@ describe("a pin", () => {
     const store = aLogStore(clock);
     const pins = await opened(store);
     for (const seen of [first, first, second, second, first, first, third, third])
-      await pins.sight("files", "files__read", seen, false);
+      await pins.sight({ server: "files", tool: "files__read" }, seen, false);
     expect(await typesOf(store)).toEqual([
       "mcp.tool_pinned",
       "mcp.tool_changed",
@@ -52,8 +52,8 @@ describe("a pin", () => {
 
   it("of a strict server is an operator's word, also after the server is strict no more", async () => {
     const pins = await opened(aLogStore(clock));
-    await pins.sight("files", "files__read", first, true);
-    await pins.sight("files", "files__read", second, false);
+    await pins.sight({ server: "files", tool: "files__read" }, first, true);
+    await pins.sight({ server: "files", tool: "files__read" }, second, false);
     expect(pins.changes("files__read")).toMatchObject({ state: "new", offered: { digest: second.digest } });
     expect(pins.get("files__read")?.pinned).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe("a pin", () => {
     const said: string[] = [];
     const pins = await opened(store, (problem) => said.push(problem));
     expect(said).toHaveLength(3);
-    await pins.sight("files", "files__1", first, false);
+    await pins.sight({ server: "files", tool: "files__1" }, first, false);
     expect(pins.changes("files__1")).toMatchObject({ state: "new" });
     expect(await pins.approve("files__1", { definition: first.digest, ...actor("ann") })).toMatchObject({
       approved: true,
@@ -80,18 +80,18 @@ describe("a pin", () => {
     redactor.learn("s3cret-token");
     const pins = await openPins({ store, clock, policyVersion: "p1", redactor, log: () => {} });
     const seen = defined("Uses s3cret-token.");
-    await pins.sight("files", "files__read", seen, false);
+    await pins.sight({ server: "files", tool: "files__read" }, seen, false);
     expect(JSON.stringify(await store.documents.get("pin", "files__read"))).not.toContain("s3cret");
-    await pins.sight("files", "files__read", seen, false);
+    await pins.sight({ server: "files", tool: "files__read" }, seen, false);
     expect(await typesOf(store)).toEqual(["mcp.tool_pinned"]);
   });
 
   it("that another process changed meanwhile is read again, and nobody's word is lost", async () => {
     const store = aLogStore(clock);
     const [one, other] = [await opened(store), await opened(store)];
-    await one.sight("files", "files__read", first, false);
-    await one.sight("files", "files__read", second, false);
-    await other.sight("files", "files__read", second, false);
+    await one.sight({ server: "files", tool: "files__read" }, first, false);
+    await one.sight({ server: "files", tool: "files__read" }, second, false);
+    await other.sight({ server: "files", tool: "files__read" }, second, false);
     expect(other.changes("files__read")).toMatchObject({ state: "changed", pinned: { digest: first.digest } });
     await one.approve("files__read", { definition: second.digest, ...actor("ann") });
     expect(await other.approve("files__read", { definition: second.digest, ...actor("bob") })).toMatchObject({
@@ -101,15 +101,18 @@ describe("a pin", () => {
 
   it("that cannot be written is not there; one that never wins says so", async () => {
     const full = somePins(clock, bent(aLogStore(clock), { commit: () => Promise.reject(new Error("disk full")) }));
-    await expect(full.sight("files", "files__read", first, false)).rejects.toThrow("disk full");
+    await expect(full.sight({ server: "files", tool: "files__read" }, first, false)).rejects.toThrow("disk full");
     expect(full.changes("files__read")).toBeUndefined();
     const lost = somePins(clock, bent(aLogStore(clock), { commit: async () => ({ won: false }) }));
-    await expect(lost.sight("files", "files__read", first, false)).rejects.toMatchObject({ code: "pins_contended" });
+    await expect(lost.sight({ server: "files", tool: "files__read" }, first, false)).rejects.toMatchObject({
+      code: "pins_contended",
+    });
   });
 
   it("is listed for one server or for all, by name", async () => {
     const pins = await opened(aLogStore(clock));
-    for (const name of ["b__x", "a__y", "a__x"]) await pins.sight(name.slice(0, 1), name, first, false);
+    for (const name of ["b__x", "a__y", "a__x"])
+      await pins.sight({ server: name.slice(0, 1), tool: name }, first, false);
     expect(pins.list().map(({ tool }) => tool)).toEqual(["a__x", "a__y", "b__x"]);
     expect(pins.list("a").map(({ tool }) => tool)).toEqual(["a__x", "a__y"]);
   });

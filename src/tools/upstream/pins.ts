@@ -123,7 +123,7 @@ export class Pins implements ToolPins {
    *
    * @throws what the store throws: then nothing was recorded
    */
-  async sight(server: string, tool: string, seen: Definition, strict: boolean): Promise<void> {
+  async sight({ server, tool }: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void> {
     await this.#change(tool, (pin) => {
       if (pin?.offered?.digest === seen.digest) return undefined;
       const { pinned } = pin ?? {};

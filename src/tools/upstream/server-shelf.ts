@@ -159,7 +159,7 @@ export class ServerShelf {
   /** Why it could not be recorded; then the tool cannot be called. */
   async #sight(name: string, definition: Definition, strict: boolean): Promise<string | undefined> {
     try {
-      await this.#parts.pins.sight(this.#server, name, definition, strict);
+      await this.#parts.pins.sight({ server: this.#server, tool: name }, definition, strict);
       return undefined;
     } catch (error) {
       return messageOf(error);
@@ -184,7 +184,7 @@ export class ServerShelf {
     if (before === digest) return;
     const { riskSource, guess } = termsOf(tool, this.#config);
     const { shelf, call } = this.#parts;
-    shelf.register(adapt(name, tool, this.#config, call), {
+    shelf.register(adapt(name, tool, { config: this.#config, call }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),

@@ -25,6 +25,7 @@ const limit = "a whole number from 0";
 const ofRuns: Readonly<Record<keyof NonNullable<Parameters<Runs["list"]>[0]>, Kind>> = {
   tenant: "a text",
   agent: "a text",
+  principal: "an object",
   limit,
 };
 const ofEvents: Readonly<Record<keyof NonNullable<Parameters<Runs["events"]>[1]>, Kind>> = {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { AuditLog } from "../../audit/log.ts";
 import type { Actor } from "../../calls/actor.ts";
+import { isElsewhere, isForeign } from "../../calls/authority.ts";
 import type { Principal } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
@@ -96,10 +97,12 @@ export class RunsFace implements Runs {
 
   async list(where: Parameters<Runs["list"]>[0] = {}): Promise<readonly RunSummary[]> {
     checkRunFilter(where);
-    const { tenant, agent, limit = defaultLimit } = where;
+    const { tenant, agent, principal: asker, limit = defaultLimit } = where;
     await this.#archive.flush();
     const isWanted = ({ tenant: whose, principal }: RunSummary): boolean =>
-      (tenant ?? whose) === whose && (agent === undefined || agent === principal?.agent);
+      !isElsewhere({ tenant: whose }, tenant) &&
+      (agent === undefined || agent === principal?.agent) &&
+      !isForeign({ agent: "", ...principal, tenant: whose }, asker);
     return this.#listing.latest(isWanted, limit);
   }
 
@@ -119,7 +122,10 @@ export class RunsFace implements Runs {
     const isWanted = (event: RunEvent): boolean =>
       event.sequence > after &&
       (type === undefined || event.type === type || (type.endsWith(".") && event.type.startsWith(type)));
-    return linesAfter(join(this.#folder(name), "events.jsonl"), limit, eventIn, isWanted);
+    return linesAfter(join(this.#folder(name), "events.jsonl"), limit, (line) => {
+      const event = eventIn(line);
+      return event !== undefined && isWanted(event) ? event : undefined;
+    });
   }
 
   async calls(name: RunName, limit: number = defaultLimit): Promise<readonly ToolRecord[] | undefined> {

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { sha256 } from "../../calls/json.ts";
 import type { RunFolders } from "../../calls/run-folders.ts";
+import { codeOf } from "../../system/error-code.ts";
 import { makeOwnFolder } from "../../system/own-folder.ts";
 
 /** What every run's folder has. Tools may write to the first two only (SPEC 15.4). */
@@ -83,7 +84,7 @@ function makeFolder(path: string, runId: string): void {
     mkdirSync(path, { mode: ownerOnly });
     return;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   }
   isFolder(path, runId);
 }

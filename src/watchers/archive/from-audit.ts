@@ -95,8 +95,7 @@ const severities: ReadonlyMap<ToolRecord["status"], Spelled["severity"]> = new M
 /** The line of `logs/tools.jsonl`, as far as the log knows it; arguments and result are in it as hashes only. */
 export function recordFrom(
   event: AuditEvent,
-  startedAt: string | undefined,
-  requestHash: string | undefined,
+  { startedAt, requestHash }: { readonly startedAt: string | undefined; readonly requestHash: string | undefined },
   redact: Redact,
 ): { readonly record: ToolRecord; readonly error: ErrorRecord | undefined } {
   const { type, refs, tool_name = "", action = "default", code, latency_ms = 0, timestamp, payload_ref } = event;

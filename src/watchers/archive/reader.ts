@@ -1,19 +1,21 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
-import { noLink } from "../../system/plain-file.ts";
+import { openIfThere } from "../../system/plain-file.ts";
 
-/** The lines that are ours and wanted, in order, `limit` at most. A file that is not there has none. */
+/**
+ * The lines that are wanted, in order, `limit` at most. A file that is not there has none.
+ *
+ * @param read undefined for what is not ours, or not wanted
+ */
 export async function linesAfter<T>(
   path: string,
   limit: number,
   read: (line: string) => T | undefined,
-  isWanted: (value: T) => boolean = () => true,
 ): Promise<readonly T[]> {
   const found: T[] = [];
-  const file = await opened(path);
+  const file = await openIfThere(path);
   if (file === undefined) return found;
   for await (const line of file.readLines()) {
     const value = read(line);
-    if (value === undefined || !isWanted(value)) continue;
+    if (value === undefined) continue;
     found.push(value);
     if (found.length >= limit) break;
   }
@@ -29,7 +31,7 @@ export async function lastLines<T>(
   limit: number,
   read: (line: string) => T | undefined,
 ): Promise<readonly T[]> {
-  const file = await opened(path);
+  const file = await openIfThere(path);
   if (file === undefined) return [];
   try {
     const found: T[] = [];
@@ -51,11 +53,4 @@ export async function lastLines<T>(
   } finally {
     await file.close();
   }
-}
-
-async function opened(path: string): Promise<FileHandle | undefined> {
-  return open(path, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  });
 }

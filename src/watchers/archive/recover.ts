@@ -54,7 +54,7 @@ async function addMissing(run: RunLog, events: readonly AuditEvent[], redact: Re
     if (type === words.attempted.audit) starts.set(callId, event.timestamp);
     if (isEnd(type)) {
       const startedAt = starts.get(callId) ?? run.tally.open.get(callId)?.at;
-      const { record, error } = recordFrom(event, startedAt, hashes.get(callId), redact);
+      const { record, error } = recordFrom(event, { startedAt, requestHash: hashes.get(callId) }, redact);
       const line = `${callId} ${event.timestamp}`;
       run.addCall(take(seen.calls, line) ? undefined : record, take(seen.errors, line) ? undefined : error);
     }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { codeOf } from "../../system/error-code.ts";
 import { type Extent, LineFile } from "./line-file.ts";
 
 export const lineFiles = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"] as const;
@@ -30,7 +31,7 @@ export class RunFiles {
     try {
       await this.#flushAll();
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      if (codeOf(error) !== "ENOENT") throw error;
       this.#remake();
       await this.#flushAll();
     }

@@ -170,6 +170,8 @@ export interface Runs {
   list(where?: {
     readonly tenant?: string;
     readonly agent?: string;
+    /** Only this one's own. */
+    readonly principal?: Principal;
     readonly limit?: number;
   }): Promise<readonly RunSummary[]>;
   get(run: RunName): Promise<RunSummary | undefined>;

@@ -27,7 +27,7 @@ const wellSpelled = /^[a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,40}){0,3}$/;
 export function spell(event: Archived, now: number, redact: Redact): Spelled {
   switch (event.moment) {
     case "held":
-      return ofCall(event.call, event.at, redact, {
+      return ofCall(event, redact, {
         type: words.held.archive,
         summary: "needs a person",
         data: { audit: words.held.audit, approval_id: event.approvalId, risk: event.weighing.risk },
@@ -35,7 +35,7 @@ export function spell(event: Archived, now: number, redact: Redact): Spelled {
     case "decided":
       return decided(event, redact);
     case "attempted":
-      return ofCall(event.call, event.at, redact, {
+      return ofCall(event, redact, {
         type: words.attempted.archive,
         summary: "started",
         data: {
@@ -55,7 +55,7 @@ export function spell(event: Archived, now: number, redact: Redact): Spelled {
 
 function decided({ call, at, approvalId, as, by, reason }: Of<"decided">, redact: Redact): Spelled {
   return {
-    ...ofCall(call, at, redact, {
+    ...ofCall({ call, at }, redact, {
       type: `approval.${as}`,
       summary: as,
       data: {
@@ -72,7 +72,7 @@ function ended(event: Of<"ended">, redact: Redact): Spelled {
   const { call, at, as, outcome, latencyMs, code, approvalId, by, weighing } = event;
   const { archive, record } = endAs(as, outcome.status);
   const artifacts = artifactsOf(outcome);
-  const said: Spelled = ofCall(call, at, redact, {
+  const said: Spelled = ofCall({ call, at }, redact, {
     type: archive,
     summary: code === undefined ? record : `${record}: ${code}`,
     severity: record === "failed" ? "error" : record === "blocked" ? "warning" : "info",
@@ -94,7 +94,7 @@ function ended(event: Of<"ended">, redact: Redact): Spelled {
 
 function emitted({ call, type, summary, data }: Of<"emitted">, now: number, redact: Redact): Spelled {
   const named = wellSpelled.test(type) && !reserved.test(type);
-  return ofCall(call, now, redact, {
+  return ofCall({ call, at: now }, redact, {
     type: named ? type : "emitted.other",
     summary: brief(summary, summaryBytes, redact),
     severity: /\.(?:rejected|failed)$/.test(type) ? "warning" : "info",
@@ -130,7 +130,7 @@ interface Said {
   readonly severity?: RunEvent["severity"];
 }
 
-function ofCall(call: ToolCall, at: number, redact: Redact, said: Said): Spelled {
+function ofCall({ call, at }: Pick<Of<"ended">, "call" | "at">, redact: Redact, said: Said): Spelled {
   const { authority, id, tool, action } = call;
   const { principal, taskId, traceId } = authority;
   const name = brief(tool, nameBytes, redact);

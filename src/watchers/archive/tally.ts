@@ -88,7 +88,9 @@ export class Tally {
         return;
       case "tool.waiting":
         this.#leave(callId);
-        if (this.waiting.size < mostKept) this.waiting.add(textIn(data, "approval_id"));
+        // A script is put away because calls of its own wait, and starts again as another arrival.
+        if (textIn(data, "audit") === endWords.suspended.audit) this.#started -= 1;
+        else if (this.waiting.size < mostKept) this.waiting.add(textIn(data, "approval_id"));
         return;
       case "tool.completed":
       case "tool.failed":

@@ -16,11 +16,11 @@ export async function* tarOf(folder: string, top: string): AsyncGenerator<Uint8A
     const modified = Math.floor(found.modifiedMs / 1000);
     if (!isShort(path)) {
       const record = paxRecord("path", path);
-      yield header("pax", record.length, modified, "x");
+      yield header("pax", { bytes: record.length, modified, type: "x" });
       yield record;
       yield padding(record.length);
     }
-    yield header(isShort(path) ? path : "long-name", found.bytes, modified, "0");
+    yield header(isShort(path) ? path : "long-name", { bytes: found.bytes, modified, type: "0" });
     let left = found.bytes;
     while (left > 0) {
       const chunk = Buffer.alloc(Math.min(chunkBytes, left));
@@ -37,7 +37,14 @@ function isShort(path: string): boolean {
   return path.length <= 100 && /^[ -~]*$/.test(path);
 }
 
-function header(name: string, bytes: number, modified: number, type: "0" | "x"): Buffer {
+interface Header {
+  readonly bytes: number;
+  /** Seconds since 1970. */
+  readonly modified: number;
+  readonly type: "0" | "x";
+}
+
+function header(name: string, { bytes, modified, type }: Header): Buffer {
   const made = Buffer.alloc(block);
   made.write(name, 0);
   made.write("0000600\0", 100);

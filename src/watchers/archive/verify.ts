@@ -42,9 +42,10 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   const notes: string[] = [];
   const files = new Map<string, LinesRead>();
   for (const name of lineFiles) files.set(name, await readLines(join(folder, name), sizes.get(name)));
-  const events = parsed(files, "events.jsonl", eventIn, problems);
-  const calls = parsed(files, "logs/tools.jsonl", recordIn, problems);
-  const errors = parsed(files, "logs/errors.jsonl", errorIn, problems);
+  const reading = { files, problems };
+  const events = parsed("events.jsonl", eventIn, reading);
+  const calls = parsed("logs/tools.jsonl", recordIn, reading);
+  const errors = parsed("logs/errors.jsonl", errorIn, reading);
   problems.push(...orderOf(events, runId), ...errorsOf(calls, errors));
   const logged: AuditEvent[] = [];
   for await (const event of auditEvents(audit, { tenant, runId })) logged.push(event);
@@ -59,7 +60,7 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   problems.push(...sealProblems(seals, files));
   const last = seals.at(-1);
   if (last !== undefined && !options.isUnsealed) problems.push(...(await paperProblems(folder, last, events)));
-  problems.push(...(await summaryProblems(folder, events, isLive, problems.length === 0)));
+  problems.push(...(await summaryProblems(folder, events, { isLive, isWhole: problems.length === 0 })));
   return {
     intact: problems.length === 0,
     run_id: runId,
@@ -102,10 +103,9 @@ async function readLines(path: string, limit: number | undefined): Promise<Lines
 }
 
 function parsed<T>(
-  files: ReadonlyMap<string, LinesRead>,
   file: string,
   read: (line: string) => T | undefined,
-  problems: RunProblem[],
+  { files, problems }: { readonly files: ReadonlyMap<string, LinesRead>; readonly problems: RunProblem[] },
 ): readonly Numbered<T>[] {
   const { lines = [], isTorn = false, missing } = files.get(file) ?? {};
   if (missing !== undefined) problems.push({ file, why: `it cannot be read: ${missing}` });
@@ -228,8 +228,7 @@ async function paperProblems(
 async function summaryProblems(
   folder: string,
   events: readonly Numbered<RunEvent>[],
-  isLive: boolean,
-  isWhole: boolean,
+  { isLive, isWhole }: { readonly isLive: boolean; readonly isWhole: boolean },
 ): Promise<readonly RunProblem[]> {
   const file = "run.json";
   const text = await readWholeFile(join(folder, file)).catch(() => "");

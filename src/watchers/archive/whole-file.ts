@@ -1,4 +1,5 @@
 import { constants, open, readFile, rename, rm } from "node:fs/promises";
+import { codeOf } from "../../system/error-code.ts";
 import { noLink } from "../../system/plain-file.ts";
 
 /** The file with these bytes or as it was, also when the process dies in between. Not synced: a run's papers are no ledger. */
@@ -24,7 +25,7 @@ export async function readWholeFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, { encoding: "utf8", flag: constants.O_RDONLY | noLink });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

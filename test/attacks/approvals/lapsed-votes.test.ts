@@ -66,6 +66,39 @@ describe("a vote counts only while who gave it could give it", () => {
     expect(await told(h, brief)).toMatchObject({ lapsed: [] });
   });
 
+  it("and that word is taken back by who gave it, by who has it, or by who administers, and by nobody else", async () => {
+    await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
+    const { delegations } = h.runtime.approvals;
+    for (const [by, may] of [
+      [bob, false],
+      [ann, true],
+      [cal, true],
+      [admin(bob), true],
+      [{ user: "operator", via: "token:operator" }, true],
+    ] as const) {
+      const one = await lend(h, ann, "cal");
+      expect((await delegations.revoke(one.id, by)).delegated, by.user).toBe(may);
+      if (!may) expect(await delegations.revoke(one.id, by)).toMatchObject({ code: "delegation_invalid" });
+      if (!may) expect(delegations.isLive(one)).toBe(true);
+      await delegations.revoke(one.id, ann);
+    }
+  });
+
+  it("nor by a channel for a name that has no account, once there are accounts", async () => {
+    const route = { name: "two", quorum: 2 };
+    await using h = await house({
+      accounts: { passwordCost: cheap },
+      approvals: { patience: "suspend", routes: [route] },
+    });
+    const id = await ask(h);
+    const word = { decision: "approved", by: { user: "bob", via: "channel:ops" } } as const;
+    expect(await h.runtime.approvals.decide(id, word)).toMatchObject({ approval: { state: "pending" } });
+    await h.runtime.accounts.add({ name: "ann", roles: ["approver"], password: "correct horse battery" }, holder);
+    const why = "bob: `bob` has no account, and a channel speaks for those who have one";
+    expect(await told(h, id)).toEqual({ state: "pending", lapsed: [why] });
+    expect(await yes(h, id, ann)).toMatchObject({ approval: { state: "pending", votes: [{ by: "ann" }] } });
+  });
+
   it("nor once the API token was revoked by which the word was lent", async () => {
     await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
     const { accounts } = h.runtime;

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { CommandLine } from "../../fakes/command-line.ts";
 import { ConfigFolder, problemsOf } from "../../fakes/config-folder.ts";
-import { PosternProcess } from "../../fakes/postern-process.ts";
 
 it("without a `files` section, and without `enabled`, there are none", async () => {
   using folder = new ConfigFolder();
@@ -28,13 +28,13 @@ it("a mistake in the section is told with its place", async () => {
 });
 
 it("the real command offers them as configured, keeps them off its own data, and writes to the archive what they did", async () => {
-  using cli = new PosternProcess();
+  using cli = new CommandLine();
   const write = (files: string): void =>
     writeFileSync(join(cli.folder, "postern.yaml"), `listen: { port: 0 }\n${files}`);
   mkdirSync(join(cli.folder, "docs"));
   writeFileSync(join(cli.folder, "docs/a.md"), "from the docs\n");
   write("autonomy: A3\nfiles:\n  enabled: true\n  write: true\n  roots:\n    docs: { path: docs }\n");
-  const wrote = await cli.run("call", "write_file", "path=notes/a.txt", "content=hello", "--json");
+  const wrote = await cli.asProcess("call", "write_file", "path=notes/a.txt", "content=hello", "--json");
   expect(wrote.code, wrote.err).toBe(0);
   expect(await cli.run("call", "read_file", "path=workspace/notes/a.txt")).toMatchObject({ code: 0, out: "hello\n" });
   expect(await cli.run("call", "read_file", "path=docs/a.md")).toMatchObject({

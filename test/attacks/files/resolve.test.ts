@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileToolOptions } from "../../../src/index.ts";
-import { corpus } from "./corpus.ts";
+import { corpus } from "../../fakes/corpus.ts";
 import { descriptors, fileHouse, put } from "./file-house.ts";
 
 interface GoCase {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ToolOutcome } from "../../../src/index.ts";
 import { type Disk, realDisk } from "../../../src/tools/builtin/files/disk.ts";
 import { fileToolsOn } from "../../../src/tools/builtin/files/files.ts";
-import { corpus } from "./corpus.ts";
+import { corpus } from "../../fakes/corpus.ts";
 import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
 
 const published = corpus<{ readonly p: string }>("path-traversal/payloads.dev.json").map(({ p }) => p);

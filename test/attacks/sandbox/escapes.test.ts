@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { quickJsDriver, type WarmDriver } from "../../../src/chains/drivers/javascript/driver.ts";
 import type { Step } from "../../../src/chains/sandbox.ts";
+import { corpus } from "../../fakes/corpus.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";
-import { corpus } from "../files/corpus.ts";
 
 interface Escape {
   readonly src: string;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openSkills } from "../../../src/index.ts";
+import { corpus } from "../../fakes/corpus.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../fakes/skill-folder.ts";
-import { corpus } from "../files/corpus.ts";
 
 const folder = ownFolder();
 

@@ -102,7 +102,7 @@ function Nowhere({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): Reac
 }
 
 function Header({ approval, onBack }: { readonly approval: Approval; readonly onBack: () => void }): ReactNode {
-  const { what, requested_by, status, created_at, expires_at } = approval;
+  const { what, requested_by, status, created_at, expires_at, routed } = approval;
   const { server, name } = namesOf(what.tool);
   return (
     <header className="grid gap-1 border-b border-line bg-surface px-4 py-3 lg:px-6">
@@ -137,6 +137,7 @@ function Header({ approval, onBack }: { readonly approval: Approval; readonly on
             <Text className="font-medium text-ink">{server}</Text>
           </>
         )}
+        {status === "pending" && routed.quorum > 1 && `; ${routed.quorum} people must agree`}
         {". Asked "}
         <Time at={created_at} />.{status === "pending" && <Unanswered until={expires_at} />}
       </p>

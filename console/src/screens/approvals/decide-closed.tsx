@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import type { Approval } from "../../api/approvals.ts";
-import { useSession } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -11,8 +10,8 @@ import type { Deciding } from "./use-deciding.ts";
 
 /** Who asked takes it back without a word of anybody else. */
 export function Withdraw({
-  approval: { status, requested_by },
-  deciding: { mayWithdraw, busy },
+  approval: { viewer },
+  deciding: { busy },
   isReady,
   onPress,
 }: {
@@ -21,12 +20,11 @@ export function Withdraw({
   readonly isReady: boolean;
   readonly onPress: (by: Press) => void;
 }): ReactNode {
-  const { session } = useSession();
-  if (status !== "pending" || !mayWithdraw || requested_by.user !== session?.user.name) return null;
+  if (viewer?.withdraws !== true) return null;
   return (
     <Button
       look="plain"
-      title="You asked for it: take the request back. The tool does not run."
+      title="You or an agent of yours asked for it: take the request back. The tool does not run."
       aria-disabled={!isReady || undefined}
       disabled={busy !== undefined}
       onClick={onPress}

@@ -7,8 +7,6 @@ import { toast } from "../../kit/toast.tsx";
 export interface Deciding {
   /** An approval that nobody has used yet. */
   readonly mayRevoke: boolean;
-  /** What they asked for themselves. */
-  readonly mayWithdraw: boolean;
   /** What is being said right now. */
   readonly busy: Said["verb"] | undefined;
   /** The tool's name is typed for a yes: as the card says, or because the server wants it of what was said. */
@@ -62,7 +60,6 @@ export function useDeciding({ meant, isHeld, onSaid, ...answers }: DecidingOptio
   };
   return {
     mayRevoke: may("approvals:decide"),
-    mayWithdraw: may("calls:make") || may("approvals:decide"),
     busy,
     needsName: needsTyping(meant) || nameFor === meant.approval_id,
     say,

@@ -23,6 +23,9 @@ interface EventRowProps {
 /** Drawn again only when it shows something else: `onChoose` is made anew at every render and always does the same for an event. */
 export const EventRow = memo(
   function EventRow({ event, isChosen, onChoose }: EventRowProps): ReactNode {
+    // What is done by hand is done by a person, whatever it is about.
+    const hand = event.type.startsWith("operator.") ? event.decided_by : undefined;
+    const who = hand ?? event.principal?.agent;
     return (
       <button
         type="button"
@@ -43,9 +46,9 @@ export const EventRow = memo(
         </span>
         <span className="text-right text-ink-3">
           <Time at={event.timestamp} />
-          {event.principal !== undefined && (
+          {who !== undefined && (
             <span className="block max-w-36 truncate max-sm:hidden">
-              <Text>{event.principal.agent}</Text>
+              <Text>{who}</Text>
             </span>
           )}
         </span>

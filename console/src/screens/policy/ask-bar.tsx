@@ -1,15 +1,17 @@
 import { type ReactNode, useState } from "react";
 import { post } from "../../api/client.ts";
 import { Button } from "../../kit/button.tsx";
-import type { Asked } from "./asked.tsx";
-import type { SimulationWire, TestWire } from "./wire.ts";
+import type { Answered, Asked } from "./asked.tsx";
+import type { PolicyDocument, SimulationWire, TestWire } from "./wire.ts";
 
 /** Puts recorded calls, or its own expectations, to a text that is in nobody's file yet. */
 export function AskBar({
+  document,
   text,
   onAsked,
   children,
 }: {
+  readonly document: PolicyDocument;
   readonly text: string;
   readonly onAsked: (asked: Asked) => void;
   readonly children: ReactNode;
@@ -18,7 +20,7 @@ export function AskBar({
   const [isBusy, setIsBusy] = useState(false);
   const ask = async (what: "simulate" | "test"): Promise<void> => {
     setIsBusy(true);
-    onAsked(await askFor(what, text, limit));
+    onAsked({ text, ...(await askFor(what, inItsPlace(document, text), limit)) });
     setIsBusy(false);
   };
   return (
@@ -45,12 +47,20 @@ export function AskBar({
   );
 }
 
-async function askFor(what: "simulate" | "test", text: string, limit: number): Promise<Asked> {
-  const configuration = { name: "policy", text };
+/** Under the file's name and with as many lines before it as there: rules and mistakes are told by the place where they stand. */
+function inItsPlace({ name, line }: PolicyDocument, text: string): { readonly name: string; readonly text: string } {
+  return { name, text: "\n".repeat(line - 1) + text };
+}
+
+async function askFor(
+  what: "simulate" | "test",
+  configuration: ReturnType<typeof inItsPlace>,
+  limit: number,
+): Promise<Answered> {
   try {
-    if (what === "test") return { text, test: await post<TestWire>("/v1/policy/test", { configuration }) };
-    return { text, simulation: await post<SimulationWire>("/v1/policy/simulate", { configuration, limit }) };
+    if (what === "test") return { test: await post<TestWire>("/v1/policy/test", { configuration }) };
+    return { simulation: await post<SimulationWire>("/v1/policy/simulate", { configuration, limit }) };
   } catch (error) {
-    return { text, wrong: error instanceof Error ? error.message : String(error) };
+    return { wrong: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -5,12 +5,13 @@ import { Text } from "../../kit/text.tsx";
 import { Simulated, Tested } from "./simulated.tsx";
 import type { SimulationWire, TestWire } from "./wire.ts";
 
-/** What was asked about a text, and what came back. */
-export type Asked = { readonly text: string } & (
+export type Answered =
   | { readonly simulation: SimulationWire }
   | { readonly test: TestWire }
-  | { readonly wrong: string }
-);
+  | { readonly wrong: string };
+
+/** What was asked about a text, and what came back. */
+export type Asked = { readonly text: string } & Answered;
 
 /** @param text as it stands now: an answer about an older one says so */
 export function AskedResult({ asked, text }: { readonly asked: Asked | undefined; readonly text: string }): ReactNode {

@@ -43,9 +43,9 @@ function Change({ document, again }: { readonly document: PolicyDocument; readon
     <div className="grid items-start gap-4 xl:grid-cols-2">
       <div className="grid min-w-0 gap-3">
         <Card title={<span className="mono">{document.name}</span>} actions={<TakeAlong text={text} />}>
-          <Editor value={text} onChange={setText} />
+          <Editor value={text} first={document.line} onChange={setText} />
         </Card>
-        <AskBar text={text} onAsked={setAsked}>
+        <AskBar document={document} text={text} onAsked={setAsked}>
           {isChanged && (
             <Button look="plain" onClick={() => setText(document.text)}>
               Undo all
@@ -64,7 +64,7 @@ function Change({ document, again }: { readonly document: PolicyDocument; readon
         {isChanged && (
           <Card title="Your change">
             <div className="p-3">
-              <Diff text={hunks(document.text, text)} />
+              <Diff text={hunks(document.text, text, document.line)} />
             </div>
           </Card>
         )}

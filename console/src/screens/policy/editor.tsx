@@ -1,12 +1,15 @@
 import { type ReactNode, useRef } from "react";
 import { Unseen } from "../../kit/text.tsx";
 
-/** Plain text with its lines numbered: what the server says of line 12 stands at line 12. */
+/** Plain text with its lines numbered as in the file: what the server says of line 12 stands at line 12. */
 export function Editor({
   value,
+  first,
   onChange,
 }: {
   readonly value: string;
+  /** The number of the first line. */
+  readonly first: number;
   readonly onChange: (value: string) => void;
 }): ReactNode {
   const numbers = useRef<HTMLPreElement>(null);
@@ -19,7 +22,7 @@ export function Editor({
           aria-hidden="true"
           className="min-w-10 overflow-hidden border-r border-line bg-sunken py-2 pr-2 text-right text-ink-3 select-none"
         >
-          {Array.from({ length: lines }, (_, at) => `${at + 1}\n`).join("")}
+          {Array.from({ length: lines }, (_, at) => `${first + at}\n`).join("")}
         </pre>
         <textarea
           aria-label="The policy, as YAML"

@@ -26,7 +26,7 @@ export function SaveDialog({
   };
   return (
     <ReasonDialog wide title={`Write the policy into ${document.name}?`} word="Save" onSend={save} onClose={onClose}>
-      <Diff text={hunks(document.text, text)} />
+      <Diff text={hunks(document.text, text, document.line)} />
       <p className="text-ink-2">
         All else in the file stays as it is, and the file before is kept beside it. The policy is in force when Postern
         is started again.

@@ -57,6 +57,8 @@ export interface PolicyWire {
 export interface PolicyDocument {
   readonly name: string;
   readonly text: string;
+  /** Of the file, where the text begins. */
+  readonly line: number;
   readonly digest: string;
   readonly editable: boolean;
   readonly why_not?: string;

@@ -8,7 +8,8 @@ import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
-import { sandboxNiceness, standBack } from "./priority.ts";
+import type { FrameBounds } from "./large-frame.ts";
+import { sandboxNiceness, standBack, withoutHaste } from "./priority.ts";
 import { keepWithUs, letGo } from "./warden.ts";
 
 export interface ChildSpec {
@@ -74,7 +75,8 @@ export class SandboxProcess implements SandboxEnd {
 
   /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
   static async start(spec: ChildSpec): Promise<SandboxProcess> {
-    const child = spawn(spec.command, [...spec.args], {
+    const { command, args } = await withoutHaste(spec.command, spec.args);
+    const child = spawn(command, [...args], {
       cwd: emptyFolder(),
       env: { ...spec.environment },
       stdio: ["pipe", "pipe", "pipe"],
@@ -110,6 +112,10 @@ export class SandboxProcess implements SandboxEnd {
   /** What the kernel lets it have, where we may tell the kernel so. */
   bound(memoryBytes: number): void {
     this.#bounds?.allow(memoryBytes);
+  }
+
+  boundFrames(bounds: FrameBounds): void {
+    this.#line.bound(bounds);
   }
 
   send(message: JsonObject): void {

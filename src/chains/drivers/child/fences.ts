@@ -79,8 +79,10 @@ export function programBeside(url: string, name: string): string {
 
 /** What it may read of ours: itself; a source also what it imports. */
 export function readableFor(program: string): readonly string[] {
-  const source = join(dirname(program), "..", "..", "..");
-  if (program.endsWith(".ts")) return [`${source}/*`, join(source, "..", "package.json")];
+  if (program.endsWith(".ts")) {
+    const ours = upwards(program).find((folder) => existsSync(join(folder, "package.json"))) ?? dirname(program);
+    return [`${join(ours, "src")}/*`, join(ours, "package.json")];
+  }
   return [program, ...upwards(program).map((folder) => join(folder, "package.json"))]; // they say what kind of module it is
 }
 

@@ -6,7 +6,10 @@
  */
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../../calls/json.ts";
-import { encodeFrame, type FrameLimits, FrameReader, ProtocolBroken } from "./frames.ts";
+import { encodeFrame } from "./encode-frame.ts";
+import { type FrameLimits, FrameReader } from "./frames.ts";
+import { type FrameBounds, LargeFrame } from "./large-frame.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
 
 /** What comes from a sandbox: a frame, or that nothing comes any more. */
 export type Heard =
@@ -25,6 +28,8 @@ export interface SandboxEnd {
   readonly gone: Promise<void>;
   /** All it may have, a script included, where the kernel can be told so; the host looks all the same. */
   bound?(memoryBytes: number): void;
+  /** What of its frames is let go, from the next one on. */
+  boundFrames?(bounds: FrameBounds): void;
   send(message: JsonObject): void;
   /** The next frame. Once it is over, always that. */
   receive(): Promise<Heard>;
@@ -36,10 +41,10 @@ const mostUnasked = 2;
 
 export class FrameLine {
   #token = newToken();
-  readonly #heard: Heard[] = [];
+  readonly #heard: (Heard | Promise<Heard>)[] = [];
   readonly #reader: FrameReader;
   readonly #carrier: { write(bytes: Buffer): void; kill(): void };
-  #waiting: ((heard: Heard) => void) | undefined;
+  #waiting: ((heard: Heard | Promise<Heard>) => void) | undefined;
   #last: Heard | undefined;
 
   constructor(frames: FrameLimits, carrier: { write(bytes: Buffer): void; kill(): void }) {
@@ -60,6 +65,10 @@ export class FrameLine {
     this.#token = newToken();
   }
 
+  bound(bounds: FrameBounds): void {
+    this.#reader.bound(bounds);
+  }
+
   receive(): Promise<Heard> {
     const next = this.#heard.shift() ?? this.#last;
     if (next !== undefined) return Promise.resolve(next);
@@ -72,16 +81,29 @@ export class FrameLine {
   read(chunk: Buffer): void {
     if (this.#last !== undefined) return;
     try {
-      for (const { token, ...frame } of this.#reader.push(chunk)) {
+      for (const frame of this.#reader.push(chunk)) {
         if (this.#heard.length >= mostUnasked) throw new ProtocolBroken("The sandbox spoke without being asked.");
-        if (token !== this.#token) throw new ProtocolBroken("A frame bears another chain's token.");
-        this.#deliver({ heard: "frame", frame });
+        this.#deliver(frame instanceof LargeFrame ? this.#parsed(frame, this.#token) : opened(frame, this.#token));
       }
     } catch (error) {
-      if (!(error instanceof ProtocolBroken)) throw error;
-      this.end({ heard: "broken", message: error.message });
-      this.#carrier.kill();
+      this.#broke(error);
     }
+  }
+
+  async #parsed(frame: LargeFrame, token: string): Promise<Heard> {
+    try {
+      return opened(await frame.parsed(), token);
+    } catch (error) {
+      return this.#broke(error);
+    }
+  }
+
+  #broke(error: unknown): Heard {
+    if (!(error instanceof ProtocolBroken)) throw error;
+    const heard = { heard: "broken", message: error.message } as const;
+    this.end(heard);
+    this.#carrier.kill();
+    return heard;
   }
 
   /** The first end stays the end. */
@@ -91,12 +113,18 @@ export class FrameLine {
     if (this.#waiting !== undefined) this.#deliver(heard);
   }
 
-  #deliver(heard: Heard): void {
+  #deliver(heard: Heard | Promise<Heard>): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting === undefined) this.#heard.push(heard);
     else waiting(heard);
   }
+}
+
+/** @throws ProtocolBroken */
+function opened({ token, ...frame }: JsonObject, ours: string): Heard {
+  if (token !== ours) throw new ProtocolBroken("A frame bears another chain's token.");
+  return { heard: "frame", frame };
 }
 
 function newToken(): string {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { encodeFrame, FrameReader, ProtocolBroken, readFrame } from "./frames.ts";
+import { encodeFrame } from "./encode-frame.ts";
+import { FrameReader, readFrame } from "./frames.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
 
 const limits = { maxBytes: 10_000, maxDepth: 40 };
 const messages = fc
@@ -13,7 +15,7 @@ it("whatever was framed comes back, however the bytes are cut", () => {
     fc.property(messages, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, cuts) => {
       const bytes = Buffer.concat(sent.map(encodeFrame));
       const reader = new FrameReader({ ...limits, maxBytes: 1_000_000 });
-      const got: JsonObject[] = [];
+      const got: unknown[] = [];
       for (let at = 0, i = 0; at < bytes.length; i++) {
         const length = cuts[i % cuts.length] ?? 1;
         got.push(...reader.push(bytes.subarray(at, at + length)));

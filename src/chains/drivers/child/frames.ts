@@ -3,53 +3,88 @@
  *
  * Invariant: a frame from a child is a stranger's. Its size is checked before it is kept, its nesting before it is parsed,
  * and nothing of it is used before `step-frames.ts` has read its shape field by field.
- * Next: step-frames.ts (what a frame may say), child-process.ts (the process), inside.ts (the other end).
+ * Next: large-frame.ts (what takes more than a moment), step-frames.ts (what a frame may say), child-process.ts (the
+ * process), inside.ts (the other end).
  */
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-
-export const headerBytes = 4;
+import { headerBytes } from "./encode-frame.ts";
+import { type FrameBounds, LargeFrame, usualBounds } from "./large-frame.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
 
 export interface FrameLimits {
   readonly maxBytes: number;
+  /** So much of one is kept: what its bounds cut out of it is not. `maxBytes` where nothing is said. */
+  readonly keptBytes?: number;
   readonly maxDepth: number;
 }
 
-/** One frame, ready to be written. */
-export function encodeFrame(message: JsonObject): Buffer {
-  const text = JSON.stringify(message);
-  const frame = Buffer.allocUnsafe(headerBytes + Buffer.byteLength(text));
-  frame.writeUInt32BE(frame.length - headerBytes, 0);
-  frame.write(text, headerBytes);
-  return frame;
-}
+/** Of one conversation. No script needs more: its memory is smaller. */
+export const frameSizes: Pick<FrameLimits, "maxBytes" | "keptBytes"> = {
+  maxBytes: 256 * 1024 * 1024,
+  keptBytes: 32 * 1024 * 1024,
+};
 
 /** Takes bytes as they come and gives whole frames; a broken one ends it for good. */
 export class FrameReader {
   readonly #limits: FrameLimits;
+  #bounds: FrameBounds = usualBounds;
   #chunks: Buffer[] = [];
   #held = 0;
+  #large: LargeFrame | undefined;
 
   constructor(limits: FrameLimits) {
     this.#limits = limits;
   }
 
+  /** From the next frame on. */
+  bound(bounds: FrameBounds): void {
+    this.#bounds = bounds;
+  }
+
   /** @throws ProtocolBroken when the bytes are not frames of ours. Nothing may be read afterwards */
-  *push(chunk: Buffer): Generator<JsonObject> {
+  *push(chunk: Buffer): Generator<JsonObject | LargeFrame> {
     this.#chunks.push(chunk);
     this.#held += chunk.length;
     for (;;) {
+      const large = this.#large;
+      if (large !== undefined) {
+        this.#feed(large);
+        if (large.missing > 0) return;
+        this.#large = undefined;
+        yield large;
+      }
       if (this.#held < headerBytes) return;
       const length = this.#head().readUInt32BE(0);
       if (length > this.#limits.maxBytes) {
         throw new ProtocolBroken(`A frame of ${length} bytes is larger than ${this.#limits.maxBytes}.`);
       }
+      if (length > this.#bounds.largeBytes) {
+        const { maxBytes, keptBytes: mostBytes = maxBytes, maxDepth } = this.#limits;
+        this.#large = new LargeFrame({ length, mostBytes, maxDepth }, this.#bounds);
+        this.#keep(this.#head().subarray(headerBytes), ...this.#chunks.slice(1));
+        continue;
+      }
       if (this.#held < headerBytes + length) return;
       const whole = this.#chunks.length === 1 ? this.#head() : Buffer.concat(this.#chunks);
-      const rest = whole.subarray(headerBytes + length);
-      this.#chunks = rest.length === 0 ? [] : [rest];
-      this.#held = rest.length;
+      this.#keep(whole.subarray(headerBytes + length));
       yield readFrame(whole.subarray(headerBytes, headerBytes + length), this.#limits.maxDepth);
     }
+  }
+
+  #feed(large: LargeFrame): void {
+    for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
+      const own = chunk.subarray(0, large.missing);
+      large.take(own);
+      if (large.missing > 0) continue;
+      this.#keep(chunk.subarray(own.length), ...this.#chunks);
+      return;
+    }
+    this.#held = 0;
+  }
+
+  #keep(...chunks: readonly Buffer[]): void {
+    this.#chunks = chunks.filter(({ length }) => length > 0);
+    this.#held = this.#chunks.reduce((sum, { length }) => sum + length, 0);
   }
 
   /** The first chunk, at least a header long. */
@@ -60,11 +95,6 @@ export class FrameReader {
     this.#chunks = [joined];
     return joined;
   }
-}
-
-/** A child that does not keep to the protocol. It is killed, and nothing more of it is read. */
-export class ProtocolBroken extends Error {
-  override readonly name = "ProtocolBroken";
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -6,7 +6,7 @@
  */
 import { readSync, writeSync } from "node:fs";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { encodeFrame, headerBytes } from "./frames.ts";
+import { encodeFrame, headerBytes } from "./encode-frame.ts";
 
 type Answer = JsonObject | Promise<JsonObject>;
 

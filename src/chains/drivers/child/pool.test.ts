@@ -42,12 +42,35 @@ it("has never more alive than may be; who comes later waits for one to end", asy
   expect(pool.alive).toBeLessThanOrEqual(2);
 });
 
+it("gives no place to whoever does not wait any more", async () => {
+  const pool = open({ most: 1 });
+  const first = await take(pool);
+  const controller = new AbortController();
+  const left = pool.take(undefined, controller.signal);
+  const next = take(pool);
+  controller.abort();
+  await expect(left).rejects.toThrow(/Nobody waits/);
+  await expect(pool.take(undefined, controller.signal)).rejects.toThrow(/Nobody waits/);
+  first.kill();
+  await next;
+  expect(pool.alive).toBe(1);
+});
+
 it("has one ready when the next script comes", async () => {
   const pool = open({ most: 4, warm: 1 });
   const first = await take(pool);
   await expect.poll(() => pool.alive).toBe(2);
   const [second] = await Promise.all([take(pool)]);
   expect(second.pid).not.toBe(first.pid);
+});
+
+it("starts none for later while its host has no time to spare", async () => {
+  const pool = open({ most: 4, warm: 1 });
+  await take(pool);
+  const busy = performance.now() + 200;
+  while (performance.now() < busy) await new Promise((resolve) => setImmediate(resolve));
+  expect(pool.alive).toBe(1);
+  await expect.poll(() => pool.alive).toBe(2);
 });
 
 it("says why none can be started, to each who asks", async () => {

@@ -7,6 +7,7 @@
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
+import { whenCalm } from "./calm.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import { ownCpuMsOf } from "./kernel-tells.ts";
 
@@ -62,8 +63,6 @@ const crowdedRestMs = 2_000;
 const longestRehearsalMs = 10_000;
 /** Of a process, start included: it has a limit of the kernel's too, which must not come in the middle of a script. */
 const mostCpuMs = 10_000;
-/** A start holds the host up for milliseconds; most scripts are through by then. */
-const calmMs = 50;
 const clock = new SystemClock(); // processes rest in real time
 
 export class SandboxPool<End extends Pooled> implements AsyncDisposable {
@@ -86,13 +85,23 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
 
   /**
    * @param owner whose script it is for: one that served this owner before may come. Undefined: a new one
-   * @throws Error when a process cannot be started
+   * @param signal of whoever waits: once it is aborted, the place in the queue is given up
+   * @throws Error when a process cannot be started, or nobody waits for it any more
    */
-  take(owner?: string): Promise<End> {
+  take(owner?: string, signal?: AbortSignal): Promise<End> {
     if (this.#closed) return Promise.reject(new Error("The sandboxes are closed."));
     const { promise, resolve, reject } = Promise.withResolvers<End>();
-    this.#asking.push({ owner, give: resolve, fail: reject });
+    const asking = { owner, give: resolve, fail: reject };
+    this.#asking.push(asking);
     this.#serve();
+    const leave = (): void => {
+      const at = this.#asking.indexOf(asking);
+      if (at < 0) return; // it was served
+      this.#asking.splice(at, 1);
+      reject(new Error("Nobody waits for this sandbox any more."));
+    };
+    if (signal?.aborted === true) leave();
+    else signal?.addEventListener("abort", leave, { once: true });
     return promise;
   }
 
@@ -187,7 +196,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#startUpTo(this.#asking.length - this.#resting); // what is about to be free need not be started
     if (this.#asking.length > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
     if (this.#asking.length === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
-      this.#warming ??= clock.in(calmMs, () => this.warm(), false);
+      this.#warming ??= whenCalm(clock, () => this.warm());
   }
 
   #startUpTo(wanted: number): void {

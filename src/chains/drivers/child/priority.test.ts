@@ -1,10 +1,14 @@
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { lyingChild } from "../../../../test/fakes/lying-child.ts";
 import { SystemClock } from "../../../calls/clock.ts";
-import { busyNiceness, sandboxNiceness, standBack } from "./priority.ts";
-import { CpuMeter } from "./watch.ts";
+import { SandboxProcess } from "./child-process.ts";
+import { busyNiceness, sandboxNiceness, standBack, withoutHaste } from "./priority.ts";
+import { CpuMeter, watchTurn } from "./watch.ts";
 
 const children: ReturnType<typeof spawn>[] = [];
 
@@ -46,6 +50,70 @@ it.skipIf(process.platform !== "linux")("what computes long stands back with all
   new CpuMeter(pid, new SystemClock()).slowDown();
   expect([getPriority(pid), getPriority(inner)]).toEqual([busyNiceness, busyNiceness]);
   for (const each of [pid, inner]) expect([undefined, String(busyNiceness)]).toContain(sessionNiceness(each));
+});
+
+/** Told to, it computes for so long that one turn of it is not too much, and says that it has. */
+const computesInTurns = `process.stdin.on("data", () => {
+  const from = process.cpuUsage(), used = () => { const { user, system } = process.cpuUsage(from); return user + system };
+  while (used() < 65_000);
+  console.log("done");
+}); console.log("here")`;
+
+it.skipIf(process.platform !== "linux")(
+  "what computes in several turns stands back for all of them together",
+  async () => {
+    const child = spawn(process.execPath, ["-e", computesInTurns], {
+      detached: true,
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    children.push(child);
+    await once(child.stdout, "data");
+    const pid = child.pid ?? 0;
+    standBack(pid, sandboxNiceness);
+    const clock = new FakeClock();
+    const meter = new CpuMeter(pid, clock);
+    const limits = { cpuMs: 60_000, wallMs: 60_000, memoryBytes: 2 ** 40 };
+    const turn = async (): Promise<number> => {
+      const unwatch = watchTurn({ pid, meter, clock }, limits, () => undefined);
+      await clock.advance(20); // the first look
+      child.stdin.write("go");
+      await once(child.stdout, "data");
+      await clock.advance(100);
+      unwatch();
+      return getPriority(pid);
+    };
+    expect(await turn()).toBe(sandboxNiceness);
+    expect(await turn()).toBe(busyNiceness);
+  },
+);
+
+/** The class in which the kernel shares processors: 0 is the usual one, 3 is `SCHED_BATCH`. */
+function classOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[38]);
+}
+
+const hasClass = spawnSync("/usr/bin/chrt", ["--batch", "0", "/bin/true"]).status === 0;
+
+describe.runIf(hasClass)("a sandbox", () => {
+  it.each([true, false])("takes no processor from who has it only because it woke (closed in: %s)", async (closed) => {
+    const child = await SandboxProcess.start({ ...lyingChild('say({ step: "done" })'), closed });
+    try {
+      const threads = readdirSync(`/proc/${child.pid}/task`);
+      expect(new Set(threads.map((thread) => classOf(Number(thread))))).toEqual(new Set([3]));
+      expect(classOf(process.pid)).toBe(0);
+    } finally {
+      child.kill();
+      await child.gone;
+    }
+  });
+
+  it("that is not there is asked for as it is, so that its name is told", async () => {
+    expect(await withoutHaste("/nonexistent/engine", ["--flag"])).toEqual({
+      command: "/nonexistent/engine",
+      args: ["--flag"],
+    });
+  });
 });
 
 it("one that has ended is nobody's trouble", () => {

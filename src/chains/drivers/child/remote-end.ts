@@ -3,6 +3,7 @@ import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
+import type { FrameBounds } from "./large-frame.ts";
 
 /** What carries the bytes, and what stands behind it. */
 export interface Carrier {
@@ -67,6 +68,10 @@ export class RemoteEnd implements SandboxEnd {
 
   get hasMore(): boolean {
     return this.#line.hasMore;
+  }
+
+  boundFrames(bounds: FrameBounds): void {
+    this.#line.bound(bounds);
   }
 
   send(message: JsonObject): void {

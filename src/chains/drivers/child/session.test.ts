@@ -149,7 +149,7 @@ it.each([
 ])(
   "kills what goes past its %s and never comes back to it",
   async (why, hostile, given) => {
-    const own = await session(lyingChild(hostile), given); // on a busy machine a second of a processor is a minute
+    const own = await session(lyingChild(hostile), { wallMs: 110_000, ...given }); // on a busy machine a second of a processor is a minute
     expect(await own.next()).toMatchObject({ step: "failed", why });
   },
   120_000,

@@ -6,9 +6,11 @@
 import type { Clock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { Json, JsonObject } from "../../../calls/json.ts";
+import { usualArgumentBytes } from "../../large-arguments.ts";
 import type { Printed, SandboxLimits, SandboxSession, Settled, Step } from "../../sandbox.ts";
 import type { Heard, SandboxEnd } from "./frame-line.ts";
-import { ProtocolBroken } from "./frames.ts";
+import { frameBounds } from "./large-frame.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
 import { readStep } from "./step-frames.ts";
 import { CpuMeter, type Overrun, watchTurn } from "./watch.ts";
 
@@ -52,7 +54,9 @@ export class ChildSession implements SandboxSession {
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
-    child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
+    const { memoryBytes, argumentBytes = usualArgumentBytes, outputBytes } = terms.limits;
+    child.bound?.(memoryBytes + terms.overheadBytes);
+    child.boundFrames?.(frameBounds(argumentBytes, outputBytes));
   }
 
   get pid(): number | undefined {
@@ -155,7 +159,7 @@ export class ChildSession implements SandboxSession {
       const step = this.#bounded(readStep(heard.frame));
       if (this.#child.hasMore) throw new ProtocolBroken("The sandbox spoke without being asked.");
       if (step.step === "calls") this.#count(step.calls);
-      return step;
+      return step.step === "done" && step.cutBytes !== undefined ? this.#tooMuch(step.cutBytes) : step;
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;
       return failed("protocol", error.message);
@@ -196,6 +200,14 @@ export class ChildSession implements SandboxSession {
       default:
         return failed("cpu", `The script used more than its ${cpuMs} ms of processor time and was stopped.`);
     }
+  }
+
+  #tooMuch(bytes: number): Failed {
+    const { outputBytes } = this.#terms.limits;
+    return failed(
+      "output",
+      `The script returned ${bytes} bytes and ${outputBytes} may be; return less, or keep it with artifacts.put.`,
+    );
   }
 
   #finish(step: Step): void {

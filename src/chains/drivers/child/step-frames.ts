@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { AskedCall, Printed, Step } from "../../sandbox.ts";
-import { ProtocolBroken } from "./frames.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
 
 const kinds: ReadonlySet<string> = new Set(["call", "help", "materialize", "artifact", "progress"]);
 const reasons: ReadonlySet<string> = new Set([
@@ -30,7 +30,7 @@ export function readStep(frame: JsonObject): Step {
     case "calls":
       return { step: "calls", calls: listOf(frame["calls"], readCall), ...said };
     case "done":
-      return { step: "done", value: frame["value"], ...said };
+      return { step: "done", value: frame["value"], ...cutOf(frame["cutBytes"]), ...said };
     case "failed": {
       const why = frame["why"];
       if (!isReason(why)) throw new ProtocolBroken("A step failed for no reason we know.");
@@ -55,6 +55,7 @@ function readCall(given: Json): AskedCall {
     arguments: given["arguments"],
     ...(action === undefined ? {} : { action: nameOf(action) }),
     ...lineOf(given["line"]),
+    ...cutOf(given["cutBytes"]),
     ...(kind === undefined ? {} : { kind }),
   };
 }
@@ -76,6 +77,11 @@ function listOf<T>(given: Json | undefined, read: (one: Json) => T): readonly T[
 /** A line that makes no sense is left out: it is shown to people, nothing stands on it. */
 function lineOf(given: Json | undefined): { readonly line?: number } {
   return typeof given === "number" && Number.isSafeInteger(given) && given > 0 ? { line: given } : {};
+}
+
+/** What the line's own end let go as it came (large-frame.ts). */
+function cutOf(given: Json | undefined): { readonly cutBytes?: number } {
+  return typeof given === "number" ? { cutBytes: given } : {};
 }
 
 function nameOf(given: Json | undefined): string {

@@ -25,21 +25,16 @@ it.skipIf(process.platform === "win32")(
     try {
       expect([kept, free].map(isAlive)).toEqual([true, true]);
       living.kill("SIGKILL");
-      await expect.poll(() => isAlive(kept), { timeout: 15_000 }).toBe(false);
+      await expect.poll(() => isAlive(kept)).toBe(false);
       expect(isAlive(free)).toBe(true);
     } finally {
       process.kill(free, "SIGKILL");
     }
   },
-  30_000,
 );
 
-it.skipIf(process.platform === "win32")(
-  "it keeps no host alive",
-  async () => {
-    const short = `import { keepWithUs } from "${warden}"; keepWithUs(2 ** 30);`;
-    const living = spawn(process.execPath, ["--input-type=module", "-e", short], { stdio: "ignore" });
-    expect(await once(living, "exit")).toEqual([0, null]);
-  },
-  30_000,
-);
+it.skipIf(process.platform === "win32")("it keeps no host alive", async () => {
+  const short = `import { keepWithUs } from "${warden}"; keepWithUs(2 ** 30);`;
+  const living = spawn(process.execPath, ["--input-type=module", "-e", short], { stdio: "ignore" });
+  expect(await once(living, "exit")).toEqual([0, null]);
+});

@@ -25,7 +25,7 @@ export const graceMs = 700;
 const lookEveryMs = 100;
 /** Most turns are over by then, and nothing is read for them. */
 const firstLookMs = 20;
-/** Of processor time in one turn: where processors are short, a turn is long without it. */
+/** Of processor time, in one long turn or in many: where processors are short, a turn is long without it. */
 const busyMs = 100;
 
 /**
@@ -41,6 +41,7 @@ export class CpuMeter {
   readonly #keepsPace: boolean;
   #before: number | undefined;
   #usedMs = 0;
+  #computedMs = 0;
   #turnBegan: number | undefined;
   #isSlowed = false;
 
@@ -56,6 +57,11 @@ export class CpuMeter {
     return this.#usedMs;
   }
 
+  /** Of those turns alone that were not counted by the wall. */
+  get computedMs(): number {
+    return this.#computedMs;
+  }
+
   begin(): void {
     this.#turnBegan = this.#clock.monotonic();
   }
@@ -63,7 +69,9 @@ export class CpuMeter {
   end(): void {
     const passed = this.#passed();
     const isByWall = this.#pid !== undefined && (passed < shortTurnMs || this.#before === undefined);
-    this.#usedMs = isByWall ? this.#usedMs + passed : this.now();
+    const before = this.#usedMs;
+    this.#usedMs = isByWall ? before + passed : this.now();
+    if (!isByWall) this.#computedMs += this.#usedMs - before;
     this.#turnBegan = undefined;
   }
 
@@ -78,7 +86,7 @@ export class CpuMeter {
 
   /** Whoever computes that long is no hurry of anybody's: where processors are short, the host goes first. */
   slowDown(): void {
-    if (this.#pid === undefined || this.#keepsPace) return;
+    if (this.#pid === undefined || this.#keepsPace || this.#isSlowed) return;
     this.#isSlowed = true;
     for (const each of treeOf(this.#pid)) standBack(each, busyNiceness); // walls are sessions of their own
   }
@@ -105,15 +113,16 @@ export function watchTurn(
   let forget: () => void;
   meter.begin();
   const look = (): void => {
-    const why = overrun();
+    const usedMs = meter.now();
+    const why = overrun(usedMs);
     if (why === undefined) {
-      if (meter.now() - meter.usedMs >= busyMs) meter.slowDown();
+      if (meter.computedMs + usedMs - meter.usedMs >= busyMs) meter.slowDown();
       forget = clock.in(lookEveryMs, look);
     } else stop(why);
   };
-  const overrun = (): Overrun | undefined => {
+  const overrun = (usedMs: number): Overrun | undefined => {
     if (clock.monotonic() - begun > limits.wallMs + graceMs) return "wall";
-    if (meter.now() > limits.cpuMs + graceMs) return "cpu";
+    if (usedMs > limits.cpuMs + graceMs) return "cpu";
     const resident = pid === undefined ? undefined : residentBytesOf(pid);
     return resident !== undefined && resident > limits.memoryBytes ? "memory" : undefined;
   };

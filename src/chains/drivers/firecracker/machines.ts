@@ -9,6 +9,7 @@ import { messageOf } from "../../../calls/fault.ts";
 import { isAlive } from "../../../system/alive.ts";
 import { codeOf } from "../../../system/error-code.ts";
 import { makeOwnFolder } from "../../../system/own-folder.ts";
+import { Openings } from "../child/openings.ts";
 import { type Carrier, type Listener, RemoteEnd } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
@@ -26,8 +27,7 @@ export class Machines implements AsyncDisposable {
   readonly #settings: MachineSettings;
   readonly #startMs: number;
   readonly #living = new Set<Machine>();
-  readonly #opening = new Set<Promise<RemoteEnd>>();
-  #isClosed = false;
+  readonly #openings = new Openings();
   #isSwept = false;
 
   constructor(settings: MachineSettings, startMs: number) {
@@ -39,19 +39,12 @@ export class Machines implements AsyncDisposable {
   async open(memoryMebibytes: number): Promise<RemoteEnd> {
     if (!this.#isSwept) this.#sweep();
     this.#isSwept = true;
-    const opening = this.#opened(memoryMebibytes + guestMebibytes);
-    this.#opening.add(opening);
-    try {
-      return await opening;
-    } finally {
-      this.#opening.delete(opening);
-    }
+    return await this.#openings.of(this.#opened(memoryMebibytes + guestMebibytes));
   }
 
   /** Waits until every machine is gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#opening);
+    await this.#openings[Symbol.asyncDispose]();
     await Promise.all([...this.#living].map(({ gone }) => gone));
   }
 
@@ -62,8 +55,8 @@ export class Machines implements AsyncDisposable {
     try {
       const { frames, startMs } = { frames: pythonFrames, startMs: this.#startMs };
       const end = await RemoteEnd.open({ frames, startMs }, (listener) => this.#connected(machine, listener));
-      if (!this.#isClosed) return end;
-      throw new Error("The sandboxes are closed.");
+      this.#openings.check();
+      return end;
     } catch (error) {
       machine.kill();
       await machine.gone;
@@ -75,7 +68,7 @@ export class Machines implements AsyncDisposable {
     const until = clock.monotonic() + this.#startMs;
     const waitFor = async (problem: string): Promise<void> => {
       if (machine.isOver) throw new Error("It ended while it started.");
-      if (this.#isClosed) throw new Error("The sandboxes are closed.");
+      this.#openings.check();
       if (clock.monotonic() > until) throw new Error(`It was not there within ${this.#startMs} ms: ${problem}`);
       await setTimeout(lookMs);
     };

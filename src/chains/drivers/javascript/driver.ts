@@ -6,10 +6,12 @@ import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
+import { usualArgumentBytes } from "../../large-arguments.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
 import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
 import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
+import { frameSizes } from "../child/frames.ts";
 import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
 import { foreignWord } from "./foreign-words.ts";
@@ -28,7 +30,6 @@ export interface WarmDriver extends SandboxDriver, AsyncDisposable {
   warm(): void;
 }
 
-const maxFrameBytes = 32 * 1024 * 1024;
 const maxFrameDepth = 512;
 /** What a Node process with a loaded engine takes for itself. */
 const overheadBytes = 192 * 1024 * 1024;
@@ -53,13 +54,13 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
     unavailable: () => wasmProblem(wasmPath),
     check: async (program) => tooLong(program) ?? strange(program),
     start: async (program, limits) => {
-      const child = await pool.take(program.owner);
+      const child = await pool.take(program.owner, limits.signal);
       return begun(child, program, termsOf(child, limits, program.owner));
     },
     restore: async (image, limits, owner) => {
       const fault = misfit(image, engine);
       if (fault !== undefined) throw fault;
-      const child = await pool.take(owner);
+      const child = await pool.take(owner, limits.signal);
       return thawed(child, image, termsOf(child, limits, owner));
     },
     warm: () => pool.warm(),
@@ -130,9 +131,9 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
 }
 
 /** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */
-function settingOf({ tools }: Program, { outputBytes }: SandboxLimits): string {
+function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): string {
   const names = tools.map(({ name, server, short, isAction = false }) => [name, server ?? null, short, isAction]);
-  return JSON.stringify({ names, outputBytes });
+  return JSON.stringify({ names, outputBytes, argumentBytes });
 }
 
 function tooLong({ source }: Program): { readonly invalid: string } | undefined {
@@ -173,7 +174,7 @@ function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
       wasmPath,
       engine,
     ],
-    frames: { maxBytes: maxFrameBytes, maxDepth: maxFrameDepth },
+    frames: { ...frameSizes, maxDepth: maxFrameDepth },
     closed: true,
     rehearses: true,
   };

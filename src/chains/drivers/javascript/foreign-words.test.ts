@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { expectWork } from "../../../../test/fakes/in-time.ts";
 import { foreignWord } from "./foreign-words.ts";
 
 it.each([
@@ -25,8 +26,9 @@ it.each([
   expect(foreignWord(source)).toBeUndefined();
 });
 
-it("looks once over whatever it is given", () => {
-  const startedAt = performance.now();
-  for (const part of ["/*", "`", '"', "\n", "= ", "fetch ", "{fetch ", "\\", "'\\"]) foreignWord(part.repeat(100_000));
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+it("looks once over whatever it is given", async () => {
+  await expectWork(5_000, () => {
+    for (const part of ["/*", "`", '"', "\n", "= ", "fetch ", "{fetch ", "\\", "'\\"])
+      foreignWord(part.repeat(100_000));
+  });
 });

@@ -90,7 +90,10 @@ class QuickJsEngine implements InsideEngine {
   }
 
   async rehearse(): Promise<JsonObject> {
-    const own = { offer: "rehearsal", setting: '{"names":[["echo",null,"echo"]],"outputBytes":1000}' };
+    const own = {
+      offer: "rehearsal",
+      setting: '{"names":[["echo",null,"echo"]],"outputBytes":1000,"argumentBytes":1000}',
+    };
     await this.start({
       ...own,
       source: rehearsal,

@@ -76,10 +76,21 @@ export const worldSource: string = String.raw`  // ---- printing ----
   const artifacts = {
     put: async (path, type = "text/plain") => {
       const content = files.read(path);
-      const body = typeof content === "string" ? { text: content } : { base64: btoa(binary(content)) };
-      return ask("artifact", "artifact", { path, type, ...body });
+      if (content.length <= pieceLength) return ask("artifact", "artifact", { path, type, ...bodyOf(content) });
+      const pieces = [];
+      for (let at = 0; at < content.length; ) {
+        const end = at + pieceLength - (isPairAt(content, at + pieceLength - 1) ? 1 : 0);
+        const kept = await ask("artifact", "artifact", { piece: true, ...bodyOf(content.slice(at, end)) });
+        pieces[pieces.length] = kept.ref;
+        at = end;
+      }
+      return ask("artifact", "artifact", { path, type, pieces });
     },
   };
+  /** Characters, each of which may be spelled with six bytes. */
+  const pieceLength = argumentBytes >> 3;
+  const bodyOf = (content) => (typeof content === "string" ? { text: content } : { base64: btoa(binary(content)) });
+  const isPairAt = (content, at) => typeof content === "string" && codeAt(content, at) >= 0xd800 && codeAt(content, at) < 0xdc00;
   function binary(bytes) {
     let text = "";
     for (let i = 0; i < bytes.length; i++) text += Text.fromCharCode(bytes[i]);

@@ -15,7 +15,7 @@ export const scriptName = "script";
 /** An expression: a function that takes the setting and returns the mailbox's slots. */
 export const preludeSource: string = String.raw`(function (setting) {
   "use strict";
-  const { names, outputBytes } = JSON.parse(setting);
+  const { names, outputBytes, argumentBytes } = JSON.parse(setting);
   const { parse, stringify } = JSON;
   const apply = Reflect.apply;
   const { bind, call } = Function.prototype;
@@ -28,7 +28,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf), codeAt = uncurried(Text.prototype.charCodeAt);
   const now = Date.now;
   const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array;
-  const isArray = Array.isArray, keysOf = Object.keys;
+  const isArray = Array.isArray, keysOf = Object.keys, prototypeOf = Object.getPrototypeOf, ordinary = Object.prototype;
 
   // ---- results and errors ----
   const handles = new WeakMap();
@@ -79,15 +79,27 @@ export const preludeSource: string = String.raw`(function (setting) {
   let places = 0;
   function ask(kind, tool, given, action) {
     const line = lineOf(new Failure().stack);
-    checkDepth(given);
-    const text = stringify(given, forArgument);
+    const text = isFlat(given) ? stringify(given) : writtenDeep(given);
     const place = places++;
     asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) +
       (action === undefined ? "" : ',"action":' + stringify(Text(action))) + (line === undefined ? "" : ',"line":' + line) +
-      ',"arguments":' + text + "}";
+      (text.length > argumentBytes ? ',"cutBytes":' + bytesIn(text) + ',"arguments":{}}' : ',"arguments":' + text + "}"); // the host counts too
     return new Later((resolve, reject) => {
       mapSet(waiting, place, { kind, tool, line, resolve, reject });
     });
+  }
+  /** Plain values under names, as most arguments are: as they stand they are what is written. */
+  function isFlat(given) {
+    if (prototypeOf(given) !== ordinary) return false;
+    for (const key of keysOf(given)) {
+      const kind = typeof given[key];
+      if (kind !== "string" && kind !== "number" && kind !== "boolean") return false;
+    }
+    return true;
+  }
+  function writtenDeep(given) {
+    checkDepth(given);
+    return stringify(given, forArgument);
   }
   /** What is deeper than any gate lets pass would also be too deep for whatever writes it down. */
   function checkDepth(given) {
@@ -119,9 +131,11 @@ export const preludeSource: string = String.raw`(function (setting) {
     }
   }
   function lineOf(stack) {
-    if (typeof stack !== "string" || find(stack, "script:") < 0) return undefined;
-    const found = match(/\bscript:(\d+)/, stack);
-    return found === null ? undefined : +found[1];
+    let at = typeof stack === "string" ? find(stack, "script:") : -1;
+    if (at < 0) return undefined;
+    let line = 0;
+    for (at += 7; codeAt(stack, at) >= 48 && codeAt(stack, at) <= 57; at++) line = line * 10 + codeAt(stack, at) - 48;
+    return line === 0 ? undefined : line;
   }
 
   // ---- what leaves the script ----

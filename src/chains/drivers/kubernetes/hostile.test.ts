@@ -200,7 +200,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
     },
     /closed by the other side \(1000\)/,
   ],
-])("a cluster that %s gives no sandbox, and keeps no pod", { timeout: 20_000 }, async (_, hostile, why) => {
+])("a cluster that %s gives no sandbox, and keeps no pod", async (_, hostile, why) => {
   await using cluster = await FakeCluster.open();
   hostile(cluster);
   await using driver = driverOf(cluster, { startMs: 1_500 });
@@ -209,7 +209,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
   expect(cluster.pods.size).toBe(0);
 });
 
-it("a pod that floods is ended, and nothing of it is kept", { timeout: 20_000 }, async () => {
+it("a pod that floods is ended, and nothing of it is kept", async () => {
   await using cluster = await FakeCluster.open();
   let isOpen = true;
   cluster.attaches = (socket: Duplex) => {
@@ -227,18 +227,14 @@ it("a pod that floods is ended, and nothing of it is kept", { timeout: 20_000 },
   await expect.poll(() => isOpen).toBe(false);
 });
 
-it.skipIf(!existsSync("/usr/bin/python3"))(
-  "a connection that is half dead is found out",
-  { timeout: 20_000 },
-  async () => {
-    await using cluster = await FakeCluster.open();
-    const clock = new FakeClock();
-    await using driver = driverOf(cluster, { clock });
-    const program = { language: "python", source: "import time\ntime.sleep(100)", tools: [], chainId: "c" } as const;
-    await using session = await driver.start(program, { ...podLimits, wallMs: 1_000_000 });
-    const end = session.next();
-    cluster.freeze();
-    for (let beats = 0; beats < 4; beats += 1) await clock.advance(20_000);
-    expect(await end).toMatchObject({ step: "failed", why: "crash", message: "The connection to the pod is dead." });
-  },
-);
+it.skipIf(!existsSync("/usr/bin/python3"))("a connection that is half dead is found out", async () => {
+  await using cluster = await FakeCluster.open();
+  const clock = new FakeClock();
+  await using driver = driverOf(cluster, { clock });
+  const program = { language: "python", source: "import time\ntime.sleep(100)", tools: [], chainId: "c" } as const;
+  await using session = await driver.start(program, { ...podLimits, wallMs: 1_000_000 });
+  const end = session.next();
+  cluster.freeze();
+  for (let beats = 0; beats < 4; beats += 1) await clock.advance(20_000);
+  expect(await end).toMatchObject({ step: "failed", why: "crash", message: "The connection to the pod is dead." });
+});

@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import { Openings } from "../child/openings.ts";
 import { type Carrier, type Listener, RemoteEnd, type RemoteTerms } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
@@ -46,9 +47,8 @@ export class Pods implements AsyncDisposable {
   readonly #settings: PodSettings;
   readonly #times: PodTimes;
   readonly #leaving = new Set<Promise<void>>();
-  readonly #opening = new Set<Promise<RemoteEnd>>();
+  readonly #openings = new Openings();
   #swept: Promise<void> | undefined;
-  #isClosed = false;
 
   constructor(cluster: Cluster, settings: PodSettings, times: PodTimes) {
     this.#cluster = cluster;
@@ -67,20 +67,13 @@ export class Pods implements AsyncDisposable {
   }
 
   /** A pod that is ready for a script. @throws Error, with nothing left in the cluster */
-  async open(memoryMebibytes: number): Promise<RemoteEnd> {
-    const opening = this.#opened(memoryMebibytes);
-    this.#opening.add(opening);
-    try {
-      return await opening;
-    } finally {
-      this.#opening.delete(opening);
-    }
+  open(memoryMebibytes: number): Promise<RemoteEnd> {
+    return this.#openings.of(this.#opened(memoryMebibytes));
   }
 
   /** Waits for pods that are being taken away. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#opening);
+    await this.#openings[Symbol.asyncDispose]();
     await Promise.all(this.#leaving);
   }
 
@@ -102,9 +95,9 @@ export class Pods implements AsyncDisposable {
       if (changed !== undefined) throw new Error(`The pod is not what was asked for: ${changed}.`);
       await this.#running(name);
       const end = await RemoteEnd.open(terms, (listener) => this.#attached(name, listener));
-      if (!this.#isClosed) return end;
-      end.kill();
-      throw new Error("The sandboxes are closed.");
+      if (this.#openings.isClosed) end.kill();
+      this.#openings.check();
+      return end;
     } catch (error) {
       this.#remove(name); // also where nothing was answered: it may be there all the same
       throw error;
@@ -116,7 +109,7 @@ export class Pods implements AsyncDisposable {
     let waits = "Pending";
     for (
       let wait: number = pollMs.first;
-      clock.monotonic() < until && !this.#isClosed;
+      clock.monotonic() < until && !this.#openings.isClosed;
       wait = Math.min(wait * 1.5, pollMs.most)
     ) {
       const pod = await this.#cluster.ask("GET", `${podsOf(this.#settings.namespace)}/${name}`).catch(retried);
@@ -126,7 +119,7 @@ export class Pods implements AsyncDisposable {
       waits = state.waits ?? waits;
       await setTimeout(wait);
     }
-    if (this.#isClosed) throw new Error("The sandboxes are closed.");
+    this.#openings.check();
     throw new Error(`The pod did not start within ${this.#times.startMs} ms (${waits}).`);
   }
 

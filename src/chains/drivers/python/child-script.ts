@@ -1,16 +1,17 @@
 /** A script in a Python child: handed over, then driven as every other one. */
 import type { Clock } from "../../../calls/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { usualArgumentBytes } from "../../large-arguments.ts";
 import type { Program, SandboxLimits, SandboxSession, Step } from "../../sandbox.ts";
 import type { SandboxEnd } from "../child/frame-line.ts";
-import type { FrameLimits } from "../child/frames.ts";
+import { type FrameLimits, frameSizes } from "../child/frames.ts";
 import { ChildSession } from "../child/session.ts";
 
 /** Bigger frames, or deeper ones, are no calls of a script. */
-export const pythonFrames: FrameLimits = { maxBytes: 32 * 1024 * 1024, maxDepth: 250 };
+export const pythonFrames: FrameLimits = { ...frameSizes, maxDepth: 250 };
 
 export interface PythonEnd {
-  readonly pool: { take(): Promise<SandboxEnd> };
+  readonly pool: { take(owner: undefined, signal: AbortSignal | undefined): Promise<SandboxEnd> };
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
@@ -28,7 +29,7 @@ export interface PythonEnd {
 const handOverMs = 30_000;
 
 export async function startScript(program: Program, limits: SandboxLimits, end: PythonEnd): Promise<SandboxSession> {
-  const child = await end.pool.take();
+  const child = await end.pool.take(undefined, limits.signal);
   const { reading } = end;
   child.send({
     do: "start",
@@ -37,6 +38,7 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
     seed: program.chainId,
     startedAt: program.startedAt ?? end.clock.now(),
     outputBytes: limits.outputBytes,
+    argumentBytes: limits.argumentBytes ?? usualArgumentBytes,
     memoryBytes: limits.memoryBytes,
     overheadBytes: end.overheadBytes,
     ...end.terms,

@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { runPython } from "../../../../test/fakes/python-scripts.ts";
 import type { SandboxDriver, ToolSketch } from "../../sandbox.ts";
-import { CpythonDriver } from "./cpython.ts";
-import { MontyDriver } from "./monty.ts";
+import { CpythonDriver } from "./cpython/cpython.ts";
+import { MontyDriver } from "./monty/monty.ts";
 import { keywords, standsAlone } from "./names.ts";
 
 const drivers: readonly (SandboxDriver & AsyncDisposable)[] = [new MontyDriver({ warm: 1 }), new CpythonDriver()];

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { runPython as run } from "../../../../test/fakes/python-scripts.ts";
-import { CpythonDriver } from "./cpython.ts";
-import { MontyDriver } from "./monty.ts";
+import { CpythonDriver } from "./cpython/cpython.ts";
+import { MontyDriver } from "./monty/monty.ts";
 
 const drivers = { monty: new MontyDriver({ warm: 1 }), cpython: new CpythonDriver() };
 const missing = new Map(

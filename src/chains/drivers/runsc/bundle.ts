@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeOwnFolder } from "../../../system/own-folder.ts";
 import { passingFolder, removePassing } from "../../../system/passing-folder.ts";
-import { timeZones } from "../python/bubblewrap.ts";
+import { timeZones } from "../python/cpython/bubblewrap.ts";
 import { pythonEnvironment, pythonFlags } from "../python/prelude/prelude.ts";
 
 /** What gVisor is told to run: the folder of an OCI bundle, of which every container of a driver is made. */

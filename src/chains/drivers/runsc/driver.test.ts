@@ -97,7 +97,7 @@ setInterval(() => {}, 1000);`;
     const held = (): string => readFileSync(join(pids, name, container, "cgroup.procs"), "latin1").trim();
     expect(held().split("\n").length).toBeGreaterThan(1);
     child.kill("SIGKILL");
-    await expect.poll(held, { timeout: 10_000 }).toBe("");
+    await expect.poll(held).toBe("");
     for (const path of new Set([join(pids, name), join(pids, name).replace("/pids/", "/memory/")])) {
       rmdirSync(join(path, container));
       rmdirSync(path);

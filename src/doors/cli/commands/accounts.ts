@@ -21,7 +21,7 @@ export interface AddFlags extends GlobalFlags {
 const mostPasswordBytes = 1024;
 
 export function listAccounts(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const accounts = await work.operator.people.list();
     if (work.json) printJson(work, { accounts });
     else
@@ -42,17 +42,10 @@ function accountTable({ terminal, paint }: Work, accounts: readonly AccountWire[
     signs_in,
     disabled ? "disabled" : "",
   ]);
-  return table(["NAME", "TENANT", "ROLES", "GROUPS", "SIGNS IN BY", ""], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  return table(["NAME", "TENANT", "ROLES", "GROUPS", "SIGNS IN BY", ""], rows, { terminal, paint });
 }
 
-export async function addAccount(
-  host: Host,
-  name: string,
-  flags: AddFlags,
-  input: HiddenInput = process.stdin,
-): Promise<ExitCode> {
+export async function addAccount(host: Host, name: string, flags: AddFlags): Promise<ExitCode> {
   const { displayName: display_name, tenant, groups } = flags;
   const wanted = {
     name,
@@ -60,41 +53,46 @@ export async function addAccount(
     tenant,
     roles: rolesIn(flags.roles ?? "viewer"),
     ...(groups !== undefined && { groups: wordsIn(groups) }),
-    ...(flags.password === true && { password: await passwordFrom(host, name, input) }),
+    ...(flags.password === true && { password: await passwordFrom(host, name) }),
   };
-  return changed(host, flags, (people) => people.add(wanted), "Added");
+  return changed({ host, flags }, "Added", (people) => people.add(wanted));
 }
 
-export async function setPassword(
-  host: Host,
-  name: string,
-  flags: GlobalFlags,
-  input: HiddenInput = process.stdin,
-): Promise<ExitCode> {
-  const password = await passwordFrom(host, name, input);
-  return changed(host, flags, (people) => people.setPassword(name, password), "Password set, sessions ended:");
+export async function setPassword(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  const password = await passwordFrom(host, name);
+  return changed({ host, flags }, "Password set, sessions ended:", (people) => people.setPassword(name, password));
 }
 
-export function setRoles(host: Host, name: string, held: string, flags: GlobalFlags): Promise<ExitCode> {
-  const wanted = held === "none" ? [] : rolesIn(held);
-  return changed(host, flags, (people) => people.change(name, { roles: wanted }), "Changed");
+/** A name, and what it has from now on: several apart by commas, or `none`. */
+interface Held {
+  readonly name: string;
+  readonly held: string;
 }
 
-export function setGroups(host: Host, name: string, held: string, flags: GlobalFlags): Promise<ExitCode> {
+export function setRoles(host: Host, { name, held }: Held, flags: GlobalFlags): Promise<ExitCode> {
+  const roles = held === "none" ? [] : rolesIn(held);
+  return changed({ host, flags }, "Changed", (people) => people.change(name, { roles }));
+}
+
+export function setGroups(host: Host, { name, held }: Held, flags: GlobalFlags): Promise<ExitCode> {
   const groups = held === "none" ? [] : wordsIn(held);
-  return changed(host, flags, (people) => people.change(name, { groups }), "Changed");
+  return changed({ host, flags }, "Changed", (people) => people.change(name, { groups }));
 }
 
-export function switchAccount(host: Host, name: string, disabled: boolean, flags: GlobalFlags): Promise<ExitCode> {
-  return changed(host, flags, (people) => people.change(name, { disabled }), disabled ? "Disabled" : "Enabled");
+export function disableAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return changed({ host, flags }, "Disabled", (people) => people.change(name, { disabled: true }));
+}
+
+export function enableAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
+  return changed({ host, flags }, "Enabled", (people) => people.change(name, { disabled: false }));
 }
 
 export function signOutAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return changed(host, flags, (people) => people.signOut(name), "Signed out:");
+  return changed({ host, flags }, "Signed out:", (people) => people.signOut(name));
 }
 
 export function makeLink(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     if (!work.running)
       throw new RuntimeFault(
         "not_running",
@@ -108,12 +106,11 @@ export function makeLink(host: Host, name: string, flags: GlobalFlags): Promise<
 }
 
 function changed(
-  host: Host,
-  flags: GlobalFlags,
-  change: (people: AccountsClient) => Promise<AccountWire>,
+  asked: { readonly host: Host; readonly flags: GlobalFlags },
   word: string,
+  change: (people: AccountsClient) => Promise<AccountWire>,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ ...asked, needs: { tools: false } }, async (work) => {
     const account = await change(work.operator.people);
     if (work.json) printJson(work, account);
     else
@@ -125,7 +122,8 @@ function changed(
 }
 
 /** One line from standard input, never a word of the command line: that is kept by shells and seen by everybody. */
-async function passwordFrom(host: Host, name: string, input: HiddenInput): Promise<string> {
+async function passwordFrom(host: Host, name: string): Promise<string> {
+  const input: HiddenInput = process.stdin;
   const prompt = (): void => host.terminal.aside(`Password of ${visible(name)} (not shown): `);
   const bytes = await readHidden(input, mostPasswordBytes, prompt);
   if (input.isTTY === true) host.terminal.aside("\n");

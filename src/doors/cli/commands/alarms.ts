@@ -17,7 +17,7 @@ const states = ["open", "acked", "resolved", "all"] as const;
 export async function listAlarms(host: Host, flags: AlarmListFlags): Promise<ExitCode> {
   const state = flags.state === undefined ? undefined : oneOf(flags.state, states, "--state");
   const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const listed = await work.operator.alarms({
       ...limit,
       ...(state !== undefined && state !== "all" && { state }),
@@ -31,11 +31,10 @@ export async function listAlarms(host: Host, flags: AlarmListFlags): Promise<Exi
 
 export async function changeAlarm(
   host: Host,
-  verb: "ack" | "resolve",
-  id: string,
+  { verb, id }: { readonly verb: "ack" | "resolve"; readonly id: string },
   flags: GlobalFlags & { readonly reason?: string },
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const alarm = await work.operator.changeAlarm(id, verb, flags.reason);
     if (work.json) printJson(work, alarm);
     else work.terminal.out(`${alarmTable(work, [alarm])}`);
@@ -52,7 +51,5 @@ function alarmTable({ paint, terminal, now, command }: Work, alarms: readonly Al
     relative(Date.parse(last_seen), now()),
     asTypedHere(summary, command),
   ]);
-  return table(["ALARM", "STATE", "SEVERITY", "TIMES", "LAST", "WHAT"], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  return table(["ALARM", "STATE", "SEVERITY", "TIMES", "LAST", "WHAT"], rows, { terminal, paint });
 }

@@ -34,7 +34,7 @@ export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitC
     ...(mine === true && { mine: "true" as const }),
     ...(flags.limit !== undefined && { limit: wholeNumber(flags.limit, "--limit") }),
   };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { approvals, next_after } = await work.operator.inbox.page(where);
     if (work.json) printJson(work, { approvals, next_after });
     else if (approvals.length === 0)
@@ -58,12 +58,7 @@ function approvalTable({ paint, terminal, now }: Work, approvals: readonly Appro
       JSON.stringify(what.arguments),
     ];
   });
-  return table(
-    ["APPROVAL", "RISK", "TOOL", "ASKED BY", "ASKED", "STATE", "ARGUMENTS"],
-    rows,
-    terminal.columns,
-    (text) => paint("dim", text),
-  );
+  return table(["APPROVAL", "RISK", "TOOL", "ASKED BY", "ASKED", "STATE", "ARGUMENTS"], rows, { terminal, paint });
 }
 
 function stateText({ status, expires_at, quorum_left: left, routed }: ApprovalWire, now: number): string {
@@ -77,7 +72,7 @@ function leftText(ms: number): string {
 }
 
 export async function showApproval(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const approval = await work.operator.inbox.show(await wholeApprovalId(work, id));
     if (work.json) printJson(work, approval);
     else work.terminal.out(`${approvalCard(approval, work.now(), work)}${onlyThis(approval, work.command)}`);

@@ -37,7 +37,7 @@ const outcomes = ["success", "failure", "suppressed", "info"] as const;
 /** The latest events, old to new; with `--after` the ones that follow it. */
 export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "50", "--limit");
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const where = filterOf(flags, work.now());
     const found =
       flags.after === undefined
@@ -87,9 +87,7 @@ function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[
     whoDid(event),
     event.summary,
   ]);
-  return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  return table(["SEQ", "WHEN", "EVENT", "TOOL", "BY", "WHAT HAPPENED"], rows, { terminal, paint });
 }
 
 /** The person and the credential of what was decided or done by hand; else who called. */
@@ -108,7 +106,7 @@ export async function verifyAudit(host: Host, file: string | undefined, flags: V
   if (file !== undefined) return printVerification(host, flags, await verifyFile(file, against, flags.publicKey));
   if (flags.publicKey !== undefined)
     throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
-  return withPostern(host, flags, { tools: false }, async (work) =>
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) =>
     printVerification(host, flags, await work.operator.verifyAudit(against)),
   );
 }
@@ -178,7 +176,7 @@ function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }
 
 /** To a file that is not there yet, or to standard output. */
 export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async ({ operator, terminal, ...work }) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async ({ operator, terminal, ...work }) => {
     if (file === undefined) {
       for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);
       return exitCodes.ok;
@@ -216,7 +214,7 @@ async function newFile(file: string): Promise<FileHandle> {
 
 /** A signed note over everything until now: kept elsewhere, it proves later that nothing was cut off. */
 export async function checkpointAudit(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const checkpoint = await work.operator.checkpoint();
     if (work.json) printJson(work, checkpoint);
     else work.terminal.out(checkpoint.note);

@@ -1,5 +1,4 @@
 import { text as textOf } from "node:stream/consumers";
-import type { Autonomy } from "../../../calls/call.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { chainToolName } from "../../../chains/names.ts";
@@ -40,16 +39,20 @@ export interface CallFlags extends GlobalFlags {
 const holdMs = 60_000;
 
 /** Calls a tool as the agent. Without `--wait` a call that needs a person is left pending, and this says how to go on. */
-export async function call(host: Host, tool: string, words: readonly string[], flags: CallFlags): Promise<ExitCode> {
+export async function call(
+  host: Host,
+  { tool, words }: { readonly tool: string; readonly words: readonly string[] },
+  flags: CallFlags,
+): Promise<ExitCode> {
   const waitMs =
     flags.wait === undefined ? 0 : flags.wait === true ? 300_000 : wholeNumber(flags.wait, "--wait") * 1000;
-  const level =
+  const autonomy =
     flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy");
   const needs = flags.wait === undefined ? { tools: true } : await askingHere(host);
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, flags.action);
     const given = flags.args === "-" ? await textOf(process.stdin) : flags.args;
-    const body = requestBody(tool, argumentsFrom(given, words, schema), flags, level);
+    const body = { ...requestBody(tool, flags), arguments: argumentsFrom(given, words, schema), autonomy };
     // Started inside without a terminal there is nobody who could ever decide while it waits.
     const holding = tool === chainToolName ? "suspend" : "wait"; // a script that was held long enough is put away, and goes on
     const patience =
@@ -68,22 +71,17 @@ async function askingHere(host: Host): Promise<InsideNeeds> {
   const { createTerminalApprover } = await import("../terminal-approver.ts");
   return {
     tools: true,
-    approver: createTerminalApprover(process.stdin, process.stderr, paintFor(host.terminal)),
+    approver: createTerminalApprover(process.stdin, process.stderr, { paint: paintFor(host.terminal) }),
   };
 }
 
-function requestBody(tool: string, given: JsonObject, flags: CallFlags, autonomy: Autonomy | undefined): CallFields {
+function requestBody(tool: string, flags: CallFlags): Omit<CallFields, "arguments" | "autonomy"> {
+  const { action, key, reason, run, scopes } = flags;
   return {
-    tool,
-    arguments: given,
-    ...(flags.action !== undefined && { action: flags.action }),
-    ...(flags.key !== undefined && { idempotency_key: flags.key }),
-    ...(flags.reason !== undefined && { reason: flags.reason }),
-    ...(flags.run !== undefined && { run_id: flags.run }),
-    ...(flags.scopes !== undefined && {
-      scopes: flags.scopes.split(",").map((scope) => scope.trim()),
-    }),
-    ...(autonomy !== undefined && { autonomy }),
+    ...{ tool, action, reason },
+    idempotency_key: key,
+    run_id: run,
+    scopes: scopes?.split(",").map((scope) => scope.trim()),
   };
 }
 

@@ -25,7 +25,7 @@ export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode
     ...(tool !== undefined && { tool }),
     ...(run !== undefined && { run_id: run }),
   };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const found = await work.operator.calls(where);
     if (work.json) printJson(work, found);
     else work.terminal.out(found.calls.length === 0 ? "No calls.\n" : callTable(work, found.calls));
@@ -46,9 +46,7 @@ function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): 
     call.tool,
     JSON.stringify(call.arguments),
   ]);
-  return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, terminal.columns, (text) =>
-    paint("dim", text),
-  );
+  return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, { terminal, paint });
 }
 
 function took({ started_at, ended_at }: CallWire): string {
@@ -58,7 +56,7 @@ function took({ started_at, ended_at }: CallWire): string {
 }
 
 export async function showCall(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const call = await work.operator.showCall(id);
     if (work.json) printJson(work, call);
     else work.terminal.out(callText(work, call));
@@ -94,12 +92,16 @@ export interface SettleFlags extends GlobalFlags {
 const settlements = ["succeeded", "failed", "retry"] as const;
 
 /** An operator's word on a call whose outcome is unknown (D20): never a guess of ours, so it needs a reason. */
-export async function settleCall(host: Host, id: string, word: string, flags: SettleFlags): Promise<ExitCode> {
+export async function settleCall(
+  host: Host,
+  { id, word }: { readonly id: string; readonly word: string },
+  flags: SettleFlags,
+): Promise<ExitCode> {
   const outcome = oneOf(word, settlements, "settle");
   const { reason } = flags;
   if (reason === undefined || reason.trim() === "")
     throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const call = await work.operator.settle(id, outcome, reason);
     if (work.json) printJson(work, call);
     else work.terminal.out(callText(work, call));

@@ -38,7 +38,7 @@ export async function runChain(host: Host, file: string, flags: ChainRunFlags): 
     ...(language !== undefined && { language }),
     ...(timeout !== undefined && { timeout: wholeNumber(timeout, "--timeout") }),
   };
-  return call(host, "tool_chain", [], { ...rest, args: JSON.stringify(script) });
+  return call(host, { tool: "tool_chain", words: [] }, { ...rest, args: JSON.stringify(script) });
 }
 
 async function sourceOf(file: string): Promise<string> {
@@ -57,7 +57,7 @@ export interface ChainListFlags extends GlobalFlags {
 
 export async function listChains(host: Host, flags: ChainListFlags): Promise<ExitCode> {
   const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const listed = await work.operator.chains.list({ ...(flags.run !== undefined && { run_id: flags.run }), ...limit });
     if (work.json) printJson(work, listed);
     else work.terminal.out(`${chainTable(work, listed)}${engineLines(work, listed)}`);
@@ -77,7 +77,7 @@ function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): str
     source.trim().split("\n", 1)[0] ?? "",
   ]);
   const headings = ["SCRIPT", "STATE", "AGENT", "RUN", "SINCE", "WAITS FOR", "SOURCE"];
-  return table(headings, rows, terminal.columns, (words) => paint("dim", words));
+  return table(headings, rows, { terminal, paint });
 }
 
 function engineLines({ paint }: Work, { engines }: ChainsWire): string {
@@ -92,8 +92,8 @@ function engineLines({ paint }: Work, { engines }: ChainsWire): string {
 export async function resumeChain(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   if (id === "")
     throw new RuntimeFault("call_missing", "Name the script by its call id; `postern chain list` shows them.");
-  return withPostern(host, flags, { tools: true }, async (work) => {
-    const outcome = await work.agent.chains.resume(id);
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
+    const outcome = await work.operator.chains.resume(id); // a person's act, as deciding is: it bears a name in the log
     if (work.json) printJson(work, outcome);
     else work.terminal.out(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });

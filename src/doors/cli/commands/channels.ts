@@ -11,7 +11,7 @@ const needs = { tools: false, channels: true } as const;
 const mostShown = 5;
 
 export async function listChannels(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const channels = await work.operator.channels();
     if (work.json) printJson(work, { channels });
     else if (channels.length === 0)
@@ -27,7 +27,7 @@ export async function listChannels(host: Host, flags: GlobalFlags): Promise<Exit
 }
 
 export async function testChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const sent = await work.operator.testChannel(name);
     if (work.json) printJson(work, sent);
     else if (sent.delivered) work.terminal.out(`${visible(name)} took it.\n`);
@@ -37,7 +37,7 @@ export async function testChannel(host: Host, name: string, flags: GlobalFlags):
 }
 
 export async function retryChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const { retried } = await work.operator.retryChannel(name);
     if (work.json) printJson(work, { retried });
     else work.terminal.out(retried === 0 ? "Nothing was given up.\n" : `Tried anew: ${counted(retried, "notice")}.\n`);
@@ -56,7 +56,7 @@ function channelTable({ paint, terminal, now }: Work, channels: readonly Channel
     { text: String(dead.length), paint: (text: string) => (dead.length > 0 ? paint("red", text) : text) },
   ]);
   const headings = ["CHANNEL", "KIND", "TARGET", "DELIVERED", "LAST", "WAITING", "GIVEN UP"];
-  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+  return table(headings, rows, { terminal, paint });
 }
 
 /** In whole: it is why one looks. */

@@ -15,7 +15,7 @@ export function showControls(host: Host, flags: GlobalFlags): Promise<ExitCode> 
 }
 
 export async function controlHistory(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const changes = await work.operator.controlHistory();
     if (work.json) printJson(work, { changes });
     else work.terminal.out(changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes));
@@ -31,7 +31,7 @@ function historyTable({ terminal, paint, now }: Work, changes: readonly ControlC
     value,
     reason,
   ]);
-  return table(["WHEN", "BY", "CHANGE", "TO", "REASON"], rows, terminal.columns, (text) => paint("dim", text));
+  return table(["WHEN", "BY", "CHANGE", "TO", "REASON"], rows, { terminal, paint });
 }
 
 /** All calls of everybody, at once. */
@@ -73,7 +73,7 @@ async function stateAfter(
   flags: GlobalFlags,
   change: (work: Work) => Promise<ControlsWire>,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const state = await change(work);
     if (work.json) printJson(work, state);
     else work.terminal.out(stateText(work, state));

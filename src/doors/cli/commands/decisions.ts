@@ -35,8 +35,7 @@ const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 /** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
 export async function decide(
   host: Host,
-  verb: DecisionVerb,
-  ids: readonly string[],
+  { verb, ids }: { readonly verb: DecisionVerb; readonly ids: readonly string[] },
   flags: DecideFlags,
 ): Promise<ExitCode> {
   const [id = "", ...others] = ids;
@@ -45,7 +44,7 @@ export async function decide(
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
   if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
     throw new UsageProblem("`--digest`, `--remember` and `--confirm` are for one approval at a time.");
-  return decideMany(host, verb, ids, flags);
+  return decideMany(host, { verb, ids }, flags);
 }
 
 async function decideOne(
@@ -53,7 +52,7 @@ async function decideOne(
   flags: DecideFlags,
   { verb, id, body }: { readonly verb: DecisionVerb; readonly id: string; readonly body: DecisionBody },
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const approval = await work.operator.inbox.decide(await wholeApprovalId(work, id), verb, body);
     if (work.json) printJson(work, approval);
     else {
@@ -73,11 +72,10 @@ function saidOf(verb: DecisionVerb, { status, quorum_left: left }: ApprovalWire)
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
 async function decideMany(
   host: Host,
-  verb: "approve" | "deny" | "skip",
-  ids: readonly string[],
+  { verb, ids }: { readonly verb: keyof typeof words; readonly ids: readonly string[] },
   { reason, ...flags }: DecideFlags,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const meant = await Promise.all(ids.map((id) => wholeApprovalId(work, id)));
     const body = { ids: meant, decision: words[verb], reason };
     const { answers } = await work.operator.inbox.decideMany(body);
@@ -98,11 +96,10 @@ function answerLine({ paint, command }: Work, { approval_id: id, decided, approv
 
 export async function takeBack(
   host: Host,
-  verb: "withdraw" | "revoke",
-  id: string,
+  { verb, id }: { readonly verb: "withdraw" | "revoke"; readonly id: string },
   flags: DecideFlags,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const approval = await work.operator.inbox.takeBack(await wholeApprovalId(work, id), verb, flags.reason);
     if (work.json) printJson(work, approval);
     else {

@@ -18,7 +18,7 @@ export interface DelegateFlags extends GlobalFlags {
 
 export async function listGrants(host: Host, flags: GrantFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "live", ["live", "over", "revoked", "void", "all"] as const, "--state");
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const { grants } = await work.operator.inbox.grants(state === "all" ? {} : { state });
     if (work.json) printJson(work, { grants });
     else if (grants.length === 0) work.terminal.out(state === "all" ? "No grants yet.\n" : `No grants are ${state}.\n`);
@@ -42,11 +42,11 @@ function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]
     ],
   );
   const heads = ["GRANT", "TOOL", "UP TO", "FOR", "ENDS", "USES", "BY", "ARGUMENTS", "REASON"];
-  return table(heads, rows, terminal.columns, (text) => paint("dim", text));
+  return table(heads, rows, { terminal, paint });
 }
 
 export async function revokeGrant(host: Host, id: string, flags: GrantFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const grant = await work.operator.inbox.revokeGrant(id, flags.reason);
     if (work.json) printJson(work, grant);
     else work.terminal.out(`Revoked ${grant.grant_id}. People are asked about such calls again.\n`);
@@ -56,7 +56,7 @@ export async function revokeGrant(host: Host, id: string, flags: GrantFlags): Pr
 
 export async function delegate(host: Host, to: string, flags: DelegateFlags): Promise<ExitCode> {
   const until = later(flags.until ?? "", "--until", host.clock.now());
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const made = await work.operator.inbox.delegate(to, until, flags.reason);
     if (work.json) printJson(work, made);
     else
@@ -68,7 +68,7 @@ export async function delegate(host: Host, to: string, flags: DelegateFlags): Pr
 }
 
 export async function listDelegations(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { delegations } = await work.operator.inbox.delegations();
     if (work.json) printJson(work, { delegations });
     else if (delegations.length === 0) work.terminal.out("Nobody decides in anybody's place.\n");
@@ -85,11 +85,11 @@ function delegationTable({ paint, terminal }: Work, delegations: readonly Delega
     status === "live" ? minuteOf(until) : status,
     reason,
   ]);
-  return table(["DELEGATION", "FROM", "TO", "UNTIL", "REASON"], rows, terminal.columns, (text) => paint("dim", text));
+  return table(["DELEGATION", "FROM", "TO", "UNTIL", "REASON"], rows, { terminal, paint });
 }
 
 export async function endDelegation(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const ended = await work.operator.inbox.endDelegation(id);
     if (work.json) printJson(work, ended);
     else work.terminal.out(`${ended.to} does not decide in the place of ${ended.from} any more.\n`);

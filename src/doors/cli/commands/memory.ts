@@ -21,7 +21,7 @@ const states: readonly (CandidateState | "all")[] = ["open", "accepted", "reject
 export async function listCandidates(host: Host, flags: CandidateListFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "open", states, "--state");
   const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const candidates = await work.operator.memoryCandidates({
       ...(flags.run !== undefined && { run_id: flags.run }),
       ...(state !== "all" && { state }),
@@ -46,7 +46,7 @@ function candidateTable({ paint, terminal, now }: Work, candidates: readonly Can
     content,
   ]);
   const headings = ["CANDIDATE", "STATE", "AGENT", "SCOPE", "RUN", "PROPOSED", "CONTENT"];
-  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+  return table(headings, rows, { terminal, paint });
 }
 
 export interface CandidateDecisionFlags extends RunFlags {
@@ -57,11 +57,10 @@ export interface CandidateDecisionFlags extends RunFlags {
 /** As the operator. An acceptance may need the servers: the provider can be one of them. */
 export async function decideCandidate(
   host: Host,
-  verb: "accept" | "reject",
-  id: string,
+  { verb, id }: { readonly verb: "accept" | "reject"; readonly id: string },
   { run, reason, again, ...flags }: CandidateDecisionFlags,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: verb === "accept" }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: verb === "accept" } }, async (work) => {
     const more = { run_id: run, reason };
     const candidate = await (verb === "accept"
       ? work.operator.acceptMemory(id, { ...more, again })

@@ -17,7 +17,7 @@ export interface ApproveFlags extends GlobalFlags {
 const shownDigits = 12;
 
 export async function diffTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const changes = await work.operator.toolChanges(name);
     if (work.json) printJson(work, changes);
     else work.terminal.out(diffText(work, changes) + howToApprove(work.command, changes));
@@ -35,7 +35,7 @@ export async function approveTools(
     throw new UsageProblem("Name one tool, or all blocked tools of a server with `--all SERVER`.");
   if (definition !== undefined && (all !== undefined || !/^[0-9a-f]{12,64}$/.test(definition)))
     throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const names = name === undefined ? await blockedOf(work, all ?? "") : [name];
     const approved: ToolChangesWire[] = [];
     for (const tool of names) {

@@ -39,7 +39,11 @@ function ruleText({ rule, where }: Reason): string {
 }
 
 /** Breaks between words; what follows the first line is indented. */
-function wrapped(first: string, text: string, indent: number, columns: number): string {
+function wrapped(
+  first: string,
+  text: string,
+  { indent, columns }: { readonly indent: number; readonly columns: number },
+): string {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
@@ -76,7 +80,7 @@ export function effectiveText(
     countsText(shown),
     warnings.length === 0
       ? ""
-      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`${command} policy warnings\`.`, 0, terminal.columns)}`,
+      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`${command} policy warnings\`.`, { indent: 0, columns: terminal.columns })}`,
   ].join("");
 }
 
@@ -98,8 +102,8 @@ function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: n
   if (wishes.length > 0)
     more.push(`asked for by the skill ${visible(wishes.join(", "))}${verdict === "DENY" ? ": not enabled" : ""}`);
   return [
-    wrapped(first, ruleText(by), indent, terminal.columns),
-    ...more.map((text) => wrapped(" ".repeat(indent), text, indent + 2, terminal.columns)),
+    wrapped(first, ruleText(by), { indent, columns: terminal.columns }),
+    ...more.map((text) => wrapped(" ".repeat(indent), text, { indent: indent + 2, columns: terminal.columns })),
   ].join("");
 }
 
@@ -117,7 +121,7 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
   const { decision } = explanation;
   const refusal = explanation.reached === "refused" ? explanation.refusal : undefined;
   if (decision === undefined)
-    return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(asTypedHere(refusal?.message ?? "", command)), 2, terminal.columns)}${recordedText(screen, explanation.recorded)}`;
+    return `${paint("bold", visible(tool))}   ${paint("red", refusal?.code ?? "refused")}\n${wrapped("  ", visible(asTypedHere(refusal?.message ?? "", command)), { indent: 2, columns: terminal.columns })}${recordedText(screen, explanation.recorded)}`;
   const { verdict, risk, observed, policy_version: version } = decision;
   const source =
     explanation.reached === "verdict" ? ` (${explanation.facts.risk_source}: ${explanation.facts.risk})` : "";
@@ -125,10 +129,12 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
   return [
     `${paint("bold", visible(tool))}   ${paintVerdict(paint, verdict)}   risk ${paintRisk(paint, risk)}${source}\n`,
     ...reasonLines(screen, decision, "  "),
-    summary === undefined ? "" : wrapped("  ", `The tool says: ${visible(summary)}`, 2, terminal.columns),
+    summary === undefined
+      ? ""
+      : wrapped("  ", `The tool says: ${visible(summary)}`, { indent: 2, columns: terminal.columns }),
     refusal === undefined || refusal.code === "permission_denied"
       ? ""
-      : wrapped("  ", visible(asTypedHere(refusal.message, command)), 2, terminal.columns),
+      : wrapped("  ", visible(asTypedHere(refusal.message, command)), { indent: 2, columns: terminal.columns }),
     observed === undefined ? "" : `  The policy only observes; enforced it would be ${observed}.\n`,
     recordedText(screen, explanation.recorded),
     paint("dim", `  policy ${visible(version)}; nothing was run\n`),
@@ -144,8 +150,8 @@ function recordedText(screen: Screen, { edited, weighed }: NonNullable<Explanati
     weighed &&
     `Recorded at ${weighed.at}: ${weighed.verdict}, risk ${weighed.risk}${weighed.grant_id === undefined ? "" : `, by grant ${weighed.grant_id}`}; policy ${visible(weighed.policy_version)}.`;
   return [
-    edited === undefined ? "" : wrapped("  ", edit, 2, terminal.columns),
-    then === undefined ? "" : wrapped("  ", then, 2, terminal.columns),
+    edited === undefined ? "" : wrapped("  ", edit, { indent: 2, columns: terminal.columns }),
+    then === undefined ? "" : wrapped("  ", then, { indent: 2, columns: terminal.columns }),
   ].join("");
 }
 
@@ -160,7 +166,10 @@ function reasonLines(
     const says8 = says.padEnd(8);
     const painted = says === "RAISE" ? says8 : paintVerdict(paint, says, says8);
     const mark = says === verdict ? "→" : " ";
-    return wrapped(`${indent}${mark} ${painted} `, ruleText(reason), indent.length + 11, terminal.columns);
+    return wrapped(`${indent}${mark} ${painted} `, ruleText(reason), {
+      indent: indent.length + 11,
+      columns: terminal.columns,
+    });
   });
 }
 
@@ -188,8 +197,8 @@ function resultText(
   const place = passed || where === undefined ? "" : ` (${visible(where)})`;
   const first = `${passed ? paint("green", "ok  ") : paint("red", "fail")}  ${paintVerdict(paint, expected, expected.padEnd(8))}`;
   return [
-    wrapped(`${first}`, `${visible(name)}${place}`, 14, terminal.columns),
-    problem === undefined ? "" : wrapped(" ".repeat(14), visible(problem), 14, terminal.columns),
+    wrapped(`${first}`, `${visible(name)}${place}`, { indent: 14, columns: terminal.columns }),
+    problem === undefined ? "" : wrapped(" ".repeat(14), visible(problem), { indent: 14, columns: terminal.columns }),
     ...(passed || decision === undefined ? [] : reasonLines(screen, decision, " ".repeat(12))),
   ].join("");
 }
@@ -211,7 +220,7 @@ export function simulationText(screen: Screen, simulation: SimulationWire): stri
     head,
     ...changes.map((change) => changeText(screen, change)),
     `${changes.length === 0 ? "No verdict changes" : `${changes.length === 1 ? "1 verdict changes" : `${changes.length} verdicts change`}`} in ${counted(replayed, "call")}.\n`,
-    ...notes.map((note) => paint("dim", wrapped("", note, 0, terminal.columns))),
+    ...notes.map((note) => paint("dim", wrapped("", note, { indent: 0, columns: terminal.columns }))),
   ].join("");
 }
 
@@ -225,18 +234,19 @@ function changeText(screen: Screen, change: VerdictChangeWire): string {
     one.reasons
       .filter(({ says }) => says === one.verdict || says === one.observed)
       .map((reason, i) =>
-        wrapped(`  ${paint("dim", (i === 0 ? label : "").padEnd(7))} `, ruleText(reason), 10, terminal.columns),
+        wrapped(`  ${paint("dim", (i === 0 ? label : "").padEnd(7))} `, ruleText(reason), {
+          indent: 10,
+          columns: terminal.columns,
+        }),
       );
   return [
     `${paint("bold", nameOf(change))}   ${verdict(before)} → ${verdict(after)}\n`,
     paint(
       "dim",
-      wrapped(
-        "  ",
-        visible(`${change.at.slice(0, 19)}Z ${who}, run ${change.run_id}, ${change.call_id}`),
-        2,
-        terminal.columns,
-      ),
+      wrapped("  ", visible(`${change.at.slice(0, 19)}Z ${who}, run ${change.run_id}, ${change.call_id}`), {
+        indent: 2,
+        columns: terminal.columns,
+      }),
     ),
     `  ${fit(visible(JSON.stringify(change.arguments)), terminal.columns - 2)}\n`,
     ...because("before", before),
@@ -250,7 +260,7 @@ export function warningsText({ paint, terminal }: Screen, warnings: readonly Pol
   return warnings
     .map(({ message, where, code }) => {
       const text = visible(where === undefined ? message : `${message} (${where})`);
-      return wrapped(`${paint("yellow", "warn")}  `, `${text} [${code}]`, 6, terminal.columns);
+      return wrapped(`${paint("yellow", "warn")}  `, `${text} [${code}]`, { indent: 6, columns: terminal.columns });
     })
     .join("");
 }

@@ -1,13 +1,10 @@
-import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Autonomy } from "../../../calls/call.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { globMatcher } from "../../../policy/glob.ts";
-import { whyUnreadable } from "../../../system/error-code.ts";
-import type { NamedText } from "../../policy-reader.ts";
 import type { ExplanationWire } from "../../wire-tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { tablesFor } from "../policy-tables.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
@@ -27,7 +24,7 @@ const needs = { tools: true } as const;
 
 export async function showPolicy(host: Host, tool: string | undefined, flags: WhoseFlags): Promise<ExitCode> {
   const whose = whoseOf(flags);
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const policy = await work.operator.policy.show(whose);
     const wanted = tool === undefined ? undefined : globMatcher(tool);
     const lines = policy.lines?.filter((line) => wanted === undefined || wanted(line.tool)) ?? null;
@@ -48,14 +45,13 @@ export interface ExplainFlags extends WhoseFlags {
 
 export async function explainCall(
   host: Host,
-  tool: string,
-  words: readonly string[],
+  { tool, words }: { readonly tool: string; readonly words: readonly string[] },
   flags: ExplainFlags,
 ): Promise<ExitCode> {
   const whose = whoseOf(flags);
   if ((tool === "") === (flags.call === undefined))
     throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     if (flags.call !== undefined) {
       const { tool: called } = await work.operator.showCall(flags.call);
       return told(work, called, await work.operator.explainCall(flags.call));
@@ -85,7 +81,7 @@ export interface EditedFlags extends GlobalFlags {
 export async function testPolicy(host: Host, named: readonly string[], flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
   const tables = await tablesFor(configuration, named);
-  return withPostern(host, flags, { ...needs, books: "any" }, async (work) => {
+  return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
     const answer = await work.operator.policy.test({ configuration, tables });
     if (work.json) printJson(work, answer);
     else work.terminal.out(testText(work, answer));
@@ -95,7 +91,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
 
 export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
-  return withPostern(host, flags, { ...needs, books: "any" }, async (work) => {
+  return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
     const { warnings } = await work.operator.policy.test({ configuration });
     if (work.json) printJson(work, { warnings });
     else work.terminal.out(warningsText(work, warnings));
@@ -114,7 +110,7 @@ export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<
   if (limit !== undefined && (limit < 1 || limit > 10_000))
     throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
   const configuration = await host.configurationText(flags, flags.policy);
-  return withPostern(host, flags, needs, async (work) => {
+  return withPostern({ host, flags, needs }, async (work) => {
     const simulation = await work.operator.policy.simulate({
       configuration,
       limit,
@@ -134,31 +130,6 @@ export async function exportPolicy(host: Host, flags: GlobalFlags): Promise<Exit
   if (flags.json === true) printJson(host, exported);
   else host.terminal.out(`${exported.policies.trimEnd()}\n`);
   return exitCodes.ok;
-}
-
-/** The named ones, else all `*.policy-tests.yaml` beside the configuration. */
-async function tablesFor({ name }: NamedText, named: readonly string[]): Promise<readonly NamedText[]> {
-  const folder = dirname(resolve(name));
-  const beside = async (): Promise<readonly string[]> =>
-    (await readdir(folder))
-      .filter((file) => /\.policy-tests\.(ya?ml|json)$/.test(file))
-      .sort()
-      .map((file) => join(folder, file));
-  const files = named.length > 0 ? named.map((file) => resolve(file)) : await beside();
-  return Promise.all(files.map(async (file) => ({ name: shown(file), text: await textOf(file) })));
-}
-
-function shown(file: string): string {
-  const path = relative(process.cwd(), file);
-  return path.startsWith("..") ? basename(file) : path;
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
-  } catch (error) {
-    throw new UsageProblem(`\`${shown(file)}\` ${whyUnreadable(error)}.`);
-  }
 }
 
 function whoseOf({ agent, user, run, autonomy }: WhoseFlags): {

@@ -17,8 +17,7 @@ export interface AboutFlags extends GlobalFlags {
 
 export async function sayOfRun(
   host: Host,
-  verb: "begin" | "describe",
-  id: string,
+  { verb, id }: { readonly verb: "begin" | "describe"; readonly id: string },
   flags: AboutFlags,
 ): Promise<ExitCode> {
   const { task, taskId, deliverable } = flags;
@@ -26,7 +25,7 @@ export async function sayOfRun(
     [flags.prompt, flags.systemPrompt, flags.transcript].map(textOf),
   );
   const said = { task, task_id: taskId, prompt, system_prompt: systemPrompt, transcript, deliverables: deliverable };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const run = await work.operator.changeRun(id, verb, said);
     if (work.json) printJson(work, run);
     else work.terminal.out(runText(work, run));
@@ -42,7 +41,7 @@ export interface FinishFlags extends GlobalFlags {
 export async function finishRun(host: Host, id: string, flags: FinishFlags): Promise<ExitCode> {
   const { reason } = flags;
   const state = flags.failed === true ? "failed" : "completed";
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const run = await work.operator.changeRun(id, "finish", { state, reason });
     if (work.json) printJson(work, run);
     else work.terminal.out(runText(work, run));

@@ -22,7 +22,7 @@ export interface ListFlags extends GlobalFlags {
 export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const where = { limit, ...(flags.agent !== undefined && { agent: flags.agent }) };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const runs = await work.operator.runs(where);
     if (work.json) printJson(work, { runs });
     else work.terminal.out(runs.length === 0 ? "No runs.\n" : runTable(work, runs));
@@ -42,7 +42,7 @@ function runTable({ paint, terminal, now }: Work, runs: readonly RunSummary[]): 
     calledBy(principal),
   ]);
   const headings = ["RUN", "STATE", "RESULT", "CALLS", "FAILED", "BLOCKED", "LAST", "AGENT"];
-  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+  return table(headings, rows, { terminal, paint });
 }
 
 function calledBy(principal: RunSummary["principal"]): string {
@@ -62,7 +62,7 @@ export interface ShowFlags extends GlobalFlags {
 export async function showRun(host: Host, id: string, flags: ShowFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const run = await work.operator.showRun(id);
     const events =
       after === undefined
@@ -150,11 +150,11 @@ function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[])
     actor,
     summary,
   ]);
-  return table(["SEQ", "WHEN", "EVENT", "BY", "WHAT HAPPENED"], rows, terminal.columns, (text) => paint("dim", text));
+  return table(["SEQ", "WHEN", "EVENT", "BY", "WHAT HAPPENED"], rows, { terminal, paint });
 }
 
 export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const found = await work.operator.verifyRun(id);
     if (work.json) printJson(work, found);
     else work.terminal.out(verificationText(work.paint, found));
@@ -176,13 +176,11 @@ function verificationText(paint: Paint, { intact, events, calls, sealed, problem
 /** To a file that is not there yet; half of one is removed. */
 export async function exportRun(
   host: Host,
-  id: string,
-  named: string | undefined,
+  { id, file = `${id}.tar.gz` }: { readonly id: string; readonly file: string | undefined },
   flags: GlobalFlags,
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     await work.operator.showRun(id); // a run that is not there leaves no file behind
-    const file = named ?? `${id}.tar.gz`;
     await makeFile(file);
     try {
       const bytes = Readable.from(work.operator.exportRun(id));

@@ -14,7 +14,6 @@ export async function setSecret(
   host: Host,
   [connector = "", key = "", ...more]: readonly string[],
   flags: GlobalFlags,
-  input: HiddenInput = process.stdin,
 ): Promise<ExitCode> {
   if (more.length > 0)
     throw new UsageProblem(
@@ -22,6 +21,7 @@ export async function setSecret(
     );
   const { name, reference } = named(connector, key);
   const place = await placeOf(host, flags);
+  const input: HiddenInput = process.stdin;
   const prompt = (): void => host.terminal.aside(`Value of ${name} (not shown): `);
   const bytes = await readHidden(input, maxValueBytes + 2, prompt);
   if (input.isTTY === true) host.terminal.aside("\n");
@@ -80,7 +80,7 @@ async function record(
   { connector, key, act }: { readonly connector: string; readonly key: string; readonly act: "set" | "removed" },
 ): Promise<boolean> {
   try {
-    await withPostern(host, flags, { tools: false }, async ({ operator }) => {
+    await withPostern({ host, flags, needs: { tools: false } }, async ({ operator }) => {
       await operator.noteSecret(connector, key, act);
       return exitCodes.ok;
     });

@@ -13,7 +13,7 @@ import { table, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const found = await work.operator.skills();
     if (work.json) printJson(work, found);
     else work.terminal.out(listText(work, found));
@@ -35,11 +35,11 @@ function listText({ command, paint, terminal }: Work, { skills, refused }: Skill
   const odd = skills.find(({ warnings }) => warnings.length > 0);
   const why =
     odd === undefined ? "" : `\`${command} skills show ${quoted(visible(odd.name))}\` says what its warnings are.\n`;
-  return `${table(headings, rows, terminal.columns, (text) => paint("dim", text))}${why}${more}`;
+  return `${table(headings, rows, { terminal, paint })}${why}${more}`;
 }
 
 export async function showSkill(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const { skills, refused } = await work.operator.skills();
     const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
     if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
@@ -118,11 +118,10 @@ function checkText({ skills, refused, notes }: SkillsWire, paint: Paint): string
 /** By the operator: an agent can hold itself to a skill, and never let itself go. */
 export async function switchSkill(
   host: Host,
-  verb: "activate" | "deactivate",
-  name: string,
+  { verb, name }: { readonly verb: "activate" | "deactivate"; readonly name: string },
   { run = "", ...flags }: GlobalFlags & { readonly run?: string },
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const { operator } = work;
     const now = await (verb === "activate" ? operator.activateSkill(name, run) : operator.deactivateSkill(name, run));
     if (work.json) printJson(work, now);

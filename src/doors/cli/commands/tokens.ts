@@ -16,7 +16,7 @@ export interface CreateFlags extends GlobalFlags {
 }
 
 export function listTokens(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const tokens = await work.operator.people.tokens();
     if (work.json) printJson(work, { tokens });
     else work.terminal.out(tokens.length === 0 ? "No tokens.\n" : tokenTable(work, tokens));
@@ -35,7 +35,7 @@ function tokenTable({ terminal, paint, now }: Work, tokens: readonly ListedToken
     state === "live" ? minuteOf(expires_at) : why === undefined ? state : `${state}: ${why}`,
   ]);
   const headings = ["TOKEN", "NAME", "KIND", "OWNER", "SCOPES", "LAST USED", "UNTIL"];
-  return table(headings, rows, terminal.columns, (text) => paint("dim", text));
+  return table(headings, rows, { terminal, paint });
 }
 
 export function createToken(host: Host, name: string, flags: CreateFlags): Promise<ExitCode> {
@@ -49,7 +49,7 @@ export function createToken(host: Host, name: string, flags: CreateFlags): Promi
     ...(permissions !== undefined && { permissions: wordsIn(permissions) }),
     ...(days !== undefined && { ttl_seconds: wholeNumber(days, "--days") * 86_400 }),
   };
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const made = await work.operator.people.makeToken(wanted);
     if (work.json) printJson(work, made);
     else {
@@ -63,7 +63,7 @@ export function createToken(host: Host, name: string, flags: CreateFlags): Promi
 }
 
 export function revokeToken(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const token = await work.operator.people.revokeToken(id);
     if (work.json) printJson(work, token);
     else work.terminal.out(`Revoked ${token.id} (${visible(token.name)}).\n`);

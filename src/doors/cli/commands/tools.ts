@@ -10,7 +10,7 @@ import { askEach, type ToldTool, whatNow } from "../what-now.ts";
 
 /** What is offered to the agent, at which risk, and what a call would meet now. */
 export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const tools = await work.agent.tools();
     if (work.json) printJson(work, { tools });
     else {
@@ -22,7 +22,7 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
 }
 
 export async function showTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: true }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const tool = await work.agent.showTool(name);
     if (work.json) printJson(work, tool);
     else for (const action of tool.actions) work.terminal.out(await toolText(work, action));
@@ -42,7 +42,7 @@ export function toolTable(
     command,
     paint,
   );
-  return table(headings, rows, terminal.columns, (text) => paint("dim", text)) + blocked;
+  return table(headings, rows, { terminal, paint }) + blocked;
 }
 
 /** What a server lists and cannot be offered is missing above, so it is said. */

@@ -16,6 +16,14 @@ const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
 /** Times left are counted down, and what has just appeared is told as such for a second. */
 const drawEveryMs = 500;
 
+/** At which keyboard, and how long: at this one until somebody ends it. */
+interface Watched {
+  readonly input?: HiddenInput;
+  readonly until?: AbortSignal;
+}
+
+type Where = { readonly type: string } | { readonly run_id: string };
+
 /**
  * What waits for a person, live: a list to decide from where somebody is at the keyboard, else one line an event, and
  * then nothing prompts.
@@ -23,12 +31,12 @@ const drawEveryMs = 500;
 export async function watchApprovals(
   host: Host,
   flags: GlobalFlags,
-  input: HiddenInput = process.stdin,
-  until: AbortSignal = untilInterrupted(),
+  { input = process.stdin, until = untilInterrupted() }: Watched = {},
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     needRunning(work);
-    if (work.json || !host.terminal.interactive) await tellLines(host, work, { type: "gate.,approval." }, until);
+    if (work.json || !host.terminal.interactive)
+      await tellLines(host, work, { where: { type: "gate.,approval." }, until });
     else await new InboxSession(host, work, until).run(input);
     return exitCodes.ok;
   });
@@ -37,13 +45,12 @@ export async function watchApprovals(
 /** Everything a run does, a line an event, until somebody ends it. */
 export async function watchRun(
   host: Host,
-  id: string,
+  { id, until = untilInterrupted() }: Pick<Watched, "until"> & { readonly id: string },
   flags: GlobalFlags,
-  until: AbortSignal = untilInterrupted(),
 ): Promise<ExitCode> {
-  return withPostern(host, flags, { tools: false }, async (work) => {
+  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     needRunning(work);
-    await tellLines(host, work, { run_id: id }, until);
+    await tellLines(host, work, { where: { run_id: id }, until });
     return exitCodes.ok;
   });
 }
@@ -69,8 +76,7 @@ function waitOn({ clock }: Host): (ms: number) => Promise<void> {
 async function tellLines(
   host: Host,
   work: Work,
-  where: { readonly type: string } | { readonly run_id: string },
-  signal: AbortSignal,
+  { where, until: signal }: { readonly where: Where; readonly until: AbortSignal },
 ): Promise<void> {
   const { command, terminal, json } = work;
   let isOpen = false;

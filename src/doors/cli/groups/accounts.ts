@@ -21,14 +21,14 @@ export function accountCommands(program: Command, host: Host, act: Act): void {
     (await load()).setPassword(host, name, flags),
   );
   const roles = named("roles", "what somebody may do from now on").argument("<roles>", "apart by commas; `none`");
-  act(roles, async (flags, [name = "", held = ""]) => (await load()).setRoles(host, name, held, flags));
+  act(roles, async (flags, [name = "", held = ""]) => (await load()).setRoles(host, { name, held }, flags));
   const groups = named("groups", "the groups somebody is in").argument("<groups>", "apart by commas; `none`");
-  act(groups, async (flags, [name = "", held = ""]) => (await load()).setGroups(host, name, held, flags));
+  act(groups, async (flags, [name = "", held = ""]) => (await load()).setGroups(host, { name, held }, flags));
   act(named("disable", "end its sessions and tokens at once, and let it in no more"), async (flags, [name = ""]) =>
-    (await load()).switchAccount(host, name, true, flags),
+    (await load()).disableAccount(host, name, flags),
   );
   act(named("enable", "let it in again"), async (flags, [name = ""]) =>
-    (await load()).switchAccount(host, name, false, flags),
+    (await load()).enableAccount(host, name, flags),
   );
   act(named("sign-out", "end every session of it"), async (flags, [name = ""]) =>
     (await load()).signOutAccount(host, name, flags),

@@ -20,6 +20,6 @@ export function alarmCommands(program: Command, host: Host, act: Act): void {
       .description(description)
       .argument("<id>")
       .option("--reason <text>", "recorded with it");
-    act(command, async (flags, [id = ""]) => (await load()).changeAlarm(host, verb, id, flags));
+    act(command, async (flags, [id = ""]) => (await load()).changeAlarm(host, { verb, id }, flags));
   }
 }

@@ -54,7 +54,7 @@ function decisionCommands(approvals: Command, host: Host, act: Act): void {
         .option("--confirm <tool>", "the tool's name, typed: for what is critical")
         .option("--remember <span>", "such calls need nobody: `run`, `session`, a time, or for so long: `2h`, `7d`")
         .option("--where <json>", 'which of them: conditions by path, `{"$.to": {"like": "*@example.com"}}`');
-    act(command, async (flags, ids) => (await import("../commands/decisions.ts")).decide(host, verb, ids, flags));
+    act(command, async (flags, ids) => (await import("../commands/decisions.ts")).decide(host, { verb, ids }, flags));
   }
 }
 
@@ -71,7 +71,7 @@ function takeBackCommands(approvals: Command, host: Host, act: Act): void {
       .argument("<id>")
       .option("--reason <text>", "recorded with it");
     act(command, async (flags, [id = ""]) =>
-      (await import("../commands/decisions.ts")).takeBack(host, verb, id, flags),
+      (await import("../commands/decisions.ts")).takeBack(host, { verb, id }, flags),
     );
   }
 }

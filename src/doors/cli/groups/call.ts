@@ -18,7 +18,7 @@ export function callCommands(program: Command, host: Host, act: Act): void {
     .option("--wait [seconds]", "wait for a person's decision instead of leaving it pending")
     .option("--progress", "what the tool says of its progress, also without a terminal");
   act(call, async (flags, [tool = "", ...words]) =>
-    (await import("../commands/call.ts")).call(host, tool, words, flags),
+    (await import("../commands/call.ts")).call(host, { tool, words }, flags),
   );
   callBookCommands(program, host, act);
 }
@@ -44,5 +44,5 @@ function callBookCommands(program: Command, host: Host, act: Act): void {
     .argument("<id>")
     .argument("<outcome>", "succeeded, failed or retry")
     .option("--reason <text>", "how you know");
-  act(settle, async (flags, [id = "", word = ""]) => (await load()).settleCall(host, id, word, flags));
+  act(settle, async (flags, [id = "", word = ""]) => (await load()).settleCall(host, { id, word }, flags));
 }

@@ -16,9 +16,9 @@ export function memoryCommands(program: Command, host: Host, act: Act): void {
   )
     .option("--reason <text>", "recorded with the decision")
     .option("--again", "also when an earlier acceptance may have written it: you have looked");
-  act(accept, async (flags, [id = ""]) => (await load()).decideCandidate(host, "accept", id, flags));
+  act(accept, async (flags, [id = ""]) => (await load()).decideCandidate(host, { verb: "accept", id }, flags));
   const reject = inRun(candidates.command("reject").argument("<id>").description("it is not remembered"));
   act(reject.option("--reason <text>", "recorded with the decision"), async (flags, [id = ""]) =>
-    (await load()).decideCandidate(host, "reject", id, flags),
+    (await load()).decideCandidate(host, { verb: "reject", id }, flags),
   );
 }

@@ -39,7 +39,7 @@ function grantedCommands(policy: Command, host: Host, act: Act): void {
     .option("--args <json>", "all arguments as one JSON object")
     .option("--scopes <list>", "granted scopes, separated by commas (default: all that it needs)")
     .option("--call <id>", "a recorded call instead, with the authority it had");
-  act(explain, async (flags, [tool = "", ...words]) => (await load()).explainCall(host, tool, words, flags));
+  act(explain, async (flags, [tool = "", ...words]) => (await load()).explainCall(host, { tool, words }, flags));
 }
 
 /** What the policy as it lies on the disk would change. */

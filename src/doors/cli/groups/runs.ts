@@ -25,7 +25,7 @@ function lookCommands(runs: Command, host: Host, act: Act): void {
     .option("--limit <number>", "at most so many events (default 20)");
   act(show, async (flags, [id = ""]) => (await import("../commands/runs.ts")).showRun(host, id, flags));
   act(runs.command("watch").description("what a run does, as it does it").argument("<id>"), async (flags, [id = ""]) =>
-    (await import("../commands/watch.ts")).watchRun(host, id, flags),
+    (await import("../commands/watch.ts")).watchRun(host, { id }, flags),
   );
 }
 
@@ -48,7 +48,7 @@ function changeCommands(runs: Command, host: Host, act: Act): void {
         "--deliverable <path...>",
         "must lie in deliverables/ at the end; with a / a folder with something in it",
       );
-    act(about, async (flags, [id = ""]) => (await load()).sayOfRun(host, verb, id, flags));
+    act(about, async (flags, [id = ""]) => (await load()).sayOfRun(host, { verb, id }, flags));
   }
   const finish = runs
     .command("finish")
@@ -73,6 +73,6 @@ function folderCommands(runs: Command, host: Host, act: Act): void {
       .description("the folder as a tar archive; compressed when the file ends in .gz or .tgz")
       .argument("<id>")
       .argument("[file]", "default: ID.tar.gz here"),
-    async (flags, [id = "", file]) => (await import("../commands/runs.ts")).exportRun(host, id, file, flags),
+    async (flags, [id = "", file]) => (await import("../commands/runs.ts")).exportRun(host, { id, file }, flags),
   );
 }

@@ -25,6 +25,6 @@ export function skillCommands(program: Command, host: Host, act: Act): void {
       .description(verb === "activate" ? "hold a run to a skill" : "let a run go on without it")
       .argument("<name>")
       .requiredOption("--run <id>", "of which run");
-    act(command, async (flags, [name = ""]) => (await load()).switchSkill(host, verb, name, flags));
+    act(command, async (flags, [name = ""]) => (await load()).switchSkill(host, { verb, name }, flags));
   }
 }

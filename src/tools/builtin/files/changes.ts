@@ -36,7 +36,7 @@ export class FileChanges {
     return this.#change(given.path, context, async (spot, name) => {
       const before = plainAt(spot);
       await writeWhole(spot, { bytes }, this.#kit.disk);
-      return written(name, bytes, before === undefined, context);
+      return written({ name, bytes, created: before === undefined }, context);
     });
   }
 
@@ -45,7 +45,7 @@ export class FileChanges {
       const before = plainAt(spot);
       const bytes = this.#sized(Buffer.from(edited(textOf(await this.#bytesAt(spot)), given)));
       await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
-      return written(name, bytes, false, context);
+      return written({ name, bytes, created: false }, context);
     });
   }
 
@@ -56,7 +56,7 @@ export class FileChanges {
       const isNew = before === undefined;
       if (isNew) await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
       const size = isNew ? bytes.length : await appendTo(spot, bytes, this.#kit.disk);
-      announce(context, "file.written", name.shown, { bytes: bytes.length, created: isNew });
+      announce(context, "file.written", { path: name.shown, bytes: bytes.length, created: isNew });
       return { structured: { path: name.shown, appended: bytes.length, bytes: size, created: isNew } };
     });
   }
@@ -147,7 +147,11 @@ function textOf(bytes: Buffer): string {
   return text;
 }
 
-function written(name: PathName, bytes: Uint8Array, created: boolean, context: ToolContext): ToolAnswer {
-  announce(context, "file.written", name.shown, { bytes: bytes.length, created });
-  return { structured: { path: name.shown, bytes: bytes.length, created, sha256: hash("sha256", bytes, "hex") } };
+function written(
+  { name, bytes, created }: { readonly name: PathName; readonly bytes: Uint8Array; readonly created: boolean },
+  context: ToolContext,
+): ToolAnswer {
+  const said = { path: name.shown, bytes: bytes.length, created };
+  announce(context, "file.written", said);
+  return { structured: { ...said, sha256: hash("sha256", bytes, "hex") } };
 }

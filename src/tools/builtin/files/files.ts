@@ -9,14 +9,13 @@
  */
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { RunFolders } from "../../../calls/run-folders.ts";
+import { Locks } from "../../../system/locks.ts";
 import type { LocalTool } from "../../kinds.ts";
 import { type Disk, realDisk } from "./disk.ts";
-import { type FileKit, type FileLimits, reachBy } from "./kit.ts";
-import { Locks } from "./locks.ts";
+import { atFirstUse, type FileKit, type FileLimits, reachBy } from "./kit.ts";
 import { deleteTool, moveTool } from "./move-tools.ts";
 import { readTools } from "./read-tools.ts";
 import { type FileRoot, Roots } from "./roots.ts";
-import { Searches } from "./search/searches.ts";
 import { searchTools } from "./search-tools.ts";
 import { writeTools } from "./write-tools.ts";
 
@@ -85,7 +84,7 @@ export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly Loca
     roots: new Roots(options),
     limits: limitsFrom(options),
     mayWrite: options.write === true || options.delete === true,
-    searches: new Searches(),
+    searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),
     locks: new Locks(),
     disk,
     reach: reachBy(options.openat2 !== false),

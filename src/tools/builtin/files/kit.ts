@@ -1,12 +1,11 @@
 import type { JsonObject } from "../../../calls/json.ts";
 import type { Suggestion } from "../../../policy/policy.ts";
+import type { Locks } from "../../../system/locks.ts";
 import { visible } from "../../names.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import type { Disk } from "./disk.ts";
 import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
-import { loadOpenat2 } from "./guard/openat2.ts";
 import { type Rejection, rejectionOf } from "./guard/rejection.ts";
-import type { Locks } from "./locks.ts";
 import type { PathName } from "./path-name.ts";
 import type { FileCaller, Roots } from "./roots.ts";
 import type { Searches } from "./search/searches.ts";
@@ -25,7 +24,7 @@ export interface FileKit {
   readonly limits: FileLimits;
   /** Some tool may change files: then writable roots are called so. */
   readonly mayWrite: boolean;
-  readonly searches: Searches;
+  readonly searches: () => Promise<Searches>;
   readonly locks: Locks;
   readonly disk: Disk;
   readonly reach: () => Promise<Beneath>;
@@ -33,10 +32,19 @@ export interface FileKit {
 
 /** How folders are reached: by the kernel in one call where that can be had, else step by step. Found out once, at the first use. */
 export function reachBy(useOpenat2: boolean): () => Promise<Beneath> {
-  let found: Promise<Beneath> | undefined;
+  return atFirstUse(async () => {
+    if (!useOpenat2) return walkBeneath;
+    const { loadOpenat2 } = await import("./guard/openat2.ts");
+    return (await loadOpenat2()) ?? walkBeneath;
+  });
+}
+
+/** Made once, when somebody first asks. */
+export function atFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => {
-    found ??= useOpenat2 ? loadOpenat2().then((fast) => fast ?? walkBeneath) : Promise.resolve(walkBeneath);
-    return found;
+    made ??= make();
+    return made;
   };
 }
 
@@ -107,10 +115,9 @@ export function previewing<Input>(
 export function announce(
   context: ToolContext,
   type: "file.read" | "file.written",
-  path: string,
-  data: JsonObject,
+  data: JsonObject & { readonly path: string },
 ): void {
-  context.emit(type, path, { path, ...data });
+  context.emit(type, data.path, data);
 }
 
 /** What a call is about, in the one spelling rules and people can go by. It says nothing of risk. */

@@ -1,14 +1,13 @@
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
 import { answering, type FileKit, previewing, targeting } from "./kit.ts";
-import { type DeleteInput, FileMoves, type MoveInput } from "./moves.ts";
+import type { DeleteInput, FileMoves, MoveInput } from "./moves.ts";
 import { flag, input, path, text } from "./schemas.ts";
 import { changesFiles } from "./write-tools.ts";
 
 /** `move_file`: files and folders, also from one root to another of the same file system. */
 export function moveTool(kit: FileKit): LocalTool {
-  const moves = new FileMoves(kit);
-  const move = answering<MoveInput>(fromOf, (given, context) => moves.move(given, context));
+  const move = answering<MoveInput>(fromOf, async (given, context) => (await movesOf(kit)).move(given, context));
   return defineTool({
     ...changesFiles,
     classifyRisk: targeting(kit, toOf),
@@ -25,14 +24,15 @@ export function moveTool(kit: FileKit): LocalTool {
     ),
     execute: (given, context) => move(given as unknown as MoveInput, context), // the schema says so
     preview: (given, caller) =>
-      previewing<MoveInput>(fromOf, (wanted) => moves.showMove(wanted, caller))(given as unknown as MoveInput),
+      previewing<MoveInput>(fromOf, async (wanted) => (await movesOf(kit)).showMove(wanted, caller))(
+        given as unknown as MoveInput,
+      ),
   });
 }
 
 /** `delete_file`: one file or one empty folder. Destructive, so a policy must name it and a person is asked (D27, C5). */
 export function deleteTool(kit: FileKit): LocalTool {
-  const moves = new FileMoves(kit);
-  const remove = answering<DeleteInput>(pathOf, (given, context) => moves.remove(given, context));
+  const remove = answering<DeleteInput>(pathOf, async (given, context) => (await movesOf(kit)).remove(given, context));
   return defineTool({
     name: "delete_file",
     risk: "critical",
@@ -44,8 +44,15 @@ export function deleteTool(kit: FileKit): LocalTool {
     input: input({ path }, ["path"]),
     execute: (given, context) => remove(given as unknown as DeleteInput, context), // the schema says so
     preview: (given, caller) =>
-      previewing<DeleteInput>(pathOf, (wanted) => moves.showRemove(wanted, caller))(given as unknown as DeleteInput),
+      previewing<DeleteInput>(pathOf, async (wanted) => (await movesOf(kit)).showRemove(wanted, caller))(
+        given as unknown as DeleteInput,
+      ),
   });
+}
+
+async function movesOf(kit: FileKit): Promise<FileMoves> {
+  const moves = await import("./moves.ts");
+  return new moves.FileMoves(kit);
 }
 
 function fromOf({ from }: MoveInput): string {

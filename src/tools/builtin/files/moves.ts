@@ -40,7 +40,7 @@ export class FileMoves {
       checkMovable(lookAt(old), old);
       using targetFolder = await folderFor(target.root, to.parts.slice(0, -1), kit.disk);
       await this.#rename(old, { folder: targetFolder, name: nameOf(to) }, given.overwrite === true);
-      announce(context, "file.written", to.shown, { from: from.shown });
+      announce(context, "file.written", { path: to.shown, from: from.shown });
       return { structured: { from: from.shown, to: to.shown } };
     });
   }
@@ -58,7 +58,7 @@ export class FileMoves {
       if (stats.isDirectory()) rmdirSync(folder.at(spot.name));
       else unlinkSync(folder.at(spot.name)); // takes a link itself away, never what it points at
       await syncFolder(folder, kit.disk);
-      announce(context, "file.written", name.shown, { deleted: true });
+      announce(context, "file.written", { path: name.shown, deleted: true });
       return { structured: { path: name.shown, deleted: true } };
     });
   }

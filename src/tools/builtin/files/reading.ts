@@ -23,6 +23,11 @@ export type Reading =
   | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly note: string | undefined }
   | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
 
+interface OpenFile {
+  readonly descriptor: number;
+  readonly size: number;
+}
+
 const chunkBytes = 65_536;
 /** How far a range by lines is looked for. */
 const maxScanBytes = 64 * 1024 * 1024;
@@ -36,16 +41,16 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
       "range_invalid",
       "cannot be read by lines and by bytes at once; give `first_line` and `lines`, or `first_byte` and `bytes`.",
     );
-  const { size } = fstatSync(descriptor);
+  const file = { descriptor, size: fstatSync(descriptor).size };
   if (!byLines && !byBytes) {
-    const media = await wholeMedia(descriptor, size, limits);
+    const media = await wholeMedia(file, limits);
     if (media !== undefined) return media;
   }
-  return byBytes ? partByBytes(descriptor, range, size, limits) : partByLines(descriptor, range, size, limits);
+  return byBytes ? partByBytes(file, range, limits) : partByLines(file, range, limits);
 }
 
 /** A file that is no text, whole: half a picture is of no use to anybody. */
-async function wholeMedia(descriptor: number, size: number, limits: ReadLimits): Promise<Reading | undefined> {
+async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): Promise<Reading | undefined> {
   const head = await readFrom(descriptor, 0, Math.min(chunkBytes, limits.maxFileBytes));
   if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
   if (size > limits.maxMediaBytes)
@@ -57,7 +62,7 @@ async function wholeMedia(descriptor: number, size: number, limits: ReadLimits):
   return { kind: "media", data, mediaType: mediaTypeOf(data), bytes: data.length };
 }
 
-async function partByBytes(descriptor: number, range: ReadRange, size: number, limits: ReadLimits): Promise<Reading> {
+async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<Reading> {
   const first = range.first_byte ?? 0;
   const wanted = Math.min(range.bytes ?? limits.maxFileBytes, limits.maxFileBytes);
   const data = await readFrom(descriptor, first, wanted);
@@ -65,11 +70,11 @@ async function partByBytes(descriptor: number, range: ReadRange, size: number, l
   if (found === undefined) return { kind: "media", data, mediaType: "application/octet-stream", bytes: data.length };
   const end = first + (found.end || data.length); // a range inside one character goes on behind it
   const shown = data.length === 0 ? "nothing: the file ends before" : `bytes ${first} to ${end - 1}`;
-  const note = first > 0 || end < size ? noteOf(shown, size, end, `first_byte ${end}`) : undefined;
+  const note = first > 0 || end < size ? noteOf(shown, { size, end, next: `first_byte ${end}` }) : undefined;
   return { kind: "text", text: found.text, bytes: data.length, note };
 }
 
-async function partByLines(descriptor: number, range: ReadRange, size: number, limits: ReadLimits): Promise<Reading> {
+async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<Reading> {
   const first = range.first_line ?? 1;
   const begin = await findLine(descriptor, first, limits);
   if (begin === undefined)
@@ -77,7 +82,7 @@ async function partByLines(descriptor: number, range: ReadRange, size: number, l
       kind: "text",
       text: "",
       bytes: 0,
-      note: noteOf(`nothing: the file has fewer than ${first} lines`, size, size, ""),
+      note: noteOf(`nothing: the file has fewer than ${first} lines`, { size, end: size, next: "" }),
     };
   const data = await readFrom(descriptor, begin, limits.maxFileBytes);
   const lineEnd = endOfLines(data, range.lines, begin + data.length >= size);
@@ -87,7 +92,8 @@ async function partByLines(descriptor: number, range: ReadRange, size: number, l
   const { text, end } = found;
   if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined };
   const next = lineEnd > 0 ? `first_line ${first + countLines(part)}` : `first_byte ${begin + end}`;
-  return { kind: "text", text, bytes: end, note: noteOf(linesShown(first, part), size, begin + end, next) };
+  const note = noteOf(linesShown(first, part), { size, end: begin + end, next });
+  return { kind: "text", text, bytes: end, note };
 }
 
 /** Where so many whole lines end, as far as they were read. 0: not even one did. */
@@ -102,7 +108,11 @@ function linesShown(first: number, part: Uint8Array): string {
   return part.length === 0 ? "nothing" : first === last ? `line ${first}` : `lines ${first} to ${last}`;
 }
 
-function noteOf(shown: string, size: number, end: number, next: string): string {
+/** @param next how to go on behind `end` */
+function noteOf(
+  shown: string,
+  { size, end, next }: { readonly size: number; readonly end: number; readonly next: string },
+): string {
   return `[${shown}; the file has ${size} bytes${end < size ? `; go on with ${next}` : ""}]`;
 }
 

@@ -28,7 +28,7 @@ interface GrepInput extends GlobInput {
   readonly max_matches?: number;
 }
 
-type Wanted = Pick<SearchJob, "task"> & { readonly maxResults?: number };
+type Wanted = Pick<SearchJob, "task"> & { readonly given: SearchInput; readonly maxResults?: number };
 
 const ignored = flag("Also what .gitignore leaves out, and .git itself.");
 const pattern = text("With *, **, ?, [a-z] and {a,b}.");
@@ -85,14 +85,14 @@ function grepTool(kit: FileKit, where: string): LocalTool {
 
 function listFiles(kit: FileKit) {
   return async (given: ListInput, context: ToolContext): Promise<ToolAnswer> => {
-    const found = await search(kit, given, { task: { kind: "list", depth: given.depth ?? 1 } }, context);
+    const found = await search(kit, { given, task: { kind: "list", depth: given.depth ?? 1 } }, context);
     return { structured: { entries: found.entries.map((entry) => ({ ...entry })), ...endOf(found) } };
   };
 }
 
 function globFiles(kit: FileKit) {
   return async (given: GlobInput, context: ToolContext): Promise<ToolAnswer> => {
-    const found = await search(kit, given, { task: { kind: "glob", pattern: given.pattern } }, context);
+    const found = await search(kit, { given, task: { kind: "glob", pattern: given.pattern } }, context);
     return { structured: { paths: [...found.paths], ...endOf(found) } };
   };
 }
@@ -102,7 +102,7 @@ function grepFiles(kit: FileKit) {
     const { literal = false, ignore_case: ignoreCase = false, files, max_matches: most } = given;
     const share = { number: 0, of: 1 };
     const task = { kind: "grep", pattern: given.pattern, literal, ignoreCase, files, share } as const;
-    const found = await search(kit, given, { task, ...(most !== undefined && { maxResults: most }) }, context);
+    const found = await search(kit, { given, task, ...(most !== undefined && { maxResults: most }) }, context);
     const { path = "" } = given;
     context.emit("file.read", `searched ${found.files} files`, { path, files: found.files });
     return {
@@ -112,7 +112,8 @@ function grepFiles(kit: FileKit) {
 }
 
 /** The root is held until the search has ended, also where it had to be killed. */
-async function search(kit: FileKit, given: SearchInput, wanted: Wanted, context: ToolContext): Promise<Found> {
+async function search(kit: FileKit, { given, ...wanted }: Wanted, context: ToolContext): Promise<Found> {
+  const searches = await kit.searches();
   const name = kit.roots.parse(given.path ?? "");
   using reached = await reach(kit, name, context);
   const { root } = reached;
@@ -127,7 +128,7 @@ async function search(kit: FileKit, given: SearchInput, wanted: Wanted, context:
     softLimitMs: limitMs * softShare,
     ...wanted,
   };
-  return await kit.searches.run(job, { limitMs, signal: context.signal }); // awaited here: the root is let go after it
+  return await searches.run(job, { limitMs, signal: context.signal }); // awaited here: the root is let go after it
 }
 
 function pathOf({ path = "" }: SearchInput): string {

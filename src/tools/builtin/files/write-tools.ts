@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../calls/json.ts";
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
-import { type EditInput, FileChanges, type WriteInput } from "./changes.ts";
+import type { EditInput, FileChanges, WriteInput } from "./changes.ts";
 import { answering, type FileKit, previewing, targeting } from "./kit.ts";
 import { input, path, text, wholeNumber } from "./schemas.ts";
 
@@ -26,10 +26,9 @@ const editInput = input(
 
 /** `write_file` (SPEC 15.1), `edit_file` and `append_file`: one change of a file at a time. */
 export function writeTools(kit: FileKit): readonly LocalTool[] {
-  const changes = new FileChanges(kit);
   const where = kit.roots.describe(kit.mayWrite);
-  const write = answering<WriteInput>(pathOf, (given, context) => changes.write(given, context));
-  const append = answering<WriteInput>(pathOf, (given, context) => changes.append(given, context));
+  const write = answering<WriteInput>(pathOf, async (given, context) => (await changesOf(kit)).write(given, context));
+  const append = answering<WriteInput>(pathOf, async (given, context) => (await changesOf(kit)).append(given, context));
   const classifyRisk = targeting(kit, pathOf);
   return [
     defineTool({
@@ -41,9 +40,11 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       input: wholeInput,
       execute: (given, context) => write(given as unknown as WriteInput, context), // the schema says so
       preview: (given, caller) =>
-        previewing<WriteInput>(pathOf, (wanted) => changes.showWrite(wanted, caller))(given as unknown as WriteInput),
+        previewing<WriteInput>(pathOf, async (wanted) => (await changesOf(kit)).showWrite(wanted, caller))(
+          given as unknown as WriteInput,
+        ),
     }),
-    editTool(kit, changes),
+    editTool(kit),
     defineTool({
       ...changesFiles,
       classifyRisk,
@@ -53,13 +54,15 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       input: wholeInput,
       execute: (given, context) => append(given as unknown as WriteInput, context), // the schema says so
       preview: (given, caller) =>
-        previewing<WriteInput>(pathOf, (wanted) => changes.showAppend(wanted, caller))(given as unknown as WriteInput),
+        previewing<WriteInput>(pathOf, async (wanted) => (await changesOf(kit)).showAppend(wanted, caller))(
+          given as unknown as WriteInput,
+        ),
     }),
   ];
 }
 
-function editTool(kit: FileKit, changes: FileChanges): LocalTool {
-  const edit = answering<EditInput>(pathOf, (given, context) => changes.edit(given, context));
+function editTool(kit: FileKit): LocalTool {
+  const edit = answering<EditInput>(pathOf, async (given, context) => (await changesOf(kit)).edit(given, context));
   return defineTool({
     ...changesFiles,
     classifyRisk: targeting(kit, pathOf),
@@ -69,8 +72,15 @@ function editTool(kit: FileKit, changes: FileChanges): LocalTool {
     input: editInput,
     execute: (given, context) => edit(given as unknown as EditInput, context), // the schema says so
     preview: (given, caller) =>
-      previewing<EditInput>(pathOf, (wanted) => changes.showEdit(wanted, caller))(given as unknown as EditInput),
+      previewing<EditInput>(pathOf, async (wanted) => (await changesOf(kit)).showEdit(wanted, caller))(
+        given as unknown as EditInput,
+      ),
   });
+}
+
+async function changesOf(kit: FileKit): Promise<FileChanges> {
+  const changes = await import("./changes.ts");
+  return new changes.FileChanges(kit);
 }
 
 function pathOf(given: { readonly path: string }): string {

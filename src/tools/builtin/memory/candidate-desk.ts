@@ -6,14 +6,17 @@ import type { ToolOutcome } from "../../../calls/outcome.ts";
 import type { RunFolders } from "../../../calls/run-folders.ts";
 import { cut } from "../../../results/cut.ts";
 import type { Redactor } from "../../../secrets/secret-store.ts";
+import { Locks } from "../../../system/locks.ts";
 import { isSuspended } from "../../define.ts";
 import { failureOf } from "../../failure.ts";
 import type { Suspended } from "../../tool.ts";
 import { type Candidate, readCandidates } from "./candidates.ts";
 import { type DecisionLine, readDecisions, type Step, writeDecision } from "./decisions.ts";
-import { inTurn } from "./line-file.ts";
 import { type MemoryCall, type MemoryFor, type MemoryProvider, providerFor, type Written } from "./memory.ts";
 import { checkedScopes, scopeProblem } from "./scopes.ts";
+
+/** One at a time in each run of this process, whichever desk it comes to. */
+const deciding = new Locks();
 
 /** `unknown`: an acceptance began and nobody knows whether the memory was written. `waiting`: for an approval. */
 export type CandidateState = "open" | "accepted" | "rejected" | "waiting" | "unknown";
@@ -129,7 +132,7 @@ export class CandidateDesk {
     name: CandidateName,
     rule: (record: CandidateRecord) => Promise<CandidateDecided>,
   ): Promise<CandidateDecided> {
-    return inTurn(`desk ${name.tenant} ${name.runId}`, async () => {
+    return deciding.with([JSON.stringify([name.tenant, name.runId])], async () => {
       const record = (await this.list(name.tenant, name.runId)).find(({ id }) => id === name.id);
       if (record !== undefined) return rule(record);
       const message = `There is no memory candidate \`${name.id.slice(0, 100)}\` in the run \`${name.runId}\`.`;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Principal } from "../../../calls/call.ts";
 import { digestOf, isJsonObject, type Json } from "../../../calls/json.ts";
-import { appendLine, linesOf } from "./line-file.ts";
 
 /** UTF-8 bytes, exclusive. */
 export const mostContentBytes: number = 64 * 1024;
@@ -35,7 +34,8 @@ export function candidateFile(folder: string): string {
   return join(folder, "archive", "memory-candidates.jsonl");
 }
 
-export function writeCandidate(folder: string, candidate: Candidate): Promise<void> {
+export async function writeCandidate(folder: string, candidate: Candidate): Promise<void> {
+  const { appendLine } = await import("./line-file.ts"); // what reads and writes is loaded when something is remembered
   const { id, runId, agent, user, scope, content, tags, at, callId } = candidate;
   const line = {
     candidate_id: id,
@@ -53,6 +53,7 @@ export function writeCandidate(folder: string, candidate: Candidate): Promise<vo
 
 /** In the order of their first writing. A line that is not what `writeCandidate` wrote for this run is none. */
 export async function readCandidates(folder: string, tenant: string, runId: string): Promise<readonly Candidate[]> {
+  const { linesOf } = await import("./line-file.ts");
   const found = new Map<string, Candidate>();
   for await (const line of linesOf(candidateFile(folder))) {
     const candidate = candidateIn(line, tenant, runId);

@@ -71,7 +71,7 @@ it("loses no line that was acknowledged, and holds nothing but whole lines after
   }
   expect(told.length).toBeGreaterThan(80);
   expect(readFileSync(file, "utf8").endsWith("\n")).toBe(true);
-}, 30_000);
+});
 
 /** Writes as fast as it can, and says each line's id once it is kept. */
 function writer(round: number): string {

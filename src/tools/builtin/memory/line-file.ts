@@ -1,24 +1,14 @@
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
+import { codeOf } from "../../../system/error-code.ts";
+import { Locks } from "../../../system/locks.ts";
 import { openPlainFile } from "../../../system/plain-file.ts";
 
 const unusable = "line_file_unusable";
 
 /** What writes to one file of this process, one after another. */
-const queues = new Map<string, Promise<unknown>>();
-
-/** Runs `work` after everything that was given for this name before, whatever became of that. */
-export function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-  const before = queues.get(name) ?? Promise.resolve();
-  const mine = before.then(work, work);
-  queues.set(name, mine);
-  const leave = (): void => {
-    if (queues.get(name) === mine) queues.delete(name);
-  };
-  mine.then(leave, leave);
-  return mine;
-}
+const writing = new Locks();
 
 /**
  * Adds a line that is on the disk when this resolves, or not there at all. A line that a crash cut off is taken away
@@ -27,7 +17,7 @@ export function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
  * @throws RuntimeFault `line_file_unusable` for what is no file of one name; or what the disk says
  */
 export function appendLine(path: string, line: string): Promise<void> {
-  return inTurn(path, async () => {
+  return writing.with([path], async () => {
     const file = await openPlainFile(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, unusable);
     try {
       const size = await completeLength(file);
@@ -51,7 +41,7 @@ export async function* linesOf(path: string): AsyncGenerator<string> {
   try {
     file = await openPlainFile(path, constants.O_RDONLY, unusable);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    if (codeOf(error) === "ENOENT") return;
     throw error;
   }
   try {

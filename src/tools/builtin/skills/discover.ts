@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { sha256 } from "../../../calls/json.ts";
-import { silhouette } from "../../names.ts";
+import { Silhouettes } from "../../names.ts";
 import { Rejection } from "../files/guard/rejection.ts";
 import type { GivenSkill } from "./define-skill.ts";
 import { type Refused, readSkillText, type SkillText } from "./front-matter.ts";
@@ -42,7 +42,7 @@ export function discover(folders: readonly string[], given: readonly GivenSkill[
 
 class Search {
   readonly #found = new Map<string, FoundSkill>();
-  readonly #silhouettes = new Map<string, Skill>();
+  readonly #silhouettes = new Silhouettes();
   readonly #refused: SkillProblem[] = [];
   readonly #notes: SkillProblem[] = [];
   #seen = 0;
@@ -95,7 +95,7 @@ class Search {
       });
       return;
     }
-    const alike = this.#silhouettes.get(silhouette(name));
+    const alike = this.#found.get(this.#silhouettes.alike(name) ?? "")?.skill;
     if (alike !== undefined) {
       const problem = `\`${name}\` looks like \`${alike.name}\` (${placeOf(alike)})`;
       this.#notes.push({
@@ -105,7 +105,7 @@ class Search {
       });
     }
     this.#found.set(name, found);
-    this.#silhouettes.set(silhouette(name), found.skill);
+    this.#silhouettes.add(name);
   }
 
   done(): Discovered {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { expectWork } from "../../../../test/fakes/in-time.ts";
 import { skillText } from "../../../../test/fakes/skill-folder.ts";
 import { type Refused, readSkillText, type SkillText } from "./front-matter.ts";
 
@@ -68,31 +69,26 @@ it("does not guess at a list of tools that cannot be read", () => {
   expect(bad(skillText("description: d: e\nallowed-tools: [Read")).problem).toMatch(/not YAML/);
 });
 
-it("expands no alias: a bomb of them is refused at once", () => {
+it("expands no alias: a bomb of them is refused at once", async () => {
   const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
   for (let letter = 98; letter < 123; letter += 1) {
     const [before, own] = [String.fromCharCode(letter - 1), String.fromCharCode(letter)];
     bomb.push(`${own}: &${own} [${Array(9).fill(`*${before}`).join(", ")}]`);
   }
-  const started = performance.now();
-  expect(bad(skillText(`description: d\n${bomb.join("\n")}`)).problem).toMatch(/uses aliases/);
-  expect(bad(skillText("a: &a hello\ndescription: *a")).problem).toMatch(/uses aliases/);
-  expect(bad(skillText("base: &b {description: d}\n<<: *b")).problem).toMatch(/uses aliases/);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  await expectWork(1_000, () => {
+    expect(bad(skillText(`description: d\n${bomb.join("\n")}`)).problem).toMatch(/uses aliases/);
+    expect(bad(skillText("a: &a hello\ndescription: *a")).problem).toMatch(/uses aliases/);
+    expect(bad(skillText("base: &b {description: d}\n<<: *b")).problem).toMatch(/uses aliases/);
+  });
 });
 
-it("survives what would fill a stack or a memory", () => {
-  const started = performance.now();
-  for (const deep of [
-    "[".repeat(60_000),
-    `${"[".repeat(30_000)}${"]".repeat(30_000)}`,
-    "a: ".repeat(20_000),
-    "- ".repeat(30_000),
-    "? ".repeat(30_000),
-  ])
-    readSkillText(skillText(`description: d\nmetadata: ${deep}`));
-  expect(bad(skillText(`description: ${"x".repeat(70_000)}`)).problem).toMatch(/front matter has 70\d+ bytes/);
-  expect(performance.now() - started).toBeLessThan(10_000);
+it("survives what would fill a stack or a memory", async () => {
+  const lists = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
+  const deep = ["[".repeat(60_000), lists, "a: ".repeat(20_000), "- ".repeat(30_000), "? ".repeat(30_000)];
+  await expectWork(10_000, () => {
+    for (const metadata of deep) readSkillText(skillText(`description: d\nmetadata: ${metadata}`));
+    expect(bad(skillText(`description: ${"x".repeat(70_000)}`)).problem).toMatch(/front matter has 70\d+ bytes/);
+  });
 });
 
 it("takes `__proto__` and `constructor` for words", () => {

@@ -27,6 +27,7 @@ for (const kind of [Number, BigInt])
   );
 give(
   "localeCompare",
+  // biome-ignore lint/complexity/useMaxParams: three, and what it is called on
   function (
     this: string,
     other: unknown,

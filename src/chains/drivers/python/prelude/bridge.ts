@@ -36,7 +36,7 @@ class Bridge:
     """Asks the host. One batch is under way at a time: everything asked for since the last one."""
 
     def __init__(self):
-        self.exchange, self.place, self.output_bytes, self.printed_bytes = None, 0, 0, 0
+        self.exchange, self.place, self.output_bytes, self.printed_bytes, self.piece_length = None, 0, 0, 0, 0
         self.queue, self.printed, self.lock = [], [], threading.RLock()
 
     def ask(self, tool, arguments, kind=None, later=False):

@@ -21,7 +21,7 @@ class Artifacts:
 
     def put(self, path, type=None, **options):
         """Keeps a file of the script, or text or bytes, and gives the reference."""
-        arguments = {**content_of(path), **({"type": type} if type is not None else {}), **options}
+        arguments = {**in_pieces(content_of(path)), **({"type": type} if type is not None else {}), **options}
         return Reference(bridge.ask("artifacts.put", plain(arguments, True), "artifact").ref)
 
     def materialize(self, value, **options):
@@ -45,6 +45,18 @@ def content_of(path):
     return {"text": path} if isinstance(path, str) else {"value": path}
 
 
+def in_pieces(content):
+    """What is large is kept piece by piece. Four letters of base64 stand by themselves."""
+    ((name, whole),) = content.items()
+    if name == "value":
+        name, whole = "text", json.dumps(plain(whole, True), separators=(",", ":"), ensure_ascii=False)
+    if len(whole) <= bridge.piece_length:
+        return content
+    step = bridge.piece_length // 4 * 4
+    pieces = [{"piece": True, name: whole[at : at + step]} for at in range(0, len(whole), step)]
+    return {"pieces": [bridge.ask("artifacts.put", piece, "artifact").ref for piece in pieces]}
+
+
 def progress(message="", fraction=None, **more):
     if isinstance(message, (int, float)) and not isinstance(message, bool):
         message, fraction = (fraction if isinstance(fraction, str) else ""), message
@@ -53,13 +65,14 @@ def progress(message="", fraction=None, **more):
 
 
 def show_help(subject=None):
-    if isinstance(subject, (Tool, str)):
+    if subject is None or subject is main_names["tools"]:
+        print(bridge.ask("help", {}, "help").text)
+    elif isinstance(subject, (Tool, str)):
         name = subject._sketch["name"] if isinstance(subject, Tool) else str(subject)
         print(bridge.ask("help", {"tool": name}, "help").text)
-    elif subject is None or isinstance(subject, Names):
-        shown = main_names["tools"] if subject is None else subject
-        for name in shown:
-            found = shown._tools[name]
+    elif isinstance(subject, Names):
+        for name in subject:
+            found = subject._tools[name]
             print("%s: %s" % (name, found._sketch["description"].split("\\n")[0]) if isinstance(found, Tool) else repr(found))
     else:
         print(inspect.getdoc(subject) or repr(subject))
@@ -77,7 +90,7 @@ def leave(code=None):
 
 
 def prepare(start, exchange, threads):
-    bridge.exchange, bridge.output_bytes = exchange, start["outputBytes"]
+    bridge.exchange, bridge.output_bytes, bridge.piece_length = exchange, start["outputBytes"], start["argumentBytes"] // 8
     repeat(start["seed"], start["startedAt"])
     tools, bare = offered(start["tools"])
     module = types.ModuleType("__main__")

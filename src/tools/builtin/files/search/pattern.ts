@@ -68,8 +68,8 @@ function compile(source: string, flags: number): RE2JS {
 /** `\u00e9` and `(?<name>` as JavaScript writes them are spelled otherwise in RE2. */
 function spelledForRe2(pattern: string): string {
   return pattern.replace(
-    /\\(u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|[\s\S])/g,
-    (whole, _, long?: string, short?: string) =>
+    /\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|[\s\S])/g,
+    (whole, long?: string, short?: string) =>
       long === undefined && short === undefined ? whole : `\\x{${long ?? short}}`,
   );
 }

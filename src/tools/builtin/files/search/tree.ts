@@ -46,7 +46,7 @@ export class TreeWalk {
     const { includeIgnored } = this.#options;
     using folder = root.descend(start);
     const above = includeIgnored ? IgnoreRules.none : rulesAbove(root, start);
-    this.#enter(folder, start, 1, above);
+    this.#enter(folder, { names: start, depth: 1 }, above);
   }
 
   skip(why: string): void {
@@ -54,7 +54,7 @@ export class TreeWalk {
   }
 
   /** False: stop altogether. */
-  #enter(folder: Folder, names: readonly string[], depth: number, above: IgnoreRules): boolean {
+  #enter(folder: Folder, { names, depth }: Pick<Met, "names" | "depth">, above: IgnoreRules): boolean {
     const entries = readdirSync(folder.self, { withFileTypes: true }).sort(byName);
     const hasRules = !this.#options.includeIgnored && entries.some(({ name }) => name === ".gitignore");
     const rules = hasRules ? above.within(folder, names.length) : above;
@@ -90,7 +90,7 @@ export class TreeWalk {
     }
     try {
       using inner = folder.descend([name]);
-      return this.#enter(inner, names, depth + 1, rules);
+      return this.#enter(inner, { names, depth: depth + 1 }, rules);
     } catch (error) {
       const rejection = rejectionOf(error);
       if (rejection === undefined) throw error;

@@ -1,0 +1,13 @@
+/** A frame on its way out. The other end loads this too, and nothing of what reads a stranger's. */
+import type { JsonObject } from "../../../calls/json.ts";
+
+export const headerBytes = 4;
+
+/** One frame, ready to be written. */
+export function encodeFrame(message: JsonObject): Buffer {
+  const text = JSON.stringify(message);
+  const frame = Buffer.allocUnsafe(headerBytes + Buffer.byteLength(text));
+  frame.writeUInt32BE(frame.length - headerBytes, 0);
+  frame.write(text, headerBytes);
+  return frame;
+}

@@ -1,0 +1,61 @@
+import { counted } from "../../calls/counted.ts";
+import { messageOf } from "../../calls/fault.ts";
+import type { PosternClient } from "../http/client.ts";
+import type { NamedText } from "../policy-reader.ts";
+import type { ExpectationResultWire, PolicyTestWire, PolicyWire } from "../wire-policy.ts";
+import type { Finding } from "./checks.ts";
+import { tablesFor } from "./policy-tables.ts";
+
+/** @param read the configuration as it lies on the disk; undefined: there is none */
+export async function* policyChecks(
+  operator: Pick<PosternClient, "policy">,
+  read: (() => Promise<NamedText>) | undefined,
+): AsyncGenerator<Finding> {
+  yield* policyFindings(await operator.policy.show());
+  if (read === undefined) return;
+  try {
+    const configuration = await read();
+    yield* testFindings(await operator.policy.test({ configuration, tables: await tablesFor(configuration) }));
+  } catch (error) {
+    yield { level: "fail", check: "policy tests", message: messageOf(error) };
+  }
+}
+
+/** What in the policy nobody can have meant, each with its line. */
+function* policyFindings({ lines, warnings, policy_version: version }: PolicyWire): Generator<Finding> {
+  const check = "policy";
+  if (warnings.length === 0)
+    yield {
+      level: "ok",
+      check,
+      message: `${version}; ${counted(lines?.length ?? 0, "action")}, \`postern policy show\` says what holds for each`,
+    };
+  for (const { message, where } of warnings)
+    yield {
+      level: "warn",
+      check,
+      message: where === undefined ? message : `${where}: ${message}`,
+      fix: "Correct the rule, or take it out; `postern policy warnings` checks again.",
+    };
+}
+
+/** What the policy was expected to answer and does not. Of a tool that nobody offers now it cannot be told. */
+export function* testFindings({ results }: Pick<PolicyTestWire, "results">): Generator<Finding> {
+  const check = "policy tests";
+  const passed = results.filter((one) => one.passed).length;
+  if (results.length === 0)
+    yield { level: "ok", check, message: "none: `policy.tests` can say what the policy is to answer" };
+  else if (passed > 0)
+    yield { level: "ok", check, message: `${passed} of ${counted(results.length, "expectation")} hold` };
+  for (const result of results) if (!result.passed) yield failedTest(result);
+}
+
+function failedTest({ name, where, decision, problem }: ExpectationResultWire): Finding {
+  const place = where === undefined ? "" : `${where}: `;
+  return {
+    level: decision === undefined ? "warn" : "fail",
+    check: "policy tests",
+    message: `${place}\`${name}\` does not hold. ${problem ?? ""}`.trimEnd(),
+    fix: "Correct the rule, or what is expected; `postern policy test` says which rules took part.",
+  };
+}

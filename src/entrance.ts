@@ -1,0 +1,56 @@
+/** The ways in that nobody outside is handed: a recorded call that enters again, and a tool's own call of another one. */
+import type { ToolCall } from "./calls/call.ts";
+import { RuntimeFault } from "./calls/fault.ts";
+import type { ToolOutcome } from "./calls/outcome.ts";
+import { type Caller, type Limits, Session } from "./calls/session.ts";
+import type { CallContext, CallRequest } from "./face.ts";
+import type { Parts } from "./parts.ts";
+import type { Reception } from "./reception.ts";
+import { releasePins } from "./results/release-pins.ts";
+
+export interface EntranceOptions {
+  readonly parts: Parts;
+  readonly reception: Reception;
+  readonly limits: Limits;
+}
+
+type Parent = Pick<ToolCall, "id" | "authority"> & { readonly key: string };
+
+export const closedTell =
+  "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
+
+export class Entrance {
+  readonly reception: Reception;
+  /** Nothing begins any more. */
+  closing = false;
+  /** Nothing can be recorded any more. */
+  closed = false;
+  readonly #options: EntranceOptions;
+
+  constructor(options: EntranceOptions) {
+    this.#options = options;
+    this.reception = options.reception;
+  }
+
+  /** A recorded call enters again, for whoever asks for it now. */
+  async entering(
+    context: CallContext,
+    go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
+  ): Promise<ToolOutcome | undefined> {
+    if (this.closed) throw new RuntimeFault("runtime_closed", closedTell);
+    const asker = this.reception.asker(context);
+    const { limits, parts } = this.#options;
+    const session = new Session(limits, parts.clock);
+    if (this.closing) session.close();
+    try {
+      return await go(this.reception.arrive(), { ...this.reception.caller(session, context), asker });
+    } finally {
+      if (session.hasPins) await releasePins(session, parts.artifacts, parts.log);
+    }
+  }
+
+  /** A tool's call of another tool: its parent's authority, its own place in the parent as key (D23). */
+  child(parent: Parent, position: number, request: CallRequest): ToolCall {
+    return this.reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
+  }
+}

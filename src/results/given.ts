@@ -1,0 +1,33 @@
+/** What the verbs of an artifact store are given, looked at before anything is done: nonsense is told to whoever said it. */
+import { checkPrincipal } from "../calls/authority.ts";
+import type { Principal } from "../calls/call.ts";
+import { checkMember } from "../calls/checked-members.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { shown } from "../calls/shown.ts";
+import type { Needed } from "./artifact-store.ts";
+
+const code = "request_invalid";
+
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an owner that is none */
+export function checkPut(bytes: Uint8Array, mediaType: string, owner: Principal): void {
+  if (!(bytes instanceof Uint8Array))
+    throw new RuntimeFault(code, `\`bytes\` is ${shown(bytes)}; it must be a Uint8Array.`);
+  checkMember("mediaType", mediaType, "a text", code);
+  checkPrincipal(owner);
+}
+
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for a principal that is none */
+export function checkUse(digest: string, principal: Principal): void {
+  checkDigest(digest);
+  checkPrincipal(principal);
+}
+
+/** @throws RuntimeFault `request_invalid`; a text that is no digest is an artifact that is not there */
+export function checkDigest(digest: string): void {
+  checkMember("digest", digest, "a text", code);
+}
+
+/** @throws RuntimeFault `request_invalid` */
+export function checkNeeded(needed: Needed): void {
+  checkMember("needed", needed, "a function", code);
+}

@@ -1,0 +1,36 @@
+import { learnAhead } from "./lend.ts";
+import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
+import type { Redactor } from "./secret-store.ts";
+
+/** The sealed file as this process knows it: read when somebody asks, and again when it was replaced. */
+export class Vault {
+  readonly #place: SealedPlace;
+  readonly #redactor: Redactor | undefined;
+  #entries: Entries = new Map();
+  /** Of the file the entries are from. Undefined: there was none. */
+  #stamp: string | undefined;
+  #reading: Promise<Entries> | undefined;
+
+  constructor(place: SealedPlace, redactor: Redactor | undefined) {
+    this.#place = place;
+    this.#redactor = redactor;
+  }
+
+  /** The entries of the file as it is now; many that ask at once read it once. */
+  async current(): Promise<Entries> {
+    if ((await stampOf(this.#place.file)) === this.#stamp) return this.#entries;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<Entries> {
+    const opened = await openSealed(this.#place);
+    const entries = opened?.entries ?? new Map<string, string>();
+    learnAhead(this.#redactor, [...entries.values(), opened?.key.text ?? ""]);
+    this.#entries = entries;
+    this.#stamp = opened?.stamp;
+    return entries;
+  }
+}

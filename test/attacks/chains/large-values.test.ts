@@ -1,0 +1,128 @@
+/** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
+import { afterAll, describe, expect, it } from "vitest";
+import { type EngineRoom, engineRoom, enginesHere, wholeResultOf } from "../../fakes/engine-room.ts";
+import { heldUp } from "../../fakes/held-up.ts";
+import { asker, boss } from "../../fakes/house.ts";
+import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+
+const engines = await enginesHere();
+const thirty = 30_000_000;
+
+afterAll(async () => {
+  await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
+});
+
+describe.each(engines)("on $name", (engine) => {
+  const { language } = engine;
+  const isPython = language === "python";
+  const room = (): Promise<EngineRoom> =>
+    engineRoom(engine, { chains: { cpuMs: 60_000, memoryBytes: 512 << 20, outputBytes: 1 << 20 } });
+  it.skipIf(engine.missing !== undefined)(
+    "an argument of 30 MB is refused where the script can catch it, and holds nobody up",
+    async () => {
+      await using at = await room();
+      const code = isPython
+        ? `try:\n    tools.echo(text="x" * ${thirty})\nexcept Exception as error:\n    print(error)\ntools.echo(text="small")\n"went on"`
+        : `try { await tools.echo({ text: "x".repeat(${thirty}) }) } catch (error) { console.log(error.code + ": " + error.message) }
+           await tools.echo({ text: "small" }); return "went on";`;
+      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
+      const held = await heldUp(async () => {
+        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      });
+      expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 2 });
+      expect(result.logs).toMatch(/The arguments of `echo` have \d{8} bytes and a script's call may have 4194304/);
+      expect(result.logs).toContain("artifacts.put");
+      expect(result.call_trace).toMatchObject([
+        { tool: "echo", status: "error", code: "arguments_invalid", line: isPython ? 2 : 1 },
+        { tool: "echo", status: "ok" },
+      ]);
+      const events = await at.runtime.audit.query({ tool: "echo" });
+      expect(events.map(({ type }) => type)).toEqual([
+        "tool_call.refused",
+        "tool_call.attempted",
+        "tool_call.succeeded",
+      ]);
+      expect(held).toBeLessThan(100);
+    },
+    180_000,
+  );
+
+  it.skipIf(engine.missing !== undefined)(
+    "an answer above what a script may answer is told as that, and holds nobody up",
+    async () => {
+      await using at = await room();
+      const code = isPython ? '"x" * 30_000_000' : `return "x".repeat(3_000_000)`;
+      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
+      const held = await heldUp(async () => {
+        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      });
+      expect(result).toMatchObject({ status: "error", error_kind: "output", call_trace: [] });
+      expect(result.error).toMatch(/returned \d{7,8} bytes and 1048576 may be/);
+      expect(held).toBeLessThan(100);
+    },
+    180_000,
+  );
+
+  it.skipIf(engine.missing !== undefined || engine.name === "monty")(
+    "what is large goes by reference: it is put away in pieces, whole, and handed on",
+    async () => {
+      await using at = await room();
+      const text = isPython ? '"größer 💥\\0" * 300_000' : '"größer 💥\\0".repeat(300_000)';
+      const code = isPython
+        ? `kept = artifacts.put(${text}, "text/plain")\nimport hashlib\ntools.count(text=kept)\nhashlib.sha256((${text}).encode()).hexdigest() == str(kept)`
+        : `files.write("/workspace/all", ${text}); const kept = await artifacts.put("/workspace/all"); await tools.count({ text: kept }); return kept.ref`;
+      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
+      const held = await heldUp(async () => {
+        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      });
+      expect(result).toMatchObject({ status: "ok", tool_calls: 1 });
+      expect(result.output_blocks_refs.length).toBe(1);
+      expect(at.ran).toEqual([3_000_000]);
+      expect(held).toBeLessThan(100);
+    },
+    180_000,
+  );
+});
+
+describe("whatever the engine", () => {
+  it("counts a refused call, and says so each time it is replayed", async () => {
+    await using h = await scriptHouse({}, undefined);
+    const code = `try { await call("echo", { to: "x".repeat(5_000_000) }) } catch (error) { return error.code + error.message; }`;
+    const result = resultOf(await h.runtime.runChain({ code }, asker));
+    expect(result["output_text"]).toMatch(/^arguments_invalidThe arguments of `echo` have 5000009 bytes/);
+    expect(result).toMatchObject({ tool_calls: 1, call_trace: [{ status: "error", code: "arguments_invalid" }] });
+  });
+
+  it("its own limit is what is said for scripts", async () => {
+    const chains = { argumentBytes: 100_000, engines: ["quickjs"] };
+    await using h = await scriptHouse({ chains });
+    const code = `const ends = [];
+      for (const length of [50_000, 99_000, 101_000, 400_000]) try { await tools.echo({ to: "x".repeat(length) }); ends.push("ok") } catch (error) { ends.push(error.code) }
+      return ends.join();`;
+    expect(resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker))["output_text"]).toBe(
+      "ok,ok,arguments_invalid,arguments_invalid",
+    );
+  });
+
+  it("what goes into a script at once is bounded, and comes one after the other", async () => {
+    await using h = await scriptHouse();
+    const code = `const { ref } = await host("artifact", { text: "m".repeat(4_000_000) });
+      const all = await Promise.allSettled(Array.from({ length: 10 }, () => host("materialize", { ref })));
+      const again = await host("materialize", { ref });
+      return all.map(({ status, reason }) => reason?.code ?? status).join() + "," + again.text.length;`;
+    const { output_text: text } = resultOf(await h.runtime.runChain({ code }, asker));
+    expect(text).toBe(`${"fulfilled,".repeat(2)}${"overloaded,".repeat(8)}4000000`);
+  });
+
+  it("a script that asks for much together with a call that waits is replayed, with nothing of it put away", async () => {
+    await using h = await scriptHouse();
+    const code = `const big = { to: "x".repeat(4_000_000) };
+      await Promise.all([call("echo", big), call("echo", big), call("echo", big), call("mail", { to: "b" })]); return "sent";`;
+    const { approvalId = "", status } = await h.runtime.runChain({ code }, asker);
+    expect(status).toBe("pending");
+    const [waiting] = (await h.runtime.chains?.list()) ?? [];
+    expect(waiting).toMatchObject({ state: "waiting", imageBytes: 0 });
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", output_text: "sent" });
+  });
+});

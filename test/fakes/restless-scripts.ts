@@ -1,0 +1,212 @@
+/** Scripts of calls and host calls that are cut short, thawed and moved, some of them not the same twice; and their effects. */
+import fc from "fast-check";
+import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts";
+import type { defineTool, ToolContext } from "../../src/index.ts";
+import { asker, boss, house } from "./house.ts";
+import { resultOf } from "./script-house.ts";
+
+/** How a step differs from life to life: as no script should, and some do. */
+type Whim = "never" | "left out later" | "only later" | "other words";
+
+/** `refused` leaves nothing in the ledger, and of `again` the first call fails and the script makes up for it. */
+interface ScriptStep {
+  readonly kind: "work" | "post" | "host" | "refused" | "again" | "together";
+  readonly whim: Whim;
+}
+
+/** Of one life: its caller leaves at an effect, before it or after it; or its engine gives up after so many steps. */
+interface Cut {
+  readonly by: "caller before" | "caller after" | "engine";
+  readonly at: number;
+}
+
+export interface Story {
+  readonly steps: readonly ScriptStep[];
+  /** By life. */
+  readonly cuts: readonly (Cut | undefined)[];
+  /** What persons say, in order; then yes. */
+  readonly answers: readonly boolean[];
+  /** Each life finds another build of its engine, and is replayed; or the same one, and is thawed. */
+  readonly isRebuilt: boolean;
+}
+
+const kinds = fc.constantFrom<ScriptStep["kind"]>("work", "post", "host", "refused", "again", "together");
+const always = fc.constant<Whim>("never");
+const whims = fc.constantFrom<Whim>("never", "never", "left out later", "only later", "other words");
+const engineCuts = fc.constant<Cut["by"]>("engine");
+const cutters = fc.constantFrom<Cut["by"]>("caller before", "caller after", "engine");
+
+/** @param isSteady the script is the same in each life, and nobody leaves: it comes to its end */
+export function stories(isSteady: boolean): fc.Arbitrary<Story> {
+  const step = fc.record({ kind: kinds, whim: isSteady ? always : whims });
+  const cut = fc.record({ by: isSteady ? engineCuts : cutters, at: fc.integer({ min: 0, max: 4 }) });
+  return fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: 7 }),
+    cuts: fc.array(fc.option(cut, { nil: undefined }), { maxLength: 4 }),
+    answers: fc.array(fc.boolean(), { maxLength: 3 }),
+    isRebuilt: fc.boolean(),
+  });
+}
+
+/** An engine, and in which words its scripts call and ask. */
+export interface Spoken {
+  readonly driver: SandboxDriver;
+  readonly call: (tool: string, given: string) => string;
+  readonly host: string;
+}
+
+/** `LIFE` is how often it was begun before. */
+function sourceOf(steps: readonly ScriptStep[], { call, host }: Spoken): string {
+  const lines = steps.map(({ kind, whim }, at) => {
+    const words = whim === "other words" ? ' + "." + LIFE' : "";
+    const asked = (tool: string, to: string): string => call(tool, `"${to}"${words}`);
+    const told = (made: string): string =>
+      `${made}.then((one) => out.push(one?.text ?? "told"), (error) => out.push(error.code))`;
+    const line: Readonly<Record<ScriptStep["kind"], string>> = {
+      host: `await ${host};`,
+      refused: `await ${told(call("work", "5"))};`,
+      work: `await ${told(asked("work", `${at}`))};`,
+      post: `await ${told(asked("post", `${at}`))};`,
+      again: `try { await ${asked("shaky", `${at}`)}; } catch { await ${told(asked("shaky", `${at}`))}; }`,
+      together: `await Promise.all([${[asked("work", `${at}a`), host, asked("post", `${at}b`)].map(told).join(", ")}]);`,
+    };
+    if (whim === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
+    return whim === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
+  });
+  return ["const out = [];", ...lines, "return out.join();"].join("\n");
+}
+
+export interface Lived {
+  /** What had an effect, however it was spelled. */
+  readonly effects: readonly string[];
+  readonly lives: number;
+  readonly output: string | undefined;
+  readonly errorKind: string | undefined;
+}
+
+class Life {
+  readonly effects: string[] = [];
+  readonly #cuts: (Cut | undefined)[];
+  readonly #failedOnce = new Set<string>();
+  lives = 0;
+  cut: Cut | undefined;
+  leaving = new AbortController();
+  #had = 0;
+
+  constructor(cuts: Story["cuts"]) {
+    this.#cuts = [...cuts];
+  }
+
+  begin(): number {
+    this.#had = 0;
+    this.cut = this.#cuts.shift();
+    this.lives += 1;
+    return this.lives - 1;
+  }
+
+  fails(to: string): boolean {
+    const isFirst = !this.#failedOnce.has(to);
+    this.#failedOnce.add(to);
+    return isFirst;
+  }
+
+  async effect(to: string, { signal }: ToolContext): Promise<string> {
+    const isCut = this.cut !== undefined && this.cut.by !== "engine" && this.cut.at === this.#had;
+    this.#had += 1;
+    if (!isCut || this.cut?.by === "caller after") this.effects.push(to);
+    if (!isCut) return `did ${to}`;
+    const left = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    this.leaving.abort();
+    await left;
+    throw new Error("nobody waits any more");
+  }
+}
+
+function toolsOf(life: Life): readonly Parameters<typeof defineTool>[0][] {
+  const tool = {
+    description: "Has an effect.",
+    risk: "medium",
+    effects: "write",
+    idempotent: false,
+    input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
+    execute: (given: unknown, context: ToolContext) => life.effect((given as { readonly to: string }).to, context), // the schema says so
+  } as const;
+  const shaky: typeof tool.execute = async (given, context) => {
+    if (life.fails((given as { readonly to: string }).to))
+      throw Object.assign(new Error("not now"), { retryable: true });
+    return tool.execute(given, context);
+  };
+  return [
+    { ...tool, name: "work" },
+    { ...tool, name: "post", risk: "high" },
+    { ...tool, name: "shaky", execute: shaky },
+  ];
+}
+
+function restless(
+  life: Life,
+  driver: SandboxDriver,
+  about: { readonly name: string; readonly build: () => string },
+): SandboxDriver {
+  return {
+    name: about.name,
+    capabilities: driver.capabilities,
+    get engine() {
+      return about.build();
+    },
+    unavailable: () => driver.unavailable(),
+    start: async (program, limits) => {
+      const source = program.source.replaceAll("LIFE", `${life.begin()}`);
+      return givingUp(await driver.start({ ...program, source }, limits), life);
+    },
+    restore: async (...given) => {
+      life.begin();
+      return givingUp(await driver.restore(...given), life);
+    },
+  };
+}
+
+function givingUp(session: SandboxSession, { cut }: Life): SandboxSession {
+  let steps = 0;
+  return {
+    next: async () =>
+      cut?.by === "engine" && cut.at === steps++
+        ? { step: "failed", why: "unsupported", message: "not that" }
+        : session.next(),
+    settle: (results) => session.settle(results),
+    freeze: () => session.freeze(),
+    kill: () => session.kill(),
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: Spoken): Promise<Lived> {
+  const life = new Life(cuts);
+  let turn = 0;
+  const build = (): string => (isRebuilt ? `build ${turn}` : "build");
+  const engines = ["first", "second", "third", "fourth", "fifth"];
+  const drivers = engines.map((name) => restless(life, spoken.driver, { name, build }));
+  const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
+  await using h = await house({ chains }, toolsOf(life));
+  const script = { code: sourceOf(steps, spoken), language: "javascript" } as const;
+  for (const said = [...answers]; turn < 40; turn += 1) {
+    life.leaving = new AbortController();
+    const context = { ...asker, idempotencyKey: "script", signal: life.leaving.signal };
+    const outcome = await h.runtime.runChain(script, context).catch(() => undefined);
+    if (outcome?.status === "pending") {
+      const decision = (said.shift() ?? true) ? "approved" : "denied";
+      await h.runtime.approvals.decide(outcome.approvalId, { decision, by: boss });
+    } else if (outcome !== undefined) {
+      const { status, output_text: output, error_kind: errorKind } = resultOf(outcome);
+      const isOk = status === "ok";
+      const effects = life.effects.map((to) => to.split(".")[0] ?? "");
+      return {
+        effects,
+        lives: life.lives,
+        output: isOk ? String(output) : undefined,
+        errorKind: isOk ? undefined : String(errorKind),
+      };
+    }
+  }
+  throw new Error("The script comes to no end.");
+}

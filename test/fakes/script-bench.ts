@@ -1,0 +1,70 @@
+import { expect } from "vitest";
+import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import { fakeDriver } from "./fake-sandbox.ts";
+import { asker, boss, type House, house } from "./house.ts";
+import { resultOf } from "./script-house.ts";
+
+export const yes: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
+const input = { type: "object", properties: { to: { type: "string" } } } as const;
+
+/** Tools for scripts that are cut short: `work` has an effect, `hold` lasts until it is let go. */
+export class Bench {
+  readonly did: string[] = [];
+  isHeld = true;
+  reached: PromiseWithResolvers<void> = Promise.withResolvers<void>();
+
+  get tools(): NonNullable<Parameters<typeof house>[1]> {
+    return [
+      {
+        ...{ name: "work", description: "Has an effect.", input },
+        ...{ risk: "safe", effects: "write", idempotent: false },
+        execute: (given) => {
+          const { to } = given as { readonly to: string }; // the schema says so
+          this.did.push(to);
+          return `did ${to}`;
+        },
+      },
+      {
+        ...{ name: "hold", description: "Lasts until it is let go.", input },
+        ...{ risk: "safe", effects: "read", idempotent: true },
+        execute: (_given, { signal }) => {
+          if (!this.isHeld) return "let go";
+          this.reached.resolve();
+          return new Promise((_resolve, reject) =>
+            signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
+          );
+        },
+      },
+    ];
+  }
+}
+
+export const holding =
+  'await call("work", { to: "a" }); await call("hold", {}); await call("work", { to: "b" }); return "end";';
+
+/** A house with the bench's tools, and one engine. */
+export function room(bench: Bench, driver: SandboxDriver = fakeDriver(), options: RuntimeOptions = {}): Promise<House> {
+  return house({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, bench.tools);
+}
+
+/** Sent by a caller that leaves once the script holds. */
+export async function left(
+  h: House,
+  bench: Bench,
+  script: { readonly code: string },
+  more: { readonly idempotencyKey?: string } = {},
+): Promise<void> {
+  const controller = new AbortController();
+  bench.reached = Promise.withResolvers();
+  const sent = h.runtime.runChain(script, { ...asker, ...more, signal: controller.signal });
+  await bench.reached.promise;
+  controller.abort();
+  await expect(sent).rejects.toThrow(/abort/);
+}
+
+/** `tool status` of each call, as the answer tells. */
+export function traceOf(outcome: ToolOutcome | undefined): readonly string[] {
+  const rows = resultOf(outcome)["call_trace"] as readonly { readonly tool: string; readonly status: string }[]; // a ChainRunResult
+  return rows.map(({ tool, status }) => `${tool} ${status}`);
+}

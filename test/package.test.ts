@@ -1,0 +1,48 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly files: readonly string[] }; // our own
+/** npm adds it by itself. */
+const shipped = [...manifest.files, "README.md"];
+
+it("every link of the README leads to a file that the package holds too", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const links = [...readme.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].flatMap(([, link]) => link ?? []);
+  const own = links.filter((link) => !link.includes("://"));
+  expect(own.length).toBeGreaterThan(10);
+  expect(own.filter((link) => !existsSync(join(root, link)))).toEqual([]);
+  expect(own.filter((link) => !shipped.some((path) => link === path || link.startsWith(`${path}/`)))).toEqual([]);
+});
+
+const entryModules = `
+  import { registerHooks } from "node:module";
+  const seen = new Set();
+  registerHooks({ resolve: (specifier, context, next) => {
+    const found = next(specifier, context);
+    seen.add(found.url);
+    return found;
+  } });
+  await import(${JSON.stringify(join(root, "src/index.ts"))});
+  console.log(JSON.stringify([...seen]));
+`;
+
+/** Milliseconds differ from machine to machine (import-time.test.ts); how much is read does not. */
+it("the entry loads at most 140 files of ours: what only calls need is loaded by the first one", () => {
+  const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval"];
+  const out = execFileSync(process.execPath, [...options, entryModules], { encoding: "utf8" });
+  const loaded = JSON.parse(out) as readonly string[]; // what the script above printed
+  const ours = loaded.filter((url) => url.includes("/src/"));
+  expect(ours.length).toBeGreaterThan(100);
+  expect(ours.length).toBeLessThanOrEqual(140);
+  for (const late of [
+    "files/changes.ts",
+    "files/reads.ts",
+    "secrets/sealed-file.ts",
+    "src/runtime.ts",
+    "src/options.ts",
+  ])
+    expect(ours.filter((url) => url.endsWith(late))).toEqual([]);
+});

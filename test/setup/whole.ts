@@ -1,0 +1,26 @@
+/** What `npm run test:whole` runs, and nothing else does: here alone, so that nothing runs twice in the gate. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What kills processes and races with them, and starts engines by the dozen. */
+export const heavy: readonly string[] = [
+  "test/race/*.test.ts",
+  "test/**/*-killed.test.ts",
+  "test/attacks/sandbox/*.test.ts",
+  "test/stories/chain-cases/*.test.ts",
+  "test/stories/runs-behind.test.ts",
+  "src/chains/drivers/{runsc,firecracker,kubernetes}/*.test.ts",
+  "src/chains/drivers/python/**/{cpython,pyodide}.test.ts",
+  "src/chains/drivers/javascript/{freeze,hostile}.test.ts",
+];
+
+const root = join(import.meta.dirname, "../..");
+const asks = /process\.env\["CORPORA"\]|fakes\/engine-(room|cases)\.ts/;
+
+/** `npm test` tries a part of these: a part of a collection, of the engines, or of the rounds. They ask which it is. */
+export const inPart: readonly string[] = [
+  "test/stories/artifacts-model.test.ts",
+  ...globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((file) =>
+    asks.test(readFileSync(join(root, file), "utf8")),
+  ),
+];

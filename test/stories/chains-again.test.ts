@@ -1,0 +1,232 @@
+/** A script that is run again: held against what it did, call by call; what it was told stays so, what is used stays used. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Journal } from "../../src/chains/journal.ts";
+import type { defineTool } from "../../src/index.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, boss, type House, house } from "../fakes/house.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
+import { resultOf } from "../fakes/script-house.ts";
+
+const yes = { decision: "approved", by: boss } as const;
+const no = { decision: "denied", by: boss } as const;
+const durabilities = ["snapshot", "replay"] as const;
+
+interface Room extends House {
+  readonly did: string[];
+}
+
+/** With a `work` that has an effect and is not asked about, a `shaky` that fails at first, and a `slow`. */
+async function room(durability: "snapshot" | "replay" = "replay"): Promise<Room> {
+  const driver = fakeDriver({ durability });
+  const did: string[] = [];
+  const toOf = (given: unknown): string => (given as { readonly to: string }).to; // the schema says so
+  const input = { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const;
+  const tool = { description: "Has an effect.", risk: "safe", effects: "write", idempotent: false, input } as const;
+  const work: Parameters<typeof defineTool>[0] = {
+    ...tool,
+    name: "work",
+    execute: (given) => void did.push(toOf(given)),
+  };
+  const failed = new Set<string>();
+  const shaky: typeof work = {
+    ...tool,
+    name: "shaky",
+    execute: (given) => {
+      const to = toOf(given);
+      if (failed.has(to)) did.push(to);
+      else if (failed.add(to)) throw Object.assign(new Error("not now"), { retryable: true });
+    },
+  };
+  const slow: typeof work = {
+    ...{ name: "slow", description: "Takes six seconds.", risk: "safe", effects: "read", idempotent: true },
+    execute: () => made.clock.advance(6_000),
+  };
+  const made = await house({ chains: { drivers: [driver], engines: [driver.name] } }, [work, shaky, slow]);
+  return Object.assign(made, { did });
+}
+
+/** Sends it, answers the first request, and sends it again. */
+async function resumed(
+  { runtime }: House,
+  code: string,
+  said: typeof yes | typeof no = yes,
+): Promise<ReturnType<typeof resultOf>> {
+  const pending = await runtime.runChain({ code }, asker);
+  await runtime.approvals.decide(pending.approvalId ?? "", said);
+  return resultOf(await runtime.runChain({ code }, asker));
+}
+
+let names = 0;
+/** A script that knows whether it runs for the first time, as none should. */
+function fickle(first: string, then: string, later = ""): string {
+  names += 1;
+  const lives = `globalThis.lives${names}`;
+  return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } else { ${later} } ${then}`;
+}
+
+const rest = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
+const refusedCall = 'try { await call("nope", { to: "x" }); } catch {}';
+
+describe("a script that is replayed", () => {
+  it("may ask for less of the host than before: its calls are the ones they were", async () => {
+    await using h = await room();
+    const result = await resumed(h, fickle('await host("progress", { text: "on" });', rest));
+    expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
+    expect(h.did).toEqual(["a"]);
+  });
+
+  it.each([
+    ["leaves a call out that left nothing in the ledger", refusedCall, ""],
+    ["makes another call where one was refused", refusedCall, 'await call("work", { to: "b" });'],
+    ["makes a call more", "", 'await call("work", { to: "b" });'],
+  ])("and %s ends before anything of it is run", async (_what, first, later) => {
+    await using h = await room();
+    const result = await resumed(h, fickle(first, rest, later));
+    expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
+    expect(h.did).toEqual(["a"]);
+    expect(h.ran).toEqual([]);
+    expect(JSON.stringify(result["call_trace"])).toContain("idempotency_conflict");
+  });
+
+  it("and diverges is told all it has done, and no request of it is opened", async () => {
+    await using h = await room();
+    const both = 'await Promise.allSettled([call("mail", { to: "new" }), call("work", { to: "b" })]);';
+    const result = await resumed(h, fickle("", rest, both));
+    expect(result["call_trace"]).toMatchObject([
+      { tool: "mail", code: "idempotency_conflict" },
+      { tool: "work", status: "ok" },
+    ]);
+    const requests = await h.runtime.approvals.list();
+    expect(requests.map(({ arguments: { to } }) => to)).toEqual(["m"]);
+  });
+
+  it("and ends before what it did has not repeated itself either", async () => {
+    await using h = await room();
+    const result = await resumed(h, fickle("", rest, "return 1;"));
+    expect(result).toMatchObject({
+      status: "error",
+      error_kind: "diverged",
+      call_trace: [{ tool: "work", status: "ok" }],
+    });
+    expect(h.did).toEqual(["a"]);
+  });
+
+  it.each(["denied", "expired"])("is told once more what was %s, and asks nobody anew", async (how) => {
+    await using h = await room();
+    const code = `const told = [];
+      for (const to of ["1", "2"]) try { await call("mail", { to }); told.push(to); } catch (error) { told.push(error.code); }
+      return told.join();`;
+    const first = await h.runtime.runChain({ code }, asker);
+    if (how === "denied") await h.runtime.approvals.decide(first.approvalId ?? "", no);
+    await h.clock.advance(3_700_000);
+    expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: `approval_${how},2` });
+    expect(h.ran).toEqual([{ to: "2" }]);
+    expect(await h.runtime.approvals.list()).toHaveLength(2);
+  });
+
+  it("does not do what failed at first and was made up for", async () => {
+    await using h = await room();
+    const code = `let codes = "";
+      try { await call("shaky", { to: "a" }); } catch (error) { codes += error.code; await call("shaky", { to: "a" }); }
+      await call("mail", { to: "m" }); return codes;`;
+    expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: "tool_failed", tool_calls: 3 });
+    expect(h.did).toEqual(["a"]);
+  });
+});
+
+describe.each(durabilities)("what a script has used stays used (%s)", (durability) => {
+  it("calls and questions of the host, over a wait", async () => {
+    await using h = await room(durability);
+    const flood = 'try { for (;;) { await host("progress", { text: "x" }); n++; } } catch { told.push(n); }';
+    const code = `const told = []; let n = 0; ${flood} await call("mail", { to: "m" }); ${flood} return told.join();`;
+    expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: "1000,1000" });
+  });
+
+  it("what a narrower session allowed, whoever lets it go on", async () => {
+    await using h = await room(durability);
+    await using session = h.runtime.openSession({ maxToolCalls: 3 }, asker);
+    const code = `await call("mail", { to: "m" });
+      try { for (let n = 0; ; n++) await call("work", { to: String(n) }); } catch (error) { return error.code; }`;
+    const pending = await session.invoke({ tool: "tool_chain", arguments: { code, language: "javascript" } });
+    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    const done = resultOf(await h.runtime.resume(pending.approvalId ?? ""));
+    expect(done).toMatchObject({ status: "ok", output_text: "budget_exhausted" });
+    expect(h.did).toEqual(["0", "1"]);
+  });
+
+  it("its time, but for the time it waited", async () => {
+    await using h = await room(durability);
+    const code = `for (const to of ["1", "2"]) { await call("mail", { to }); await call("slow", {}); } return "sent";`;
+    const script = { code, timeout: 10 };
+    for (let turn = 0; turn < 2; turn += 1) {
+      const pending = await h.runtime.runChain(script, asker);
+      await h.clock.advance(60_000);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    }
+    const done = resultOf(await h.runtime.runChain(script, asker));
+    expect(done).toMatchObject({ status: "timeout", duration_ms: 10_000 });
+  });
+
+  it("a yes that holds for its session, in its next turns", async () => {
+    await using h = await room(durability);
+    const code = 'for (const to of ["1", "2", "3"]) await call("mail", { to }); return "sent";';
+    const pending = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", {
+      ...yes,
+      remember: { for: "session", reason: "all of them" },
+    });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", tool_calls: 3 });
+    expect(h.ran).toHaveLength(3);
+  });
+});
+
+describe("what is kept of a script", () => {
+  it("that an earlier Postern put away goes on by the places of its calls", () => {
+    const old = new Journal(100, { lines: [], printed: [], files: [], last: 7 });
+    expect(old.numberOf(9)).toBe(9);
+    expect(new Journal(100, old.freeze(old.mark())).numberOf(12)).toBe(12);
+    expect(new Journal(100, Journal.again(old.freeze(old.mark()))).numberOf(3)).toBe(3);
+  });
+
+  it("is what was guessed of its language: another one is not tried", async () => {
+    const names = ["python", "javascript"] as const;
+    const drivers = names.map((language) => fakeDriver({ name: language, language }));
+    const source =
+      "/*\ndef f(a):\nimport os\n*/ const None = 1; print('True'); await call('mail', { to: 'm' }); return 'sent';";
+    const store = `sqlite:${join(ownFolder(), "postern.db")}`;
+    const at = (engines: readonly string[]): Promise<House> => house({ store, chains: { drivers, engines } });
+    let id = "";
+    {
+      await using h = await at(names);
+      const pending = await h.runtime.runChain({ code: source }, asker);
+      id = pending.callId;
+      expect(await h.runtime.chains?.list()).toMatchObject([{ language: "python" }]);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    }
+    {
+      await using h = await at(["javascript"]);
+      expect(await h.runtime.chains?.resume(id)).toMatchObject({ status: "error" });
+      expect(h.ran).toEqual([]);
+    }
+    await using h = await at(names);
+    expect(resultOf(await h.runtime.runChain({ code: source }, asker))).toMatchObject({
+      status: "ok",
+      output_text: "sent",
+    });
+  });
+
+  it("says why where its engine could not be frozen", async () => {
+    const said: string[] = [];
+    const driver = fakeDriver();
+    const stiff: typeof driver = {
+      ...driver,
+      start: async (...given) =>
+        Object.assign(await driver.start(...given), { freeze: () => Promise.reject(new Error("too stiff")) }),
+    };
+    const log = (problem: string): void => void said.push(problem);
+    await using h = await house({ chains: { drivers: [stiff], engines: ["fake"] }, log });
+    expect(await resumed(h, rest.replace("work", "echo"))).toMatchObject({ status: "ok", output_text: "sent" });
+    expect(said.join()).toContain("too stiff");
+  });
+});

@@ -1,0 +1,51 @@
+/** What a decision lets go on, where a script is about. */
+import { expect, it } from "vitest";
+import type { ToolContext } from "../../src/index.ts";
+import { settled } from "../fakes/clock.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, boss, house } from "../fakes/house.ts";
+import { resultOf } from "../fakes/script-house.ts";
+
+const chains = { drivers: [fakeDriver()], engines: ["fake"] };
+const yes = { decision: "approved", by: boss } as const;
+
+it("a script calls a tool that runs at its decision / it goes on with that, and waits for the next person", async () => {
+  const pushed: string[] = [];
+  const push = {
+    ...({ name: "push", description: "Runs at its decision.", risk: "high", effects: "write" } as const),
+    idempotent: false,
+    detached: true,
+    execute: () => void pushed.push("pushed"),
+  };
+  await using h = await house({ chains }, [push]);
+  const code = 'await call("push", {}); await call("mail", { to: "m" }); return "both";';
+  const script = await h.runtime.runChain({ code }, asker);
+  await h.runtime.approvals.decide(script.approvalId ?? "", yes);
+  await settled(200);
+  expect(pushed).toEqual(["pushed"]);
+  const [waiting] = (await h.runtime.chains?.list()) ?? [];
+  expect(waiting).toMatchObject({ callId: script.callId, state: "waiting", waiting: [{ tool: "mail" }] });
+  await h.runtime.approvals.decide(waiting?.waiting[0]?.approvalId ?? "", yes);
+  expect(resultOf(await h.runtime.chains?.resume(script.callId))).toMatchObject({ output_text: "both", tool_calls: 2 });
+  expect([pushed, h.ran]).toEqual([["pushed"], [{ to: "m" }]]);
+});
+
+it("a tool that a script called asks for a person, and answers / resumed, the approved call runs, once", async () => {
+  const outer = {
+    ...({ name: "outer", description: "Calls mail.", risk: "safe", effects: "write" } as const),
+    idempotent: false,
+    execute: async (_: unknown, { call }: ToolContext) =>
+      (await call({ tool: "mail", arguments: { to: "inner" } })).status,
+  };
+  await using h = await house({ chains }, [outer]);
+  const script = await h.runtime.runChain({ code: 'return (await call("outer", {})).text;' }, asker);
+  expect(resultOf(script)).toMatchObject({ output_text: "pending" });
+  const [approval] = await h.runtime.approvals.list({ state: "pending" });
+  await h.runtime.approvals.decide(approval?.id ?? "", yes);
+  for (const replayed of [false, true]) {
+    const resumed = await h.runtime.resume(approval?.id ?? "");
+    expect(resumed).toMatchObject({ status: "ok", text: "to inner" });
+    expect(resumed?.replayed === true).toBe(replayed);
+  }
+  expect(h.ran).toEqual([{ to: "inner" }]);
+});

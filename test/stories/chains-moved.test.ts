@@ -1,0 +1,139 @@
+/** Real engines: a script that moves from one to the next, or is replayed in another build of its own, does nothing twice. */
+import { afterAll, describe, expect, it } from "vitest";
+import { SystemClock } from "../../src/calls/clock.ts";
+import { knownEngines } from "../../src/chains/known-engines.ts";
+import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import type { defineTool } from "../../src/index.ts";
+import { watched } from "../fakes/engine-room.ts";
+import { asker, boss, type House, house } from "../fakes/house.ts";
+import { resultOf } from "../fakes/script-house.ts";
+
+const closing = new AsyncDisposableStack();
+afterAll(() => closing.disposeAsync());
+
+async function engine(name: string): Promise<{ readonly driver: SandboxDriver; readonly missing: string | undefined }> {
+  const driver = await knownEngines.get(name)?.(new SystemClock());
+  if (driver === undefined) throw new Error(`There is no engine \`${name}\`.`);
+  closing.use(driver);
+  const missing = await driver.unavailable();
+  if (missing !== undefined) console.warn(`SKIPPED: ${name}: ${missing}`);
+  return { driver: watched(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
+}
+
+const monty = await engine("monty");
+const cpython = await engine("cpython");
+const quickjs = await engine("quickjs");
+
+interface Room extends House {
+  readonly did: string[];
+}
+
+async function room(drivers: readonly SandboxDriver[]): Promise<Room> {
+  const did: string[] = [];
+  const note: Parameters<typeof defineTool>[0] = {
+    ...{ name: "note", description: "Has an effect.", risk: "safe", effects: "write", idempotent: false },
+    input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    execute: (given) => {
+      const { text } = given as { readonly text: string }; // the schema says so
+      did.push(text);
+      return "[1]";
+    },
+  };
+  const chains = { drivers, engines: drivers.map(({ name }) => name) };
+  return Object.assign(await house({ chains }, [note]), { did });
+}
+
+/** Another build each time it begins a script, in whose source `LIFE` is how often it did. */
+function rebuilt(driver: SandboxDriver): SandboxDriver {
+  let lives = 0;
+  return {
+    ...{ name: driver.name, capabilities: driver.capabilities },
+    get engine() {
+      return `build ${lives}`;
+    },
+    unavailable: () => driver.unavailable(),
+    start: (program, limits) => {
+      const source = program.source.replaceAll("LIFE", `${lives}`);
+      lives += 1;
+      return driver.start({ ...program, source }, limits);
+    },
+    restore: () => Promise.reject(new Error("another build")),
+  };
+}
+
+describe.skipIf(monty.missing !== undefined || cpython.missing !== undefined)("a script that Monty passes on", () => {
+  it.each([
+    ["help()", "help()"],
+    ["progress", "progress('begun')"],
+    ["a call that is refused", "try:\n    tools.note(text='x' * 5_000_000)\nexcept Exception:\n    pass"],
+  ])(
+    "after %s and an effect does it once",
+    async (_what, before) => {
+      await using h = await room([monty.driver, cpython.driver]);
+      const code = `import json\n${before}\na = tools.note(text='a')\nx = json.loads(a.text)\nx[0] + 'b'`;
+      const result = resultOf(await h.runtime.runChain({ code, language: "python" }, asker));
+      expect(result).toMatchObject({ engine: "cpython", error_kind: "script", error_line: code.split("\n").length });
+      expect(h.did).toEqual(["a"]);
+    },
+    120_000,
+  );
+
+  it("is helped in the same words by both", async () => {
+    await using one = await room([monty.driver]);
+    await using other = await room([cpython.driver]);
+    const script = { code: "help()\nhelp('note')\n1", language: "python" } as const;
+    const [first, then] = [await one.runtime.runChain(script), await other.runtime.runChain(script)].map(resultOf);
+    expect(first).toMatchObject({ engine: "monty", logs: expect.stringContaining("tools.note") });
+    expect(then).toMatchObject({ engine: "cpython", logs: first?.["logs"] });
+  }, 120_000);
+});
+
+const scripts = {
+  python: (before: string) => `${before}\ntools.note(text='a')\ntools.mail(to='m')\n'sent'`,
+  javascript: (before: string) =>
+    `${before}\nawait tools.note({ text: "a" }); await tools.mail({ to: "m" }); return "sent";`,
+};
+const pieces = 'artifacts.put("x" * 100)';
+
+describe.each([
+  ["cpython", cpython, "python", `if LIFE == 0:\n    progress('begun')\n    help()\n    ${pieces}`],
+  ["quickjs", quickjs, "javascript", 'if (LIFE === 0) { await progress("begun"); await help(); }'],
+] as const)(
+  "a script that waits for a person in another build of %s",
+  (_name, { driver, missing }, language, chatter) => {
+    it.skipIf(missing !== undefined)(
+      "asks for less of the host when it goes on, and does nothing twice",
+      async () => {
+        await using h = await room([rebuilt(driver)]);
+        const script = { code: scripts[language](chatter), language };
+        const pending = await h.runtime.runChain(script, asker);
+        await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+        const result = resultOf(await h.runtime.runChain(script, asker));
+        expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
+        expect(h.did).toEqual(["a"]);
+        expect(h.ran).toEqual([{ to: "m" }]);
+      },
+      120_000,
+    );
+
+    it.skipIf(missing !== undefined)(
+      "ends where it leaves out a call that was refused, before it does anything",
+      async () => {
+        await using h = await room([rebuilt(driver)]);
+        const refused = {
+          python: "if LIFE == 0:\n    try:\n        tools.note(text=5)\n    except Exception:\n        pass",
+          javascript: "if (LIFE === 0) { try { await tools.note({ text: 5 }); } catch {} }",
+        };
+        const script = { code: scripts[language](refused[language]), language };
+        const pending = await h.runtime.runChain(script, asker);
+        await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+        const result = resultOf(await h.runtime.runChain(script, asker));
+        expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
+        expect(JSON.stringify(result["call_trace"])).toContain("idempotency_conflict");
+        expect(h.did).toEqual(["a"]);
+        expect(h.ran).toEqual([]);
+      },
+      120_000,
+    );
+  },
+);

@@ -1,0 +1,298 @@
+/** A script's own limits are heard whatever it waits for, a stop loses nothing, and what is over leaves nothing open. */
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { FakeClock, settled } from "../fakes/clock.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker } from "../fakes/house.ts";
+import { Bench, holding, left, room, traceOf, yes } from "../fakes/script-bench.ts";
+import { resultOf } from "../fakes/script-house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const waiting = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
+
+/** An engine that is opened when the test says so; it counts the sessions that were closed again. */
+class Slow {
+  readonly #driver = fakeDriver();
+  opening: Promise<void> | undefined;
+  closed = 0;
+
+  get driver(): SandboxDriver {
+    return {
+      ...this.#driver,
+      start: (...given) => this.#late(() => this.#driver.start(...given)),
+      restore: (...given) => this.#late(() => this.#driver.restore(...given)),
+    };
+  }
+
+  async #late(open: () => Promise<SandboxSession>): Promise<SandboxSession> {
+    await this.opening;
+    const session = await open();
+    const close = session[Symbol.asyncDispose].bind(session);
+    return Object.assign(session, {
+      [Symbol.asyncDispose]: () => {
+        this.closed += 1;
+        return close();
+      },
+    });
+  }
+}
+
+describe("an engine that takes its time to start", () => {
+  it("is waited for no longer than the script may take, and closed when it comes", async () => {
+    const slow = new Slow();
+    const opened = Promise.withResolvers<void>();
+    slow.opening = opened.promise;
+    await using h = await room(new Bench(), slow.driver);
+    const running = h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker);
+    await settled(20);
+    expect(await h.runtime.chains?.list()).toHaveLength(1);
+    await h.clock.advance(2_001);
+    const ended = await running;
+    expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", duration_ms: 2_000 });
+    expect(ended).toMatchObject({ refusal: { retry: "later" } });
+    expect(await h.runtime.chains?.list()).toEqual([]);
+    opened.resolve();
+    await settled(20);
+    expect(slow.closed).toBe(1);
+    expect(resultOf(await h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker))["output_text"]).toBe("1");
+  });
+
+  it("does not keep a caller that leaves, nor the same script sent again", async () => {
+    const slow = new Slow();
+    slow.opening = new Promise(() => {});
+    await using h = await room(new Bench(), slow.driver);
+    const key = { ...asker, idempotencyKey: "k" };
+    const controller = new AbortController();
+    const running = h.runtime.runChain({ code: "return 1;" }, { ...key, signal: controller.signal });
+    await settled(20);
+    controller.abort();
+    await expect(running).rejects.toThrow(/abort/);
+    slow.opening = undefined;
+    expect(resultOf(await h.runtime.runChain({ code: "return 1;" }, key))["output_text"]).toBe("1");
+  });
+
+  it("does not keep the house from closing", async () => {
+    const slow = new Slow();
+    slow.opening = new Promise(() => {});
+    const h = await room(new Bench(), slow.driver);
+    const running = h.runtime.runChain({ code: "return 1;" }, asker);
+    await settled(20);
+    const closing = h.runtime.close();
+    await h.clock.advance(20_000);
+    await closing;
+    expect(resultOf(await running)).toMatchObject({ status: "error", error_kind: "closed" });
+  });
+
+  it("leaves a script that waited for a person as it was", async () => {
+    const bench = new Bench();
+    const slow = new Slow();
+    await using h = await room(bench, slow.driver);
+    const pending = await h.runtime.runChain({ code: waiting }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    slow.opening = new Promise(() => {});
+    const stuck = h.runtime.chains?.resume(pending.callId);
+    await settled(50);
+    await h.clock.advance(301_000);
+    expect(traceOf(await stuck)).toEqual(["work ok"]);
+    expect(await h.runtime.chains?.list()).toMatchObject([{ state: "waiting" }]);
+    slow.opening = undefined;
+    expect(resultOf(await h.runtime.chains?.resume(pending.callId))).toMatchObject({ output_text: "sent" });
+    expect(bench.did).toEqual(["a"]);
+  });
+
+  it("and one that is asked whether it can run here, alike", async () => {
+    let isAsked = 0;
+    const asked = { ...fakeDriver({ name: "slow" }), unavailable: () => new Promise<undefined>(() => {}) };
+    const other = fakeDriver({ name: "other", language: "python" }); // with it no more are asked at the start
+    const first = fakeDriver({
+      check: async () => {
+        isAsked += 1;
+        return { unsupported: "no classes" };
+      },
+    });
+    const bench = new Bench();
+    await using h = await room(bench, first, { chains: { drivers: [first, other, asked] } });
+    const running = h.runtime.runChain({ code: "return 1;", timeout: 2, language: "javascript" }, asker);
+    await expect.poll(() => isAsked).toBe(1);
+    await settled(20);
+    await h.clock.advance(2_001);
+    expect(resultOf(await running)).toMatchObject({ status: "timeout" });
+  });
+});
+
+describe("a stop of the house", () => {
+  it.each(["without a key", "with its key"])("loses nothing of a script sent %s", async (how) => {
+    const bench = new Bench();
+    const store = `sqlite:${files.at(`${how}.db`)}`;
+    const key = how === "with its key" ? { idempotencyKey: "k" } : {};
+    {
+      const h = await room(bench, fakeDriver(), { store });
+      const running = h.runtime.runChain({ code: holding }, { ...asker, ...key });
+      await bench.reached.promise;
+      const closing = h.runtime.close();
+      await settled(20);
+      await h.clock.advance(9_500);
+      await closing;
+      const ended = await running;
+      expect(traceOf(ended)).toEqual(["work ok", "hold cancelled"]);
+      expect(ended).toMatchObject({ refusal: { retry: "later" } });
+      expect(resultOf(ended)["error"]).toContain("send the same call again, it goes on from there");
+    }
+    bench.isHeld = false;
+    await using h = await room(bench, fakeDriver(), { store });
+    const done = await h.runtime.runChain({ code: holding }, { ...asker, ...key });
+    expect(resultOf(done)).toMatchObject({ output_text: "end" });
+    expect(traceOf(done)).toEqual(["work ok", "hold ok", "work ok"]);
+    expect(bench.did).toEqual(["a", "b"]);
+  });
+
+  it("leaves one that had gone on from its image waiting there", async () => {
+    const bench = new Bench();
+    const store = `sqlite:${files.at("thawed.db")}`;
+    const code = `await call("mail", { to: "m" }); ${holding}`;
+    let id = "";
+    {
+      const h = await room(bench, fakeDriver(), { store });
+      const pending = await h.runtime.runChain({ code }, asker);
+      id = pending.callId;
+      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      const running = h.runtime.runChain({ code }, asker);
+      await bench.reached.promise;
+      const closing = h.runtime.close();
+      await settled(20);
+      await h.clock.advance(9_500);
+      await closing;
+      expect(traceOf(await running)).toEqual(["mail ok", "work ok", "hold cancelled"]);
+    }
+    bench.isHeld = false;
+    await using h = await room(bench, fakeDriver(), { store });
+    expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
+    expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "end", tool_calls: 4 });
+    expect(bench.did).toEqual(["a", "b"]);
+  });
+});
+
+describe("what a script that is over leaves", () => {
+  const asking = 'try { await call("mail", { to: "m" }); } catch (error) { return error.message; }';
+
+  it("is no request that nobody can use: it is withdrawn, and says so to whoever decides late", async () => {
+    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    const running = h.runtime.runChain({ code: asking }, asker);
+    await settled(100);
+    await h.clock.advance(56_000);
+    expect(resultOf(await running)["output_text"]).toBe(
+      "Nobody decided in time. The request stays open as long as this script runs, and is withdrawn with its end.",
+    );
+    const [asked] = await h.runtime.approvals.list();
+    expect(asked).toMatchObject({ state: "withdrawn", decision: { reason: "the script that asked is over" } });
+    expect(await h.runtime.approvals.decide(asked?.id ?? "", yes)).toMatchObject({ decided: false });
+  });
+
+  it("is none either where its time ended while a person was asked", async () => {
+    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    const running = h.runtime.runChain({ code: asking, timeout: 5 }, asker);
+    await settled(100);
+    await h.clock.advance(5_001);
+    expect(resultOf(await running)).toMatchObject({ status: "timeout" });
+    expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
+  });
+
+  it("stays open while it may go on: a yes after its caller left lets it go on", async () => {
+    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    const controller = new AbortController();
+    const running = h.runtime.runChain({ code: waiting }, { ...asker, signal: controller.signal });
+    await settled(100);
+    controller.abort();
+    await expect(running).rejects.toThrow(/abort/);
+    const [asked] = await h.runtime.approvals.list({ state: "pending" });
+    await h.runtime.approvals.decide(asked?.id ?? "", yes);
+    expect(resultOf(await h.runtime.resume(asked?.id ?? ""))).toMatchObject({ output_text: "sent", tool_calls: 2 });
+    expect(h.ran).toEqual([{ to: "m" }]);
+  });
+
+  it("are its files, however long it waited", async () => {
+    const bench = new Bench();
+    const ttlMs = 90 * 86_400_000;
+    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
+      await call("mail", { to: "m" }); await call("work", { to: "a" }); return file.ref;`;
+    const pending = await h.runtime.runChain({ code }, asker);
+    const digest = pending.files?.[0]?.artifact ?? "";
+    for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    const done = await h.runtime.chains?.resume(pending.callId);
+    expect(resultOf(done)).toMatchObject({ status: "ok", output_text: digest, output_blocks_refs: [digest] });
+    const { bytes } = await h.runtime.artifacts.open(digest, asker.principal);
+    expect(Buffer.from(bytes).toString()).toBe("the report");
+    expect(bench.did).toEqual(["a"]);
+  });
+
+  it("is told without a file that is gone, whatever was done", async () => {
+    const bench = new Bench();
+    const ttlMs = 90 * 86_400_000;
+    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
+      await call("mail", { to: "m" }); ${holding}`;
+    const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(approvalId, yes);
+    await left(h, bench, { code });
+    for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
+    bench.isHeld = false;
+    const done = await h.runtime.runChain({ code }, asker);
+    expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", output_blocks_refs: [] });
+    expect(traceOf(done)).toEqual(["mail ok", "work ok", "hold ok", "work ok"]);
+  });
+
+  /** Frozen documents in a store. */
+  async function kept({ documents }: Store): Promise<number> {
+    const ids = await documents.list("frozen-script", "");
+    const bodies = await Promise.all(ids.map((id) => documents.get("frozen-script", id)));
+    return bodies.filter((each) => each !== undefined && each.body !== null).length;
+  }
+
+  it("is no frozen document, when nobody has come back a month after its request lapsed; it is replayed then", async () => {
+    const bench = new Bench();
+    const clock = new FakeClock();
+    const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+    await using h = await room(bench, fakeDriver(), { store, clock });
+    const code = `await call("work", { to: "a" });
+      try { await call("mail", { to: "m" }); } catch (error) { return error.code; }`;
+    await h.runtime.runChain({ code }, asker);
+    for (let day = 0; day < 29; day += 1) await clock.advance(86_400_000);
+    expect(await kept(store)).toBe(1);
+    for (let day = 0; day < 3; day += 1) await clock.advance(86_400_000);
+    await expect.poll(() => kept(store)).toBe(0);
+    const done = await h.runtime.runChain({ code }, asker);
+    expect(resultOf(done)).toMatchObject({ output_text: "approval_expired", tool_calls: 2 });
+    expect(bench.did).toEqual(["a"]);
+  });
+
+  it("is no frozen document, however it ended", async () => {
+    const bench = new Bench();
+    const clock = new FakeClock();
+    const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+    let isUnsupported = false;
+    const driver = fakeDriver({
+      step: (step) => (isUnsupported ? { step: "failed", why: "unsupported", message: "no classes" } : step),
+    });
+    await using h = await room(bench, driver, { store, clock });
+    const code = `await call("mail", { to: "m" }); ${holding}`;
+    for (const idempotencyKey of ["left", "unsupported"]) {
+      const pending = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
+      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      expect(await kept(store)).toBe(1);
+      bench.isHeld = true;
+      await left(h, bench, { code }, { idempotencyKey });
+      expect(await kept(store)).toBe(1);
+      bench.isHeld = false;
+      isUnsupported = idempotencyKey === "unsupported";
+      const { status } = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
+      expect(status).toBe(isUnsupported ? "error" : "ok");
+      expect(await kept(store)).toBe(0);
+    }
+  });
+});

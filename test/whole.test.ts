@@ -1,0 +1,17 @@
+import { globSync } from "node:fs";
+import { expect, it } from "vitest";
+import { heavy } from "./setup/whole.ts";
+
+/** Each of the patterns that one with braces stands for. */
+function spelled(pattern: string): readonly string[] {
+  const [all, choices] = /\{([^{}]*)\}/.exec(pattern) ?? [];
+  if (all === undefined || choices === undefined) return [pattern];
+  return choices.split(",").flatMap((choice) => spelled(pattern.replace(all, choice)));
+}
+
+it("what the whole run is asked for is there, each once", () => {
+  const found = heavy.flatMap(spelled).map((pattern) => [pattern, globSync(pattern)] as const);
+  expect(found.filter(([, files]) => files.length === 0)).toEqual([]);
+  const files = found.flatMap(([, each]) => each);
+  expect(files).toEqual([...new Set(files)]);
+});
