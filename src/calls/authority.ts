@@ -1,6 +1,7 @@
 import type { Authority, Autonomy, Principal } from "./call.ts";
 import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
+import { given } from "./given.ts";
 import { newTraceId } from "./ids.ts";
 import { sha256 } from "./json.ts";
 import { autonomies, lowerAutonomy, rankOf } from "./risk.ts";
@@ -150,7 +151,7 @@ export function perCallFault({
 
 /** The narrower of both, member by member (C19, case 67). */
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
-  checkedLimits(withoutUndefined(asked));
+  checkedLimits(typeof asked === "object" && asked !== null ? given(asked) : asked); // what is undefined is not asked for
   const { maxRiskUnapproved: baseRisk } = base;
   const { maxRiskUnapproved: askedRisk } = asked;
   const risk =
@@ -163,12 +164,6 @@ export function narrower(base: Limits, asked: Partial<Limits>): Limits {
     maxInlineResultBytes: Math.min(base.maxInlineResultBytes, asked.maxInlineResultBytes ?? base.maxInlineResultBytes),
     ...(risk !== undefined && { maxRiskUnapproved: risk }),
   };
-}
-
-/** What is left out, in either way, is not asked for. */
-function withoutUndefined(asked: Partial<Limits>): Partial<Limits> {
-  if (typeof asked !== "object" || asked === null) return asked; // told as it is
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }
 
 let latest: { readonly who: string; readonly day: number; readonly runId: string } | undefined;

@@ -66,24 +66,6 @@ describe("a vote counts only while who gave it could give it", () => {
     expect(await told(h, brief)).toMatchObject({ lapsed: [] });
   });
 
-  it("and that word is taken back by who gave it, by who has it, or by who administers, and by nobody else", async () => {
-    await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
-    const { delegations } = h.runtime.approvals;
-    for (const [by, may] of [
-      [bob, false],
-      [ann, true],
-      [cal, true],
-      [admin(bob), true],
-      [{ user: "operator", via: "token:operator" }, true],
-    ] as const) {
-      const one = await lend(h, ann, "cal");
-      expect((await delegations.revoke(one.id, by)).delegated, by.user).toBe(may);
-      if (!may) expect(await delegations.revoke(one.id, by)).toMatchObject({ code: "delegation_invalid" });
-      if (!may) expect(delegations.isLive(one)).toBe(true);
-      await delegations.revoke(one.id, ann);
-    }
-  });
-
   it("nor by a channel for a name that has no account, once there are accounts", async () => {
     const route = { name: "two", quorum: 2 };
     await using h = await house({
