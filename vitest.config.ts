@@ -47,6 +47,7 @@ export default defineConfig({
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {
       provider: "v8",
+      reportOnFailure: true,
       include: ["src/**/*.ts"],
       exclude: [
         "src/**/*.test.ts",

@@ -126,7 +126,7 @@ function hasLeft({ signal, deadline, session }: Caller, clock: Clock): Ending | 
     return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
   return session.remainingMs() > 0
     ? undefined
-    : refuse("cancelled", "The session's time is over; the tool was not run.");
+    : refuse("budget_exhausted", "The session's time is over; the tool was not run.");
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {

@@ -27,6 +27,8 @@ export interface VerdictParts {
 /** As much as of any failure's words. */
 const mostSummaryLength = 2_000;
 
+const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
+
 /** Of a call no rule looks back for. */
 const noHistory: Histories = {};
 
@@ -76,11 +78,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
 }
 
 function stricterOf(one: Decision, other: Decision): Decision {
-  return strictness(one) >= strictness(other) ? one : other;
-}
-
-function strictness({ verdict }: Decision): number {
-  return verdict === "DENY" ? verdicts.length : verdicts.indexOf(verdict);
+  return strictness.indexOf(one.verdict) >= strictness.indexOf(other.verdict) ? one : other;
 }
 
 function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {

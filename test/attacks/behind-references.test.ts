@@ -106,3 +106,48 @@ it("bytes that are no text are looked at as well", async () => {
   const sent = await session.invoke({ tool: "upload", arguments: { text: { $artifact: digest } } });
   expect(sent.status).toBe("pending");
 });
+
+it("stands in lists as well, and what only looks like a reference is what it is", async () => {
+  const seen: unknown[] = [];
+  const many = z.object({ texts: z.array(z.unknown()) });
+  await using runtime = await createRuntime({
+    tools: [
+      echo,
+      defineTool({
+        name: "store",
+        description: "Keeps texts.",
+        risk: "safe",
+        effects: "read",
+        idempotent: true,
+        input: many,
+        classifyRisk: (given) => {
+          seen.push(given);
+          return "safe";
+        },
+        execute: () => "kept",
+      }),
+    ],
+    autonomy: "A3",
+  });
+  const session = runtime.openSession();
+  const { artifact = "" } = await session.invoke({ tool: "echo", arguments: { text: "long".padEnd(5000, ".") } });
+  const store = (texts: readonly unknown[]) => session.invoke({ tool: "store", arguments: { texts } as never });
+  expect((await store([{ in: [{ $artifact: artifact }] }, 5, null])).status).toBe("ok");
+  expect((await store([{ $artifact: 5 }])).status).toBe("ok");
+  expect(seen).toEqual([{ texts: [{ in: ["long".padEnd(5000, ".")] }, 5, null] }, { texts: [{ $artifact: 5 }] }]);
+});
+
+it("that is gone between the look and the reading is refused, and nothing runs", async () => {
+  await using runtime = await createRuntime({
+    tools: [echo, shell],
+    autonomy: "A3",
+    approvals: { patience: "suspend" },
+  });
+  const session = runtime.openSession();
+  const { artifact = "" } = await session.invoke({ tool: "echo", arguments: { text: "ls # ".padEnd(5000, ".") } });
+  Object.assign(runtime.artifacts, { open: () => Promise.reject(new Error("swept meanwhile")) });
+  ran.length = 0;
+  const outcome = await session.invoke({ tool: "shell", arguments: { text: { $artifact: artifact } } as never });
+  expect([outcome.refusal?.code, ran]).toEqual(["artifact_unavailable", []]);
+  expect(outcome.text).toContain("swept meanwhile");
+});

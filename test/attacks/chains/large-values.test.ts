@@ -1,7 +1,7 @@
 /** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
 import { afterAll, describe, expect, it } from "vitest";
 import { type EngineRoom, engineRoom, enginesHere, wholeResultOf } from "../../fakes/engine-room.ts";
-import { heldUp } from "../../fakes/held-up.ts";
+import { inShortTurns } from "../../fakes/held-up.ts";
 import { asker, boss } from "../../fakes/house.ts";
 import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
 
@@ -20,14 +20,14 @@ describe.each(engines)("on $name", (engine) => {
   it.skipIf(engine.missing !== undefined)(
     "an argument of 30 MB is refused where the script can catch it, and holds nobody up",
     async () => {
-      await using at = await room();
       const code = isPython
         ? `try:\n    tools.echo(text="x" * ${thirty})\nexcept Exception as error:\n    print(error)\ntools.echo(text="small")\n"went on"`
         : `try { await tools.echo({ text: "x".repeat(${thirty}) }) } catch (error) { console.log(error.code + ": " + error.message) }
            await tools.echo({ text: "small" }); return "went on";`;
-      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
-      const held = await heldUp(async () => {
-        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      const { result, events } = await inShortTurns(100, async () => {
+        await using at = await room();
+        const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
+        return { result: await wholeResultOf(at, outcome), events: await at.runtime.audit.query({ tool: "echo" }) };
       });
       expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 2 });
       expect(result.logs).toMatch(/The arguments of `echo` have \d{8} bytes and a script's call may have 4194304/);
@@ -36,13 +36,11 @@ describe.each(engines)("on $name", (engine) => {
         { tool: "echo", status: "error", code: "arguments_invalid", line: isPython ? 2 : 1 },
         { tool: "echo", status: "ok" },
       ]);
-      const events = await at.runtime.audit.query({ tool: "echo" });
       expect(events.map(({ type }) => type)).toEqual([
         "tool_call.refused",
         "tool_call.attempted",
         "tool_call.succeeded",
       ]);
-      expect(held).toBeLessThan(100);
     },
     180_000,
   );
@@ -50,15 +48,13 @@ describe.each(engines)("on $name", (engine) => {
   it.skipIf(engine.missing !== undefined)(
     "an answer above what a script may answer is told as that, and holds nobody up",
     async () => {
-      await using at = await room();
       const code = isPython ? '"x" * 30_000_000' : `return "x".repeat(3_000_000)`;
-      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
-      const held = await heldUp(async () => {
-        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      const result = await inShortTurns(100, async () => {
+        await using at = await room();
+        return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "error", error_kind: "output", call_trace: [] });
       expect(result.error).toMatch(/returned \d{7,8} bytes and 1048576 may be/);
-      expect(held).toBeLessThan(100);
     },
     180_000,
   );
@@ -66,19 +62,18 @@ describe.each(engines)("on $name", (engine) => {
   it.skipIf(engine.missing !== undefined || engine.name === "monty")(
     "what is large goes by reference: it is put away in pieces, whole, and handed on",
     async () => {
-      await using at = await room();
       const text = isPython ? '"größer 💥\\0" * 300_000' : '"größer 💥\\0".repeat(300_000)';
       const code = isPython
         ? `kept = artifacts.put(${text}, "text/plain")\nimport hashlib\ntools.count(text=kept)\nhashlib.sha256((${text}).encode()).hexdigest() == str(kept)`
         : `files.write("/workspace/all", ${text}); const kept = await artifacts.put("/workspace/all"); await tools.count({ text: kept }); return kept.ref`;
-      let result = {} as Awaited<ReturnType<typeof wholeResultOf>>; // set by the work
-      const held = await heldUp(async () => {
-        result = await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      const { result, ran } = await inShortTurns(100, async () => {
+        await using at = await room();
+        const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
+        return { result: await wholeResultOf(at, outcome), ran: at.ran };
       });
       expect(result).toMatchObject({ status: "ok", tool_calls: 1 });
       expect(result.output_blocks_refs.length).toBe(1);
-      expect(at.ran).toEqual([3_000_000]);
-      expect(held).toBeLessThan(100);
+      expect(ran).toEqual([3_000_000]);
     },
     180_000,
   );
