@@ -192,6 +192,27 @@ describe("a log that is checked in the background", () => {
     expect(told).toMatchObject([{ intact: true }]);
   });
 
+  it("rests no more when it fails after it was ended", async () => {
+    const begun = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<never>();
+    const recheck = new Recheck({
+      ...{ store, clock, entriesPerSecond: 500 },
+      verify: () => {
+        begun.resolve();
+        return asked.promise;
+      },
+      checked: () => {},
+      altered: (broken) => found.push(broken),
+      log: (problem) => problems.push(problem),
+    });
+    await clock.advance(60_000);
+    await begun.promise;
+    const ended = recheck[Symbol.asyncDispose]();
+    asked.reject(new Error("too late"));
+    await ended;
+    expect([problems, clock.waiting]).toEqual([["The audit log could not be checked: too late"], 0]);
+  });
+
   it("says nothing of a store that has stopped: the store did", async () => {
     await noteSome(store, 10);
     let broken: Error | undefined;
