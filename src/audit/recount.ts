@@ -105,14 +105,12 @@ export class Recount {
   }
 
   #push(peak: Peak): void {
-    const last = this.#peaks.at(-1);
-    if (last === undefined || last.leaves !== peak.leaves) {
-      this.#peaks.push(peak);
-      return;
+    let grown = peak;
+    for (let last = this.#peaks.at(-1); last?.leaves === grown.leaves; last = this.#peaks.at(-1)) {
+      this.#peaks.pop();
+      grown = { leaves: grown.leaves * 2, digest: digestOf(Buffer.of(1), last.digest, grown.digest) };
     }
-    this.#peaks.pop();
-    const digest = digestOf(Buffer.of(1), last.digest, peak.digest);
-    this.#push({ leaves: last.leaves * 2, digest });
+    this.#peaks.push(grown);
   }
 
   #claimsHold(): Broken | undefined {

@@ -28,10 +28,9 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
 
 /** In the operator's own words, where there are any; who it was is nothing for an agent. */
 function paused({ pausedBy }: Controls["state"]): Ending {
-  const { reason } = pausedBy ?? {};
-  return reason === undefined || reason.trim() === ""
+  return pausedBy?.reason === undefined || pausedBy.reason.trim() === ""
     ? refuse("paused")
-    : refuse("paused", `An operator has paused all tool calls (${reason}); try again later.`);
+    : refuse("paused", `An operator has paused all tool calls (${pausedBy.reason}); try again later.`);
 }
 
 function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
