@@ -59,6 +59,16 @@ describe("an approver in this process", () => {
     expect(h.ran).toEqual([]);
   });
 
+  it("denies nothing by the answer it gives because nobody waits any more", async () => {
+    const ask: Approver["ask"] = (_, signal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ decision: "denied" })));
+    await using h = await house({ approvals: { patience: "wait", approver: { name: "leaves", ask } } });
+    const waiting = h.runtime.invoke(mail, { ...asker, approvalWaitMs: 1000 });
+    await h.clock.advance(2000);
+    expect((await waiting).refusal?.code).toBe("approval_timed_out");
+    expect((await h.runtime.approvals.list()).map(({ state }) => state)).toEqual(["pending"]);
+  });
+
   it("is asked of a request that outlived the process which made it", async () => {
     const store = `sqlite:${folder}/outlived.db`;
     const clock = new FakeClock();
