@@ -86,9 +86,10 @@ export class Deciding implements Approvals {
     return { ...page, waiting: await this.#options.store.waiting(ofAnyRisk) };
   }
 
-  /** What is pending in the store and over by the clock is left out. */
+  /** Each as it stands now: what is pending in the store and over by the clock is left out of what is pending. */
   async #page(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
     const { limit, state } = asked;
+    const { book } = this.#options.parts;
     if (limit < 1) return { approvals: [] };
     const found: ApprovalRecord[] = [];
     for (let { after } = asked; ; ) {
@@ -96,7 +97,8 @@ export class Deciding implements Approvals {
       const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
       for (const [i, row] of rows.slice(0, limit).entries()) {
         after = cursorOf(row, state === "pending");
-        if (!this.#isOver(row, state)) found.push(row);
+        const approval = book.asNow(row);
+        if (state === undefined || approval.state === state) found.push(approval);
         if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: after }) };
       }
       if (rows.length <= limit) return { approvals: found };
@@ -172,10 +174,6 @@ export class Deciding implements Approvals {
 
   revoke(id: string, by: Decider, reason?: string): Promise<Decided> {
     return this.#takeBack(id, "revoked", { by, reason });
-  }
-
-  #isOver({ expiresAt }: ApprovalRecord, state: ApprovalFilter["state"]): boolean {
-    return state === "pending" && expiresAt <= this.#options.parts.clock.now();
   }
 
   /** Of what nobody has used yet; a claim that was first wins. */

@@ -5,10 +5,12 @@ import { checkPrincipal } from "./calls/authority.ts";
 import { checkId } from "./calls/checked-id.ts";
 import { checkMember, checkMembers, type Kind } from "./calls/checked-members.ts";
 import { RuntimeFault } from "./calls/fault.ts";
-import type { JsonObject } from "./calls/json.ts";
+import { digestOf, type JsonObject } from "./calls/json.ts";
+import { countingArguments } from "./calls/ran-with.ts";
 import type { CallRecord, CallState } from "./calls/records.ts";
 import { autonomies, risks } from "./calls/risk.ts";
 import type { Limits } from "./calls/session.ts";
+import { type Explanation, explainRecorded } from "./explain.ts";
 import { suggestionOf } from "./gates/verdict.ts";
 import { isFromOutside } from "./ledger/history.ts";
 import type { Parts } from "./parts.ts";
@@ -18,7 +20,6 @@ import type { EffectivePolicy, PastCall, Policy } from "./policy/policy.ts";
 import { type RecordedCall, replay, type VerdictChange } from "./policy/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "./policy/warnings.ts";
 import type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
-import { type Explanation, explainRecorded } from "./resume.ts";
 import type { Store } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
 import type { Registry } from "./tools/registry.ts";
@@ -26,7 +27,7 @@ import type { Registry } from "./tools/registry.ts";
 export interface PolicyDeskOptions {
   readonly parts: Parts;
   readonly tools: Pick<Registry, "names" | "offers">;
-  readonly store: Pick<Store, "call" | "calls">;
+  readonly store: Pick<Store, "approval" | "call" | "calls">;
   readonly audit: Pick<AuditLog, "query">;
   readonly skills: Skills | undefined;
   /** What the runtime was made with. */
@@ -113,12 +114,12 @@ export class PolicyDesk implements PolicyFace {
     const after = this.#made(policy);
     const { rows, pastIsCut } = await this.#rows(where, farthest([before, after]));
     const unknownTools = new Map<string, number>();
-    const calls = rows.flatMap(({ row, isPast }) => {
-      const call = this.#recorded(row, isPast);
-      if (call !== undefined) return [call];
-      if (!isPast) unknownTools.set(row.call.tool, (unknownTools.get(row.call.tool) ?? 0) + 1);
-      return [];
-    });
+    const calls: RecordedCall[] = [];
+    for (const { row, isPast } of rows) {
+      const call = this.#recorded(row, await countingArguments(row, this.#options.store), isPast);
+      if (call !== undefined) calls.push(call);
+      else if (!isPast) unknownTools.set(row.call.tool, (unknownTools.get(row.call.tool) ?? 0) + 1);
+    }
     return {
       before: before.version,
       after: after.version,
@@ -188,7 +189,8 @@ export class PolicyDesk implements PolicyFace {
     }
   }
 
-  #recorded(row: CallRecord, isPast: boolean): RecordedCall | undefined {
+  /** @param given of what ran */
+  #recorded(row: CallRecord, given: JsonObject, isPast: boolean): RecordedCall | undefined {
     const { parts } = this.#options;
     const { call, state, outcome } = row;
     const found = parts.tools.find(call.tool, call.action);
@@ -200,9 +202,10 @@ export class PolicyDesk implements PolicyFace {
       runId,
       isPast,
       risk: row.risk,
+      isEdited: given !== call.arguments && digestOf(given) !== call.digest,
       facts: {
-        ...{ tool: found.facts, principal, scopes, autonomy, maxRiskUnapproved, arguments: call.arguments },
-        suggestion: suggestionOf(found, call.arguments, parts.redactor),
+        ...{ tool: found.facts, principal, scopes, autonomy, maxRiskUnapproved, arguments: given },
+        suggestion: suggestionOf(found, given, parts.redactor),
         now: beganAt(row),
       },
       ended:

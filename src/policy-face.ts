@@ -1,11 +1,11 @@
 /** The policy as the public face has it: what it says, and what another one would have said. policy-desk.ts answers. */
 import type { Autonomy } from "./calls/call.ts";
+import type { Explanation } from "./explain.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
 import type { Expectation, ExpectationResult } from "./policy/expectations.ts";
 import type { EffectivePolicy, EffectiveQuery, Policy } from "./policy/policy.ts";
 import type { VerdictChange } from "./policy/simulate.ts";
 import type { PolicyWarning } from "./policy/warnings.ts";
-import type { Explanation } from "./resume.ts";
 
 /**
  * Which recorded calls are replayed.

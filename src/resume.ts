@@ -1,60 +1,24 @@
-/** The other verbs, by way of the same gates: resume, decide (an edit is gated), explain. */
+/** The other verbs, by way of the same gates: resume, and decide (an edit is gated). explain.ts has the third. */
 import { type Admitted, admit, late } from "./approvals/admission.ts";
 import { bind, shownDigest } from "./approvals/binding.ts";
 import type { Ruled } from "./approvals/book.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "./approvals/decision.ts";
-import { type Grant, rememberProblem } from "./approvals/grant.ts";
-import { grantReason, silentReason } from "./approvals/grants.ts";
+import { rememberProblem } from "./approvals/grant.ts";
 import type { Edit, Ruling } from "./approvals/ruling.ts";
 import { standingVotes, votedAlready } from "./approvals/voting.ts";
-import type { AuditLog } from "./audit/log.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import { isForeign } from "./calls/authority.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { type Ending, isEnding } from "./calls/ending.ts";
-import { words } from "./calls/event.ts";
-import { canonical, sha256 } from "./calls/json.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
-import { type Refusal, refusal } from "./calls/refusals.ts";
+import type { ApprovalRecord } from "./calls/records.ts";
+import { refusal } from "./calls/refusals.ts";
 import type { Caller } from "./calls/session.ts";
-import { grantFor, type Previewed } from "./gates/approval.ts";
+import type { Previewed } from "./gates/approval.ts";
 import { ask } from "./gates/budget.ts";
-import { mayAsk } from "./gates/run.ts";
 import type { WeighedCall } from "./gates/stages.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
-import type { Decision, ToolFacts } from "./policy/policy.ts";
-
-/** What would be decided, and every rule that shaped it; or why it does not get that far. */
-export type Explanation = (
-  | { readonly reached: "verdict"; readonly decision: Decision; readonly facts: ToolFacts; readonly summary?: string }
-  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
-) & {
-  /** Of a recorded call alone. */
-  readonly recorded?: Recorded;
-};
-
-/**
- * What is kept of a call that was explained by its id.
- *
- * @public
- */
-export interface Recorded {
-  /** A person changed its arguments: what runs is explained. SHA-256 over the canonical arguments, as they were sent and as they run. */
-  readonly edited?: { readonly asked: string; readonly runs: string };
-  /** How it was weighed when it began, or when a person was asked for it if it never did. */
-  readonly weighed?: {
-    /** Wall clock, milliseconds. */
-    readonly at: number;
-    readonly verdict: string;
-    readonly risk: string;
-    readonly reasons: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
-    readonly policyVersion: string;
-    /** The grant that answered for a person. */
-    readonly grant?: string;
-  };
-}
 
 export type Arrive = () => Pick<ToolCall, "id" | "number" | "arrivedAt">;
 
@@ -106,6 +70,7 @@ export async function decide(
   if ("code" in first) return refused(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
+  if (edited !== undefined && edited.found.definition !== approval.definition) return toolChanged(approval);
   // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
   const meant = { ...request, expectedDigest: shownDigest(asked) }; // what they saw was held against the record above
@@ -114,12 +79,18 @@ export async function decide(
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
   const edit = edited && (await editOf(edited, approval, admitted, parts));
-  const ruled = await book.rule(approval, { ...rulingOf(request, admitted, edit, parts), lapsed });
+  const ruling = { ...rulingOf(request, admitted, edit, parts), lapsed, remember: remembering(request, parts) };
+  const ruled = await book.rule(approval, ruling);
   if (!ruled.won) return lost(ruled, request);
-  if (request.remember === undefined || ruled.approval.state !== "approved")
-    return { decided: true, approval: ruled.approval };
-  const words = { ...request.remember, reason: parts.redactor.redact(request.remember.reason) };
-  return { decided: true, approval: ruled.approval, grant: await parts.grants.make(words, ruled.approval) };
+  if (ruled.grant === undefined) return { decided: true, approval: ruled.approval };
+  parts.grants.took(ruled.grant);
+  return { decided: true, approval: ruled.approval, grant: ruled.grant };
+}
+
+function remembering({ remember }: DecisionRequest, { grants, redactor }: Parts): Ruling["remember"] {
+  if (remember === undefined) return undefined;
+  const words = { ...remember, reason: redactor.redact(remember.reason) };
+  return (approved) => grants.remembered(words, approved);
 }
 
 function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
@@ -184,6 +155,12 @@ function editRefused(end: Ending, approval: ApprovalRecord): Decided {
   return { decided: false, code: "edit_refused", message: why.message, refusal: why, approval };
 }
 
+/** What was shown is not what would run, and an edit of it would be an edit of something nobody has seen. */
+function toolChanged(approval: ApprovalRecord): Decided {
+  const message = `\`${approval.tool}\` is not what it was when \`${approval.id}\` was asked: its definition has changed, and no yes to this request would run it. Once it is withdrawn or over, the call asks anew.`;
+  return { decided: false, code: "tool_changed", message, approval };
+}
+
 /** Its risk, reasons and words replace the asked ones. Whoever must still agree is shown what would run now. */
 async function editOf(
   weighed: WeighedCall,
@@ -202,91 +179,4 @@ async function editOf(
     ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     ...(preview !== undefined && { preview }),
   };
-}
-
-/**
- * What would be decided, and every rule that shaped it. Counts nothing, writes nothing, runs nothing.
- *
- * @param sessionId whose grants count; none: those for a session are only named
- */
-export async function explain(call: ToolCall, parts: Parts, sessionId?: string): Promise<Explanation> {
-  const asked = ask(call);
-  const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
-  if (!isEnding(weighed)) {
-    const { weighing, found, suggestion, verdict } = weighed;
-    const { grant, silent } =
-      verdict === "CONFIRM"
-        ? await grantFor(weighed, sessionId === undefined ? undefined : { id: sessionId }, parts)
-        : { silent: [] };
-    const said = grant === undefined ? silent.map(silentReason) : [grantReason(grant)];
-    return {
-      reached: "verdict",
-      decision: {
-        ...weighing,
-        reasons: [...weighing.reasons, ...said],
-        ...(grant !== undefined && { grant: grant.id }),
-      },
-      facts: found.facts,
-      ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
-    };
-  }
-  const decision = call instanceof Arrival ? (call.weighing as Decision | undefined) : undefined; // the verdict gate left it there before it refused
-  const refused = weighed.ending === "refused" ? weighed.refusal : refusal("internal");
-  return { reached: "refused", refusal: refused, ...(decision !== undefined && { decision }) };
-}
-
-/** What would be decided today about a recorded call, as it runs: after an edit, with what the person wrote. */
-export async function explainRecorded(
-  record: CallRecord,
-  parts: Parts,
-  audit: Pick<AuditLog, "query">,
-): Promise<Explanation> {
-  const { key, call, approvalId } = record;
-  const approval = approvalId === undefined ? undefined : await parts.book.get(approvalId);
-  // As itself: a call is not its own past.
-  const itself =
-    approval === undefined ? new Arrival({ ...call, resumes: key }) : await parts.book.recorded(approval, call);
-  const { startedAt } = record;
-  const weighed = startedAt === undefined ? approval && weighedFor(approval) : await begun(record, startedAt, audit);
-  const grant = weighed && grantIn(weighed.reasons, call, parts);
-  const explained = await explain(itself, parts, grant?.sessionId ?? approval?.sessionId);
-  const edited = approval && editIn(approval);
-  return {
-    ...explained,
-    recorded: {
-      ...(edited !== undefined && { edited }),
-      ...(weighed !== undefined && { weighed: { ...weighed, ...(grant !== undefined && { grant: grant.id }) } }),
-    },
-  };
-}
-
-type Weighed = NonNullable<Recorded["weighed"]>;
-
-function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: ApprovalRecord): Weighed {
-  return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
-}
-
-/** As the log has it. Nothing: it keeps none, or cannot be read; what would be decided is told all the same. */
-async function begun(
-  { key, call }: CallRecord,
-  at: number,
-  audit: Pick<AuditLog, "query">,
-): Promise<Weighed | undefined> {
-  const where = { since: at, until: at, callId: [key, call.id], tenant: call.authority.principal.tenant };
-  const [event] = await audit.query({ ...where, type: words.attempted.audit }).catch(() => []);
-  if (event === undefined) return undefined;
-  const { verdict = "", risk_level: risk = "", reasons = [], policy_version: policyVersion = "" } = event;
-  return { at, verdict, risk, reasons, policyVersion };
-}
-
-/** The one that answered stands among the reasons, in its own words. */
-function grantIn(reasons: Weighed["reasons"], { tool, authority }: ToolCall, { grants }: Parts): Grant | undefined {
-  const rules = new Set(reasons.filter(({ says }) => says === "ALLOW").map(({ rule }) => rule));
-  const { tenant } = authority.principal;
-  return grants.list({ tenant, tool }).find((grant) => rules.has(grantReason(grant).rule));
-}
-
-function editIn({ asked, arguments: given }: ApprovalRecord): Recorded["edited"] {
-  const [before, runs] = [sha256(canonical(asked)), sha256(canonical(given))];
-  return before === runs ? undefined : { asked: before, runs };
 }

@@ -2,9 +2,11 @@
 import { builtInName } from "./accounts/roles.ts";
 import { actorOf } from "./approvals/decision.ts";
 import { type Actor, checkWho } from "./calls/actor.ts";
+import { read } from "./calls/arrival.ts";
 import { checkId } from "./calls/checked-id.ts";
 import { checkMembers, type Kind } from "./calls/checked-members.ts";
 import { RuntimeFault } from "./calls/fault.ts";
+import { countingArguments } from "./calls/ran-with.ts";
 import type { CallRecord } from "./calls/records.ts";
 import { shown } from "./calls/shown.ts";
 import { callStates } from "./calls/states.ts";
@@ -36,7 +38,8 @@ export class Settling implements LedgerFace {
 
   reconcile(id: string): Promise<Settled> {
     return this.#ifUnknown(id, async (record) => {
-      const seen = await askTool(record, this.#parts);
+      const ran = await countingArguments(record, this.#store);
+      const seen = await askTool({ ...record, call: { ...record.call, ...read(ran) } }, this.#parts);
       if (seen.found === "unknown") {
         const message = `The call stays unknown: ${seen.problem ?? "the tool could not tell"}.`;
         return { settled: false, why: "still_unknown", message, call: record };
@@ -80,9 +83,7 @@ export async function callsWhere(where: CallFilter, store: Pick<Store, "calls">)
 /** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
 export async function callNamed(id: string, store: Store): Promise<CallRecord | undefined> {
   checkId(id, "call");
-  const record = await store.call({ key: id });
-  if (record !== undefined) return record;
-  return (await store.calls({ state: "unknown" })).find(({ outcome }) => outcome?.callId === id);
+  return store.call({ key: id });
 }
 
 function notUnknown(call: CallRecord): Settled {

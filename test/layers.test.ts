@@ -13,7 +13,7 @@ const layers: readonly (readonly string[])[] = [
   ["executors"],
   ["parts.ts"],
   ["invoke.ts"],
-  ["resume.ts"],
+  ["resume.ts", "explain.ts"],
   ["policy-face.ts"],
   ["face.ts"],
   ["chains", "fleet"],

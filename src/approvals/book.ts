@@ -13,12 +13,14 @@ import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { canonical, sha256 } from "../calls/json.ts";
+import { canonical, digestOf, sha256 } from "../calls/json.ts";
 import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Store } from "../stores/store.ts";
+import { stateAt } from "../stores/urgency.ts";
 import { shownDigest } from "./binding.ts";
+import type { Grant } from "./grant.ts";
 import { reminding, tell } from "./noted.ts";
 import { type Asking, type Question, requestOf } from "./request.ts";
 import { votesLeft } from "./routed.ts";
@@ -37,7 +39,7 @@ export type Asked =
     };
 
 export type Ruled =
-  | { readonly won: true; readonly approval: ApprovalRecord }
+  | { readonly won: true; readonly approval: ApprovalRecord; readonly grant?: Grant | undefined }
   /** `changed`: what was shown is not what is asked any more. `voted`: this person's word is counted already. */
   | { readonly won: false; readonly approval: ApprovalRecord; readonly because?: "changed" | "voted" };
 
@@ -79,7 +81,7 @@ export class Book implements Disposable {
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);
-    return approval && this.#now(approval);
+    return approval && this.asNow(approval);
   }
 
   /** Stored before anybody is asked. A racer with the same call gets the first one's record. */
@@ -143,6 +145,7 @@ export class Book implements Disposable {
       text,
       digest: sha256(text),
       resumes: approval.key,
+      resumesBy: approval.id,
     });
   }
 
@@ -163,16 +166,18 @@ export class Book implements Disposable {
       const denied =
         ends &&
         (ruling.as === "denied" || ruling.as === "skipped" ? deniedOutcome(call.id, ruling.as, next) : undefined);
-      const event = ends ? this.#decided(call, next, dated) : this.#voted(next, dated);
-      const write = { write: "decide", approval: next, expectedRevision, ...(denied && { denied }), event } as const;
+      const remembered = ends && isYes ? ruling.remember?.(next) : undefined;
+      const event = ends ? this.#decided(call, next, dated) : this.#voted(call, next, dated);
+      const more = { ...(denied && { denied }), ...(remembered && { along: remembered.along }) };
+      const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
       const committed = await this.#store.commit(write, "synced");
       if (committed.won) {
         if (ends) this.#sweeper.forget(approval.id);
-        return { won: true, approval: next };
+        return { won: true, approval: next, grant: remembered?.grant };
       }
       const found = committed.approval ?? seen;
       if (found.state !== seen.state || found.revision === seen.revision)
-        return { won: false, approval: await this.#now(found) };
+        return { won: false, approval: this.asNow(found) };
       if (isYes && shownDigest(found) !== shownDigest(approval))
         return { won: false, approval: found, because: "changed" };
       seen = found;
@@ -181,6 +186,7 @@ export class Book implements Disposable {
 
   #decided(call: ToolCall, next: ApprovalRecord, ruling: Dated): DurableEvent {
     const { as, by, via, at, onBehalfOf, reason } = ruling;
+    const approved = approvedInstead(call, next, ruling);
     return {
       moment: "decided",
       at,
@@ -193,10 +199,12 @@ export class Book implements Disposable {
       risk: next.risk,
       policyVersion: this.#policyVersion,
       ...(reason !== undefined && { reason }),
+      ...(approved !== undefined && { approved }),
     };
   }
 
-  #voted(next: ApprovalRecord, ruling: Dated): DurableEvent {
+  #voted(call: ToolCall, next: ApprovalRecord, ruling: Dated): DurableEvent {
+    const approved = approvedInstead(call, next, ruling);
     const { as, by, via, at, onBehalfOf, reason, quorum } = ruling;
     const left = votesLeft(next, quorum);
     const said = as === "modified" ? "edited" : `voted on (${as})`;
@@ -210,6 +218,7 @@ export class Book implements Disposable {
       data: {
         as,
         quorum_left: left,
+        ...(approved !== undefined && { approved_hash: approved }),
         ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
         ...(reason !== undefined && { reason }),
       },
@@ -226,9 +235,10 @@ export class Book implements Disposable {
     throw new RuntimeFault("call_missing", `The approval \`${id}\` has no call; the store is damaged.`);
   }
 
-  #now(approval: ApprovalRecord): ApprovalRecord {
-    const live = approval.state === "pending" || approval.state === "approved";
-    return live && approval.expiresAt <= this.#clock.now() ? { ...approval, state: "expired" } : approval;
+  /** A row as it stands now. */
+  asNow(approval: ApprovalRecord): ApprovalRecord {
+    const state = stateAt(approval, this.#clock.now());
+    return state === approval.state ? approval : { ...approval, state };
   }
 
   /** Requests that were open when this process started expire on time as well. */
@@ -270,6 +280,13 @@ export class Book implements Disposable {
       if (approval.expiresAt <= this.#clock.now()) return approval; // too late to remind anybody
     }
   }
+}
+
+/** What a yes is to, where that is not what was asked. */
+function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { as }: Ruling): string | undefined {
+  if (as !== "approved" && as !== "modified") return undefined;
+  const digest = digestOf(runs);
+  return digest === call.digest ? undefined : digest;
 }
 
 function deniedOutcome(callId: string, as: "denied" | "skipped", { id, decision }: ApprovalRecord): ToolOutcome {

@@ -2,11 +2,12 @@
  * What became of who gave a word: a remembered yes, a delegation and a vote on what is still open count while their
  * giver could still say it, by what they brought then, and while nobody took the credential back by which it was given.
  *
- * Invariant: who has an account is what that account is now; nobody else is known here (the data folder's operator, a
- * library's own people), and they are what they were when they gave it.
+ * Invariant: who has an account counts as what they were when they said it and still are: one rule for a remembered yes,
+ * a vote and a word that was lent. Nobody else is known here (the data folder's operator, a library's own people), and
+ * they are what they were then.
  */
 import type { Actor } from "../calls/actor.ts";
-import type { ApprovalRecord, Said, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Given, Said, Vote } from "../calls/records.ts";
 import type { Audience } from "../stores/audience.ts";
 import { type Bench, demandOf, hindrance, isYes } from "./admission.ts";
 import type { Decider, Lapsed } from "./decision.ts";
@@ -24,6 +25,9 @@ export interface GiversHouse {
   /** Whether people sign in here: the operator's token is nobody's sign-in then. */
   readonly accountsExist: () => boolean;
 }
+
+type Brought = Pick<Given, "typed" | "signedIn">;
+type Held = Pick<Given, "roles" | "groups">;
 
 /** A request that may still be open, with what was said to it. */
 type Open<Word extends Said> = Audience & Partial<Pick<ApprovalRecord, "state">> & { readonly votes?: readonly Word[] };
@@ -48,7 +52,7 @@ export class Givers {
     const lent = this.#house.delegations.behind(grant, call.principal.tenant);
     if (lent !== undefined && !this.#house.delegations.isLive(lent))
       return `\`${lent.from}\`, in whose place it was given, lends \`${lent.to}\` no word any more`;
-    return this.#problem(grant, { ...call, routed });
+    return this.#problem(grant, { ...call, routed }, { brought: grant.given });
   }
 
   /** Who gave this person their word, with what of it they still have. */
@@ -64,15 +68,19 @@ export class Givers {
     const votes: readonly Word[] = approval.votes ?? [];
     const { typedConfirmation: typed, signedIn } = asked.routed ?? unrouted;
     const said = votes.map(async (vote) => {
-      const { given = { typed, signedIn }, as } = vote; // one that did not keep it had brought what its request demanded
-      const why = await this.#problem({ ...vote, given }, asked, as);
+      const { as, given: brought = { typed, signedIn } } = vote; // one that did not keep it had brought what its request demanded
+      const why = await this.#problem(vote, asked, { as, brought });
       return why === undefined ? [] : [{ vote, why }];
     });
     return (await Promise.all(said)).flat();
   }
 
   /** Why this word does not count for that, as things stand. */
-  async #problem(said: Said, asked: Audience, as: Vote["as"] = "approved"): Promise<string | undefined> {
+  async #problem(
+    said: Said,
+    asked: Audience,
+    { as = "approved", brought }: { readonly as?: Vote["as"] | undefined; readonly brought: Brought | undefined },
+  ): Promise<string | undefined> {
     const { by: user, via, given } = said;
     const giver = await this.#giver(asked.principal.tenant, said);
     if (typeof giver === "string") return giver;
@@ -80,11 +88,11 @@ export class Givers {
     if (typeof lent === "string") return lent;
     const bench = this.bench(asked, lent);
     const demand = demandOf(asked, bench);
-    if (isYes(as) && demand.typedConfirmation && given?.typed !== true)
+    if (isYes(as) && demand.typedConfirmation && brought?.typed !== true)
       return `the route \`${bench.present.rule}\` wants the tool's name typed now, and it was not`;
-    const { roles, groups } = giver ?? given ?? {};
+    const { roles, groups } = given === undefined ? (giver ?? {}) : stillHeld(given, giver);
     const by: Decider = {
-      ...{ user, via, signedIn: given?.signedIn === true },
+      ...{ user, via, signedIn: brought?.signedIn === true },
       ...(roles !== undefined && { roles }),
       ...(groups !== undefined && { groups }),
     };
@@ -105,8 +113,7 @@ export class Givers {
   /** A sentence: why it is worth nothing. */
   async #asNow(one: Delegation): Promise<Delegation | string> {
     const giver = await this.#giver(one.tenant, { by: one.from, via: one.via });
-    if (giver === undefined || typeof giver === "string") return giver ?? one;
-    return { ...one, roles: both(one.roles, giver.roles), groups: both(one.groups, giver.groups) };
+    return typeof giver === "string" ? giver : { ...one, ...stillHeld(one, giver) };
   }
 
   /** As they are now; undefined: nobody known here. A sentence: why no word of theirs by that credential counts. */
@@ -119,6 +126,12 @@ export class Givers {
   }
 }
 
-function both(then: readonly string[] = [], now: readonly string[]): readonly string[] {
-  return now.filter((one) => then.includes(one));
+/** Of the roles and groups with which a word was said or lent, those its giver still has: what they became since was never theirs to say it with. */
+function stillHeld({ roles = [], groups = [] }: Held, now: Person | undefined): Held {
+  return now === undefined
+    ? { roles, groups }
+    : {
+        roles: roles.filter((one) => now.roles.includes(one)),
+        groups: groups.filter((one) => now.groups.includes(one)),
+      };
 }

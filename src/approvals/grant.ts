@@ -3,7 +3,7 @@ import type { Reason } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord, Said } from "../calls/records.ts";
+import type { Along, ApprovalRecord, Said } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
 
@@ -65,6 +65,12 @@ export interface GrantFilter {
   readonly tenant?: string;
   readonly state?: GrantState;
   readonly tool?: string;
+}
+
+/** A grant, and how it is written with the yes that it is made of. */
+export interface Remembered {
+  readonly grant: Grant;
+  readonly along: Along;
 }
 
 const dayMs = 86_400_000;

@@ -21,6 +21,7 @@ import {
   grantFrom,
   grantOf,
   type Remember,
+  type Remembered,
   spanText,
   untilOf,
 } from "./grant.ts";
@@ -118,13 +119,17 @@ export class Grants implements AsyncDisposable {
     return this.#options.givers.silence(grant, grant);
   }
 
-  /** @param remember was checked: `rememberProblem` of grant.ts */
-  async make(remember: Remember, approval: ApprovalRecord): Promise<Grant> {
+  /**
+   * What is to be written with the yes that ends the request; `took` when that has won.
+   *
+   * @param remember was checked: `rememberProblem` of grant.ts
+   */
+  remembered(remember: Remember, approval: ApprovalRecord): Remembered {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
     const grant = grantOf(remember, approval, { now, until });
-    await this.#shelf.add(grant, bodyOf(grant), {
+    const along = this.#shelf.along(grant, bodyOf(grant), {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
@@ -138,8 +143,12 @@ export class Grants implements AsyncDisposable {
         reason: grant.reason,
       },
     });
+    return { grant, along };
+  }
+
+  took(grant: Grant): void {
+    this.#shelf.took(grant);
     this.#index(grant);
-    return grant;
   }
 
   /** Undefined: there is none. One that is revoked stays as it was revoked first. */

@@ -2,7 +2,8 @@ import type { Risk } from "../calls/call.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { Said, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Said, Vote } from "../calls/records.ts";
+import type { Remembered } from "./grant.ts";
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
 export interface Ruling {
@@ -20,6 +21,8 @@ export interface Ruling {
   readonly lapsed?: readonly Vote[];
   /** With `modified`. */
   readonly edited?: Edit | undefined;
+  /** What is remembered of the yes that ends it, made of the record as it will be: both are written, or neither. */
+  readonly remember?: ((approved: ApprovalRecord) => Remembered) | undefined;
 }
 
 /** As it is written: wall clock, milliseconds. */

@@ -10,6 +10,7 @@ import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
+import type { Along } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
 
 export interface ShelfOptions {
@@ -71,10 +72,19 @@ export class Shelf<Item extends { readonly id: string }> {
     return item;
   }
 
+  /** A new one, as part of another write; when that has won, it `took`. */
+  along({ id }: Item, body: JsonObject, noted: Noted): Along {
+    return { kind: this.#kind, id, body, event: this.#event(noted) };
+  }
+
+  took(item: Item): void {
+    this.#items.set(item.id, { version: 1, item });
+  }
+
   async add(item: Item, body: JsonObject, noted: Noted): Promise<void> {
     const { won } = await this.#commit({ id: item.id, body, expectedVersion: 0 }, noted);
     if (!won) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
-    this.#items.set(item.id, { version: 1, item });
+    this.took(item);
   }
 
   /** @param next what it becomes; undefined: it stays. Answers what it is then. */
@@ -104,16 +114,13 @@ export class Shelf<Item extends { readonly id: string }> {
     document: { readonly id: string; readonly body: Json; readonly expectedVersion: number },
     noted: Noted | undefined,
   ): Promise<{ won: boolean }> {
-    const { store, clock, policyVersion } = this.#options;
-    const event: NotedEvent | undefined = noted && {
-      moment: "noted",
-      at: clock.now(),
-      traceId: newTraceId(),
-      policyVersion,
-      outcome: "success",
-      ...noted,
-    };
+    const event = noted && this.#event(noted);
     const write = { write: "document", kind: this.#kind, ...document, ...(event && { event }) } as const;
-    return await store.commit(write, noted === undefined ? "committed" : "synced");
+    return await this.#options.store.commit(write, noted === undefined ? "committed" : "synced");
+  }
+
+  #event(noted: Noted): NotedEvent {
+    const { clock, policyVersion } = this.#options;
+    return { moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, outcome: "success", ...noted };
   }
 }

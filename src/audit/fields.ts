@@ -50,10 +50,14 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
 }
 
 function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion } = event;
+  const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
+  const data = {
+    ...(approved !== undefined && { approved_hash: approved }),
+    ...(onBehalfOf !== undefined && { on_behalf_of: clean(onBehalfOf) }),
+  };
   return {
     ...callFields(call, clean),
-    ...(onBehalfOf !== undefined && { data: { on_behalf_of: clean(onBehalfOf) } }),
+    ...(Object.keys(data).length > 0 && { data }),
     decided_by: clean(by),
     decided_via: clean(via),
     outcome: decisionOutcomes[as],
@@ -70,12 +74,16 @@ function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps)
 }
 
 function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, key, approvalId } = event;
+  const { call, at, key, approvalId, weighing } = event;
   return {
     ...callFields(call, clean),
-    ...weighingFields(event.weighing, clean),
+    ...weighingFields(weighing, clean),
     outcome: "info",
-    refs: { ...refsOf(call, key, approvalId, clean), ...(call.parentId !== undefined && { parent: call.parentId }) },
+    refs: {
+      ...refsOf(call, key, approvalId, clean),
+      ...(weighing.grant !== undefined && { grant: weighing.grant }),
+      ...(call.parentId !== undefined && { parent: call.parentId }),
+    },
     request_hash: call.digest,
     stage: "execute",
     summary: attemptedSummary(nameOf(call, clean)),

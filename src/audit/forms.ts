@@ -85,9 +85,10 @@ export class Forms {
     const [start, hash, stage, tool, end] = fragments;
     const { id, digest, authority, parentId } = call;
     const { traceId } = authority;
-    const isPlain = approvalId === undefined && key === id && parentId === undefined;
+    const { grant } = weighing;
+    const isPlain = approvalId === undefined && key === id && parentId === undefined && grant === undefined;
     const parent = parentId === undefined ? "" : `"parent":${JSON.stringify(parentId)},`;
-    const own = isPlain ? start : weighed.attempted + leadingRefs(call, key, approvalId) + parent + form.run;
+    const own = isPlain ? start : weighed.attempted + leadingRefs(call, { key, approvalId, grant }) + parent + form.run;
     const body = [own, id, hash, digest, stage, time, tool, traceId, end].join("");
     return isPlain ? { body, fragments, fields: [id, digest, time, traceId] } : body;
   }
@@ -107,7 +108,7 @@ export class Forms {
     const { id, authority, resumes } = call;
     const { traceId } = authority;
     const isPlain = approvalId === undefined && resumes === undefined;
-    const own = isPlain ? refs : end.refs + leadingRefs(call, resumes, approvalId) + form.run;
+    const own = isPlain ? refs : end.refs + leadingRefs(call, { key: resumes, approvalId }) + form.run;
     const body = [start, latency, own, id, hash, digest, stage, time, tool, traceId, last].join("");
     return isPlain ? { body, fragments, fields: [latency, id, digest, time, traceId] } : body;
   }
@@ -175,9 +176,16 @@ export class Forms {
   }
 }
 
-function leadingRefs(call: ToolCall, key: string | undefined, approvalId: string | undefined): string {
+interface Leading {
+  readonly approvalId: string | undefined;
+  readonly grant?: string | undefined;
+  readonly key: string | undefined;
+}
+
+function leadingRefs(call: ToolCall, { approvalId, grant, key }: Leading): string {
   const approval = approvalId === undefined ? "" : `"approval":${JSON.stringify(approvalId)},`;
-  return key === undefined || key === call.id ? approval : `${approval}"key":${JSON.stringify(key)},`;
+  const granted = grant === undefined ? approval : `${approval}"grant":${JSON.stringify(grant)},`;
+  return key === undefined || key === call.id ? granted : `${granted}"key":${JSON.stringify(key)},`;
 }
 
 function makeForm(call: ToolCall, clean: Clean): Form {

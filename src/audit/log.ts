@@ -28,6 +28,8 @@ export interface AuditEvent {
     readonly tool_call?: string;
     readonly approval?: string;
     readonly key?: string;
+    /** The remembered yes that answered for a person; where it was attempted. */
+    readonly grant?: string;
     /** The call whose script made this one; where it was attempted. */
     readonly parent?: string;
   };

@@ -21,6 +21,7 @@ export class Arrival implements ToolCall {
   readonly parentId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly resumes: string | undefined;
+  readonly resumesBy: string | undefined;
   /** Its id and digest were made here, and so need no look before they are spelled in an event. */
   readonly isOurs: boolean;
   /** How often it entered again because another call was claimed first. */
@@ -58,6 +59,7 @@ export class Arrival implements ToolCall {
     this.parentId = call.parentId;
     this.idempotencyKey = call.idempotencyKey;
     this.resumes = call.resumes;
+    this.resumesBy = call.resumesBy;
   }
 }
 

@@ -64,4 +64,6 @@ export interface ToolCall {
   readonly idempotencyKey?: string | undefined;
   /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */
   readonly resumes?: string | undefined;
+  /** The approval it goes on with, where it does with one: of no other is it the call. No door can set it, and no row keeps it. */
+  readonly resumesBy?: string | undefined;
 }

@@ -71,6 +71,8 @@ export type CallEvent =
       readonly reason?: string;
       readonly risk: Risk;
       readonly policyVersion?: string;
+      /** SHA-256 of the arguments that were approved, where a person has changed the ones that were asked for. */
+      readonly approved?: string;
     }
   | {
       readonly moment: "attempted";

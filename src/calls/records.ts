@@ -171,6 +171,14 @@ export interface ApprovalRecord {
   };
 }
 
+/** A document that was not there before, with its event. */
+export interface Along {
+  readonly kind: string;
+  readonly id: string;
+  readonly body: Json;
+  readonly event: DurableEvent;
+}
+
 export type Write =
   | {
       readonly write: "hold";
@@ -180,13 +188,15 @@ export type Write =
     }
   /**
    * A request ends, or stays pending with what was said so far. `denied`: what the held call ended with, when the
-   * decision ends it. `expectedRevision`: it loses when the record was written since.
+   * decision ends it. `expectedRevision`: it loses when the record was written since. `along`: what becomes true with it,
+   * or neither does; what is remembered of a yes.
    */
   | {
       readonly write: "decide";
       readonly approval: ApprovalRecord;
       readonly expectedRevision?: number;
       readonly denied?: ToolOutcome;
+      readonly along?: Along;
       readonly event: DurableEvent;
     }
   /** `fresh`: the key is this arrival's own id, so no earlier row can exist. `use`: the approval that is spent by it. */

@@ -50,6 +50,8 @@ export interface VerdictChangeWire {
   readonly run_id: string;
   readonly at: string;
   readonly arguments: JsonObject;
+  /** A person had changed what was sent: these ran. */
+  readonly edited?: true | undefined;
   readonly before: DecisionWire;
   readonly after: DecisionWire;
 }
@@ -85,6 +87,7 @@ function changeToWire(change: VerdictChange): VerdictChangeWire {
     run_id: change.runId,
     at: iso(change.at),
     arguments: change.arguments,
+    edited: change.edited,
     before: decisionToWire(change.before),
     after: decisionToWire(change.after),
   };

@@ -165,7 +165,8 @@ export interface FactsWire {
   readonly permissions: readonly string[];
 }
 
-export function explanationToWire(explanation: Explanation): ExplanationWire {
+/** @param tellsPeople also what people remembered and why it counts no more: nothing for an agent, which is told the verdict */
+export function explanationToWire(explanation: Explanation, tellsPeople = true): ExplanationWire {
   const recorded = explanation.recorded && recordedToWire(explanation.recorded);
   if (explanation.reached === "refused") {
     return {
@@ -175,11 +176,11 @@ export function explanationToWire(explanation: Explanation): ExplanationWire {
       decision: explanation.decision && decisionToWire(explanation.decision),
     };
   }
-  const { decision, facts, summary } = explanation;
+  const { decision, counting, facts, summary } = explanation;
   return {
     reached: "verdict",
     recorded,
-    decision: decisionToWire(decision),
+    decision: decisionToWire(tellsPeople ? decision : { ...decision, reasons: counting }),
     facts: factsToWire(facts),
     summary,
   };

@@ -106,7 +106,10 @@ it.each([
       },
     }),
   ],
-  ["an explanation", explanationToWire({ reached: "verdict", decision, facts, summary: "s" })],
+  [
+    "an explanation",
+    explanationToWire({ reached: "verdict", decision, counting: decision.reasons, facts, summary: "s" }),
+  ],
   ["an explained refusal", explanationToWire({ reached: "refused", decision, refusal: refusal("scope_missing") })],
   ["the switches", controlsToWire({ paused: true, autonomy: undefined, offTools: ["a"], offServers: ["b"] })],
   [

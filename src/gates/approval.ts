@@ -6,8 +6,9 @@ import type { Grant } from "../approvals/grant.ts";
 import { type Answering, type Grants, grantReason } from "../approvals/grants.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
+import { digestOf } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
@@ -44,10 +45,19 @@ type Approved = ApprovedCall | Again | Ending;
  */
 export function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Approved | Promise<Approved> {
   const { record, verdict } = call;
-  if (record?.state === "suspended") return approved(call, undefined);
+  if (record?.state === "suspended") return wakened(call, record, parts);
   if (verdict === "ALLOW" && record?.approvalId === undefined) return approved(call, undefined);
   if (verdict === "PREVIEW") return previewed(call, caller, parts);
   return decided(call, caller, parts);
+}
+
+/** A call that waits inside its tool goes on as it was begun: with what was approved, whoever sends what was asked again. */
+function wakened(call: FreshCall, { approvalId }: CallRecord, { book }: ApprovalParts): Approved | Promise<Approved> {
+  if (approvalId === undefined || call.resumesBy !== undefined) return approved(call, undefined);
+  return book.get(approvalId).then(async (approval) => {
+    if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
+    return { again: await book.recorded(approval, call) };
+  });
 }
 
 async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
@@ -58,13 +68,7 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
       return useApproval(call, approval, caller, parts);
     case "pending":
       if (call.verdict !== "ALLOW") return wait(call, { approval, asked: false }, caller, parts);
-      await parts.book.rule(approval, {
-        as: "withdrawn",
-        by: "policy",
-        via: "postern",
-        reason: "the call needs no approval any more",
-      });
-      return approved(call, undefined);
+      return (await takenBack(approval, "the call needs no approval any more", parts)) ?? approved(call, undefined);
     case "denied":
     case "skipped":
     case "expired":
@@ -93,8 +97,18 @@ async function useApproval(
   if (changed === undefined) return approved(call, approval.id);
   const left = hasLeft(caller, parts.clock);
   if (left !== undefined) return left; // a caller that left says nothing of what was approved
-  await parts.book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason: changed });
-  return refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
+  const unkept = await takenBack(approval, changed, parts);
+  return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
+}
+
+/** By policy. An ending: it could not be written. */
+async function takenBack(
+  approval: ApprovalRecord,
+  reason: string,
+  { book }: Pick<ApprovalParts, "book">,
+): Promise<Ending | undefined> {
+  const ruled = await book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason }).catch(unwritten);
+  return isEnding(ruled) ? ruled : undefined;
 }
 
 /** A yes to a smaller risk was not asked of whom, and of how many, a greater one is asked. */

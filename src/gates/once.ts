@@ -49,6 +49,7 @@ function judge(
 ): FreshCall | Ending | Promise<Ending> {
   if (prior === undefined) return fresh(call, own.key, own.match, undefined);
   if (call.resumes === undefined && !isSame(prior.call, call)) return refuse("idempotency_conflict");
+  if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
   const { key, match = own.match } = prior;
   return replay(prior, parts) ?? fresh(call, key, match, prior);
 }
@@ -61,7 +62,7 @@ function fresh(call: WeighedCall, key: string, match: string, record: CallRecord
   return passed;
 }
 
-/** A script's call is found by its place alone, so that another tool in that place is a conflict and not a new call. */
+/** A script's call is found by its number alone, so that another tool under that number is a conflict and not a new call. */
 function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
   return prior.digest === digest && prior.tool === tool && prior.action === action;
 }
@@ -73,9 +74,12 @@ export function keyOf({ authority, tool, action, idempotencyKey, resumes }: Tool
   return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
 }
 
-/** D23: H(parent key, position). Nobody else's text begins so: a caller's has four names before its key. */
-function chainKey(position: string): string {
-  return `key_${sha256(`script\0${position}`).slice(0, 40)}`;
+/**
+ * D23: H(parent key, number of the call), of the text that calls/child-key.ts makes. Nobody else's begins so: a caller's has
+ * four names before its key.
+ */
+function chainKey(ownKey: string): string {
+  return `key_${sha256(`script\0${ownKey}`).slice(0, 40)}`;
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */
@@ -104,6 +108,12 @@ export function replay(record: CallRecord | undefined, parts: ReplayParts): Endi
     case undefined:
       return undefined;
   }
+}
+
+/** Whoever was asked anew was shown something else: nothing goes on with the old request, and nothing happens to the new one. */
+function over(approvalId: string, { approvalId: newer }: CallRecord): Ending {
+  const now = newer === undefined ? "" : ` Its call was asked about anew as \`${newer}\`; go on with that one.`;
+  return refuse("approval_expired", `The approval \`${approvalId}\` is over.${now}`);
 }
 
 function isOver({ aliveUntil }: CallRecord, now: number): boolean {

@@ -10,6 +10,7 @@ import type { Authority, Risk } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
+import { countingArguments } from "../calls/ran-with.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
@@ -78,7 +79,7 @@ const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspende
 
 export class HistoryBook {
   readonly #reads: Reads;
-  readonly #store: Pick<Store, "calls">;
+  readonly #store: Pick<Store, "approval" | "calls">;
   readonly #clock: Clock;
   readonly #known: KnownTool;
   readonly #scopes = new Map<string, Scope>();
@@ -86,7 +87,7 @@ export class HistoryBook {
   readonly #open = new Map<string, Entered>();
 
   /** @param reads all that the policy looks at */
-  constructor(reads: Reads, store: Pick<Store, "calls">, clock: Clock, known: KnownTool) {
+  constructor(reads: Reads, store: Pick<Store, "approval" | "calls">, clock: Clock, known: KnownTool) {
     this.#reads = reads;
     this.#store = store;
     this.#clock = clock;
@@ -230,7 +231,7 @@ export class HistoryBook {
       for (const row of rows) {
         if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
         if (name === "principal" && nameOf(name, row.call.authority) !== nameOf(name, authority)) continue;
-        read.push(this.#entryOf(row, row.startedAt, scope));
+        read.push(this.#entryOf(row, await countingArguments(row, this.#store), scope));
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < after - longestHeldMs) break;
@@ -241,7 +242,7 @@ export class HistoryBook {
     scope.version += 1;
   }
 
-  #entryOf({ key, call, risk, state, outcome }: CallRecord, at: number, scope: Scope): Entry {
+  #entryOf({ key, call, risk, state, outcome, startedAt: at = 0 }: CallRecord, given: JsonObject, scope: Scope): Entry {
     const known = this.#known(call.tool, call.action);
     const { effects = "destructive", server } = known?.facts ?? {};
     if (
@@ -250,9 +251,9 @@ export class HistoryBook {
       state !== "suspended"
     )
       scope.tainted = true;
-    const target = known?.targetOf(call.arguments);
+    const target = known?.targetOf(given);
     return {
-      ...{ key, tool: call.tool, action: call.action, effects, risk, at, arguments: call.arguments },
+      ...{ key, tool: call.tool, action: call.action, effects, risk, at, arguments: given },
       ...(server !== undefined && { server }),
       ...(target !== undefined && { target }),
       state: pastState(state),

@@ -18,6 +18,7 @@ function call(
   const { tool = mail, agent = "ann", ...rest } = more;
   return {
     id: `call_${at}`,
+    isEdited: false,
     runId: "run_1",
     risk: "safe",
     isPast: false,

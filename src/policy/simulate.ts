@@ -6,9 +6,11 @@
 import type { JsonObject } from "../calls/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "./policy.ts";
 
-/** A recorded call as it came to the policy, but for the past. Arguments are as kept: redacted. */
+/** A recorded call as it came to the policy, but for the past. Arguments are as kept: redacted, and those that ran. */
 export interface RecordedCall {
   readonly id: string;
+  /** A person had changed its arguments. */
+  readonly isEdited: boolean;
   readonly facts: Omit<Facts, "history">;
   readonly runId: string;
   /** As it was weighed then. */
@@ -42,6 +44,8 @@ export interface VerdictChange {
   readonly at: number;
   /** As kept: redacted. */
   readonly arguments: JsonObject;
+  /** A person had changed them: these ran, and not what was sent. */
+  readonly edited?: true;
   readonly before: Decision;
   readonly after: Decision;
 }
@@ -158,11 +162,11 @@ export function* replay(
   }
 }
 
-function changeOf({ id, facts, runId }: RecordedCall, before: Decision, after: Decision): VerdictChange {
+function changeOf({ id, facts, runId, isEdited }: RecordedCall, before: Decision, after: Decision): VerdictChange {
   const { tool, principal, now, arguments: given } = facts;
   return {
     ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
-    ...{ arguments: given, before, after },
+    ...{ arguments: given, ...(isEdited && { edited: true as const }), before, after },
   };
 }
 

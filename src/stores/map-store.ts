@@ -4,8 +4,8 @@ import { newId } from "../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../calls/records.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
-import { digestsIn, needsArtifacts, runsWith } from "./references.ts";
-import { type Rows, rule, type Won } from "./rules.ts";
+import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
+import { alsoTold, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
 import {
   type ApprovalFilter,
   bodyOf,
@@ -18,7 +18,7 @@ import {
   type Store,
   type WaitingFilter,
 } from "./store.ts";
-import { nothingWaits, placeIn, urgencyOf, type Waiting } from "./urgency.ts";
+import { nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export class MapStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #spell: Spell;
   readonly #calls = new Map<string, CallRecord>();
-  /** Call ids of rows that have another key. */
+  /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
   readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
@@ -72,10 +72,14 @@ export class MapStore implements Store {
     const ruling = rule(write, this.#rows);
     if (!ruling.won) return durability === "queued" ? ruling : Promise.resolve(ruling);
     try {
-      const body = write.event === undefined ? undefined : bodyOf(this.#spell(write.event));
+      const { event } = write;
+      const body = event && bodyOf(this.#spell(event));
+      const also = alsoTold(write);
+      const alsoBody = also && bodyOf(this.#spell(also));
       this.#apply(ruling);
-      if (body !== undefined && write.event !== undefined)
-        this.#untold.push({ seq: this.#nextSeq++, body, event: write.event });
+      if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event });
+      if (alsoBody !== undefined && also !== undefined)
+        this.#untold.push({ seq: this.#nextSeq++, body: alsoBody, event: also });
     } catch (error) {
       return Promise.reject(
         new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
@@ -89,7 +93,10 @@ export class MapStore implements Store {
 
   call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
     if ("match" in by) return this.#rows.live(by.match);
-    return this.#calls.get(by.key) ?? this.#calls.get(this.#keys.get(by.key) ?? "");
+    const { key } = by;
+    const other = this.#calls.get(this.#keys.get(key) ?? "");
+    const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);
+    return this.#calls.get(key) ?? (isNamed ? other : undefined);
   }
 
   approval(id: string): ApprovalRecord | undefined {
@@ -116,11 +123,12 @@ export class MapStore implements Store {
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     const { state, risk, after, limit = Infinity } = where;
     const isUrgent = state === "pending";
+    const now = this.#rows.now();
     const all = [...this.#approvals.values()];
     const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
     if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
     return behind
-      .filter((approval) => state === undefined || approval.state === state)
+      .filter((approval) => state === undefined || (isUrgent ? approval.state : stateAt(approval, now)) === state)
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter(fitting(where))
       .slice(0, limit);
@@ -141,7 +149,7 @@ export class MapStore implements Store {
   async needed(): Promise<ReadonlySet<string>> {
     const now = this.#rows.now();
     const calls = [...this.#calls.values()].filter((record) => needsArtifacts(record, now));
-    const approvals = [...this.#approvals.values()].filter((approval) => runsWith(approval, now));
+    const approvals = [...this.#approvals.values()].filter((approval) => mayRunWith(approval, now));
     const texts = calls.flatMap(({ call, outcome = null }) => [call.text, JSON.stringify(outcome)]);
     return new Set([...texts, ...approvals.map((approval) => JSON.stringify(approval))].flatMap(digestsIn));
   }
@@ -184,6 +192,8 @@ export class MapStore implements Store {
     if (call !== undefined) {
       this.#calls.set(call.key, call);
       if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
+      const left = leftUnknownBy(call);
+      if (left !== undefined) this.#keys.set(left, call.key);
       this.#live.moved(before, call, this.#rows.now);
     }
     if (approval !== undefined) this.#approvals.set(approval.id, approval);

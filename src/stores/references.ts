@@ -38,7 +38,7 @@ export function needsArtifacts(record: CallRecord, now: number): boolean {
   }
 }
 
-/** What was approved instead of what was asked stands in no row but the approval's own. */
-export function runsWith({ state, expiresAt }: ApprovalRecord, now: number): boolean {
-  return state === "approved" && expiresAt > now;
+/** What a person wrote instead of what was asked stands in no row but the approval's own, also while others must still agree. */
+export function mayRunWith({ state, expiresAt }: ApprovalRecord, now: number): boolean {
+  return (state === "pending" || state === "approved") && expiresAt > now;
 }

@@ -7,6 +7,7 @@
  */
 
 import type { ToolCall } from "../calls/call.ts";
+import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, Write } from "../calls/records.ts";
 
@@ -67,6 +68,16 @@ export function rule(write: Write, rows: Rows): Won | Lost {
   }
 }
 
+/** The arrival that left it unknown, where that was not its first: the one its caller was told. */
+export function leftUnknownBy({ state, outcome, call }: CallRecord): string | undefined {
+  return state === "unknown" && outcome !== undefined && outcome.callId !== call.id ? outcome.callId : undefined;
+}
+
+/** What a write tells of behind its own event. */
+export function alsoTold(write: Write): DurableEvent | undefined {
+  return write.write === "decide" ? write.along?.event : undefined;
+}
+
 /** Until when (wall clock, exclusive) a keyless re-send finds the row; `-Infinity`: it does not. */
 export function liveUntil(record: CallRecord): number {
   const { match, state, aliveUntil } = record;
@@ -89,7 +100,15 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   };
 }
 
-function decide({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
+function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
+  const ruled = decided(write, rows);
+  const { along } = write;
+  if (!ruled.won || along === undefined) return ruled;
+  const made = putDocument({ write: "document", ...along, expectedVersion: 0 }, rows);
+  return made.won ? { ...ruled, ...made } : made;
+}
+
+function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
   const before = rows.approval(approval.id);
   if (before === undefined) return { won: false };
   const now = rows.now();

@@ -96,14 +96,21 @@ export interface Store extends AsyncDisposable {
   /** Rejects only when it could not be written (full disk, stopped store): then nothing of it is true. `queued` answers at once. */
   commit(write: Write, durability: Durability): Committed | Promise<Committed>;
 
-  /** Sees what is queued as well as what is committed. By `match`: only a live row (held, suspended, unresolved unknown, or within `aliveUntil`). */
+  /**
+   * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and while it is
+   * unknown of the one that left it so. By `match`: only a live row (held, suspended, unresolved unknown, or within `aliveUntil`).
+   */
   call(
     by: { readonly key: string } | { readonly match: string },
   ): CallRecord | undefined | Promise<CallRecord | undefined>;
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
-  /** Of a list of what is pending the most urgent first (urgency.ts); of any other old to new. */
+  /**
+   * Of a list of what is pending the most urgent first (urgency.ts), what is over among it; of any other old to new.
+   * What is over and was never used is `expired`, and not `approved`, as it is to the claim that would use it: the rows
+   * are as they were written.
+   */
   approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   /** How many are pending and not over yet. */
   waiting(where: WaitingFilter): Promise<Waiting>;

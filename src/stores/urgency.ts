@@ -1,5 +1,5 @@
 import type { Risk } from "../calls/call.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 
 /** How many requests wait, by risk. */
@@ -33,6 +33,11 @@ export function placeIn(cursor: string): { readonly id: string; readonly urgency
   const [, id, urgency] = /^([^@]+)(?:@(\d{1,16}))?$/.exec(cursor) ?? [];
   if (id === undefined) return undefined;
   return { id, urgency: urgency === undefined ? undefined : Number(urgency) };
+}
+
+/** As it is to whoever would use it: what is over by the clock has expired, whatever the row says still. */
+export function stateAt({ state, expiresAt }: Pick<ApprovalRecord, "state" | "expiresAt">, now: number): ApprovalState {
+  return (state === "pending" || state === "approved") && expiresAt <= now ? "expired" : state;
 }
 
 /** When what has this urgency ends, as SQL: wall clock, milliseconds. */

@@ -53,6 +53,23 @@ it("refuses a name that looks like a registered one", () => {
   register("read_file", "read_files", "write_file");
 });
 
+it("refuses a tool and another one's action that are called alike: a call would lead to the wrong one", () => {
+  const notes = defineTool({ ...tool("notes"), actions: { list: { risk: "safe" }, delete: { risk: "critical" } } });
+  const registry = (): Registry => new Registry({ clock: new FakeClock() });
+  for (const name of ["notes__delete", "notes__De1ete"]) {
+    const first = registry();
+    first.register(notes);
+    expect(() => first.register(tool(name), { server: "notes" }), name).toThrow(/of `notes`, which is registered/);
+    const other = registry();
+    other.register(tool(name));
+    expect(() => other.register(notes), name).toThrow(refusedAs("tool_name_confusable"));
+    other.unregister(name);
+    other.register(notes);
+    other.unregister("notes");
+    other.register(tool(name)); // with a tool its names are free again
+  }
+});
+
 it("refuses two actions of one tool that look alike", () => {
   const twins = defineTool({
     ...tool("mail"),

@@ -100,7 +100,7 @@ export class Registry implements AsyncDisposable {
       );
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
-    this.#names.take(name, options);
+    this.#names.take({ name, actions }, options);
     const isReplaced = this.#entries.has(name);
     const entry: Entry = {
       tool,

@@ -8,6 +8,7 @@ import { artifactReferenceContract } from "./store/artifacts.ts";
 import { claimContract } from "./store/claims.ts";
 import { StoreKit } from "./store/kit.ts";
 import { readingContract } from "./store/reading.ts";
+import { tellingContract } from "./store/telling.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -27,6 +28,7 @@ export function storeContract(name: string, open: OpenStore): void {
     claimContract(kit);
     approvalContract(kit);
     readingContract(kit);
+    tellingContract(kit);
     artifactReferenceContract(kit);
 
     it("numbers calls upwards", () => {

@@ -31,6 +31,8 @@ describe("a recorded call that is explained", () => {
       recorded: { weighed: { verdict: "CONFIRM", risk: "high", at: h.clock.now(), grant, reasons } },
     });
     expect(await h.runtime.policy.explainCall(first.callId)).toHaveProperty("decision.grant", grant); // made for it
+    const [attempted] = await h.runtime.audit.query({ type: "tool_call.attempted", callId: ran.callId });
+    expect(attempted).toMatchObject({ refs: { grant, tool_call: ran.callId } });
 
     await h.runtime.approvals.grants.revoke(grant ?? "", ann);
     const later = await h.runtime.policy.explainCall(ran.callId);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
@@ -37,7 +37,7 @@ it("a folder that is not there is made, and the next command leads into it", asy
   const { out: said } = await cli.runIn(cli.folder, "init", "c", "--json");
   expect(JSON.parse(said)).toEqual({
     folder: join(cli.folder, "c"),
-    files: ["tools.mts", "postern.yaml", ".gitignore"],
+    files: ["tools.mts", ".gitignore", "postern.yaml"],
   });
 });
 
@@ -47,6 +47,29 @@ it.each(["postern.yaml", "postern.yml", "postern.json", "tools.mts"])("overwrite
   expect(await cli.runIn(folder, "init")).toMatchObject({ code: 1, err: expect.stringContaining("there already") });
   expect(readdirSync(folder).sort()).toEqual(["node_modules", name].sort());
   expect(readFileSync(join(folder, name), "utf8")).toBe("mine");
+});
+
+it("a file that cannot be made leaves none of the others behind, and what was there is as it was", async () => {
+  const folder = installed("half");
+  symlinkSync(join(folder, "nowhere/at/all"), join(folder, "postern.yaml")); // in the way, and yet not there
+  const before = readdirSync(folder).sort();
+  expect(await cli.runIn(folder, "init")).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/postern\.yaml` cannot be made.*Nothing was written\./s),
+  });
+  expect(readdirSync(folder).sort()).toEqual(before);
+});
+
+it("goes on where it was killed: tools that it wrote itself are no stranger's", async () => {
+  const folder = installed("killed");
+  await cli.runIn(folder, "init");
+  const tools = readFileSync(join(folder, "tools.mts"), "utf8");
+  for (const name of ["postern.yaml", ".gitignore"]) rmSync(join(folder, name));
+  expect(JSON.parse((await cli.runIn(folder, "init", "--json")).out)).toMatchObject({
+    files: [".gitignore", "postern.yaml"],
+  });
+  expect(readFileSync(join(folder, "tools.mts"), "utf8")).toBe(tools);
+  expect(await cli.runIn(folder, "init")).toMatchObject({ code: 1, err: expect.stringContaining("there already") });
 });
 
 it("a `.gitignore` that is there is left alone, and what it lacks is told", async () => {

@@ -18,7 +18,9 @@ export async function approvalsFor(
   return records.map((record, i) => {
     const { lapsed, demand, ...standing } = standings[i] ?? { may: [], lapsed: [], demand: undefined };
     const viewer = mayDecide(by) ? viewerToWire(standing) : onlyLooks;
-    return approvalToWire(record, { lapsed, demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+    // what became of who said something is nothing for an agent
+    const told = by.kind === "person" ? lapsed : lapsed.map(({ vote }) => ({ vote, why: "it counts no more" }));
+    return approvalToWire(record, { lapsed: told, demand, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 

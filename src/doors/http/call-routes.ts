@@ -66,7 +66,8 @@ export const callRoutes: readonly Route[] = [
     run: async (asked) => {
       const context = contextOf(asked);
       if (context instanceof Response) return context;
-      return answer(explanationToWire(await asked.runtime.explain(requestOf(asked.body), context)));
+      const explanation = await asked.runtime.explain(requestOf(asked.body), context);
+      return answer(explanationToWire(explanation, asked.by.kind === "person"));
     },
   }),
   route({

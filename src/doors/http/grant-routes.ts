@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { Grant, GrantState } from "../../approvals/grant.ts";
 import type { Runtime } from "../../face.ts";
+import type { Who } from "../credentials.ts";
 import { delegationToWire, type GrantWire, grantToWire } from "../wire-grants.ts";
 import { answer, problem } from "./answers.ts";
 import { delegationAnswer, delegationsAnswer, grantAnswer, grantsAnswer } from "./approval-schemas.ts";
@@ -45,7 +46,7 @@ export const grantRoutes: readonly Route[] = [
       const where = { ...(state !== undefined && { state }), ...(tool !== undefined && { tool }) };
       const grants = runtime.approvals.grants.list({ tenant: by.principal.tenant, ...where });
       const seen = grants.filter(({ principal }) => sees(by, principal));
-      return answer({ grants: await Promise.all(seen.map((one) => wireOf(runtime, one))) });
+      return answer({ grants: await Promise.all(seen.map((one) => wireOf(runtime, by, one))) });
     },
   }),
   route({
@@ -60,7 +61,7 @@ export const grantRoutes: readonly Route[] = [
       const known = runtime.approvals.grants.get(part("id"));
       if (known === undefined || !sees(by, known.principal)) return unknownGrant(part("id"));
       const grant = await runtime.approvals.grants.revoke(part("id"), deciderOf(by), body.reason);
-      return grant === undefined ? unknownGrant(part("id")) : answer(await wireOf(runtime, grant));
+      return grant === undefined ? unknownGrant(part("id")) : answer(await wireOf(runtime, by, grant));
     },
   }),
   route({
@@ -108,9 +109,11 @@ export const grantRoutes: readonly Route[] = [
   }),
 ];
 
-async function wireOf({ approvals: { grants } }: Runtime, grant: Grant): Promise<GrantWire> {
+/** What became of who gave it is nothing for an agent. */
+async function wireOf({ approvals: { grants } }: Runtime, { kind }: Who, grant: Grant): Promise<GrantWire> {
   const state = grants.stateOf(grant);
-  return grantToWire(grant, state, state === "live" ? await grants.silence(grant) : undefined);
+  const silent = state === "live" ? await grants.silence(grant) : undefined;
+  return grantToWire(grant, state, silent === undefined || kind === "person" ? silent : "it counts no more");
 }
 
 function unknownGrant(id: string): Response {

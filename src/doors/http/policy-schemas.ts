@@ -45,6 +45,7 @@ export const simulationAnswer: ZodType = z
         run_id: text,
         at: text.openapi({ format: "date-time" }),
         arguments: z.record(text, z.unknown()),
+        edited: z.literal(true).optional().openapi({ description: "A person had changed what was sent: these ran." }),
         before: decided,
         after: decided,
       }),

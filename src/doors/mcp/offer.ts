@@ -43,17 +43,21 @@ export function targetOf(runtime: Runtime, { server }: Visit, name: string): Tar
     const action = runtime.offered().find((offered) => openName(offered) === name);
     return action === undefined ? nowhere : { tool: action.tool, action: action.name };
   }
-  const tool = publicName(server, name);
-  return runtime.tools.offer(tool)?.facts.server === server ? { tool, action: "default" } : nowhere;
+  const isMeant = (offer: Offer | undefined): boolean =>
+    offer?.facts.server === server && localName(runtime, offer) === name;
+  const likely = runtime.tools.offer(publicName(server, name));
+  const action = isMeant(likely) ? likely : runtime.tools.offers().find(isMeant);
+  return action === undefined ? nowhere : { tool: action.tool, action: action.name };
 }
 
 function openName({ tool, name }: Offer): string {
   return name === "default" ? tool : publicName(tool, name);
 }
 
-function localName({ tools }: Runtime, { tool }: Offer): string {
-  const registered = insideOf(tools).toolNamed(tool);
-  return (registered && ownNameOf(registered)) ?? tool;
+/** As its server calls it; a tool of ours that was registered under a server has its open name there, too. */
+function localName({ tools }: Runtime, offer: Offer): string {
+  const registered = insideOf(tools).toolNamed(offer.tool);
+  return (registered && ownNameOf(registered)) ?? openName(offer);
 }
 
 /** Without an output schema: what goes back may be redacted, cut or refused, so nothing is promised about it. */

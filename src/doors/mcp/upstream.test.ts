@@ -60,10 +60,13 @@ it("an upstream's tools are there twice: under their server's name, and at its o
     input: { type: "object" },
     execute: () => "no",
   } as const;
-  const { url } = await postern({
+  const { url, runtime } = await postern({
     tools: [impostor],
     servers: { every: { ...everything, risk: "safe" } },
   });
+  const beside = { ...impostor, name: "beside", actions: { one: {}, two: {} }, execute: undefined };
+  const ran = (which: string) => ({ input: { type: "object" }, risk: "safe", execute: () => `ran ${which}` });
+  runtime.tools.register({ ...beside, actions: { one: ran("one"), two: ran("two") } } as never, { server: "every" });
   const sum = { content: [{ text: "The sum of 2 and 3 is 5." }] };
   const all = await connect(url);
   expect(await all.callTool({ name: "every__get-sum", arguments: { a: 2, b: 3 } })).toMatchObject(sum);
@@ -73,6 +76,13 @@ it("an upstream's tools are there twice: under their server's name, and at its o
   const own = await connect(`${url}/every`);
   expect((await own.listTools()).tools.map(({ name }) => name)).toContain("get-sum");
   expect(await own.callTool({ name: "get-sum", arguments: { a: 2, b: 3 } })).toMatchObject(sum);
+  const { tools: listed } = await own.listTools();
+  for (const which of ["one", "two"]) {
+    expect(listed.filter(({ name }) => name === `beside__${which}`)).toHaveLength(1); // whatever is listed can be called
+    expect(await own.callTool({ name: `beside__${which}`, arguments: {} })).toMatchObject({
+      content: [{ text: `ran ${which}` }],
+    });
+  }
   expect(await own.callTool({ name: "impostor", arguments: {} })).toMatchObject({
     structuredContent: { code: "tool_unknown" },
   });

@@ -49,14 +49,14 @@ export class ApprovalRows {
   }
 
   /** What is pending by urgency, and of what is alike in that the older; all else old to new. */
-  list(where: ApprovalFilter): readonly ApprovalRecord[] {
+  list(where: ApprovalFilter, now: number): readonly ApprovalRecord[] {
     const { state, after, limit = Infinity } = where;
     const place = after === undefined ? {} : this.#placeAt(after);
     if (place === undefined) return [];
     const { urgency, number } = place;
     const isUrgent = state === "pending";
     const { sql, values } = spelled([
-      isUrgent ? [isPending] : ["state = ?", state],
+      isUrgent ? [isPending] : stateCondition(state, now),
       isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : ["number > ?", number],
       ...this.#conditions(where),
     ]);
@@ -131,6 +131,14 @@ export class ApprovalRows {
     this.#parsed.set(number, audience);
     return audience;
   }
+}
+
+/** As urgency.ts has it of one record. */
+function stateCondition(state: ApprovalFilter["state"], now: number): Condition {
+  if (state === "approved") return [`state = 'approved' and ${endOfUrgency} > ?`, now];
+  if (state === "expired")
+    return [`(state = 'expired' or (state in ('pending', 'approved') and ${endOfUrgency} <= ?))`, now];
+  return ["state = ?", state];
 }
 
 function parsed(row: Readonly<Record<string, unknown>>): ApprovalRecord {

@@ -51,10 +51,7 @@ export class Batch {
   /** @param spelled the event as it will be kept, when that is known already */
   add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string | Formed): void {
     this.writes += 1;
-    if (event !== undefined) {
-      this.events.push(event);
-      this.#beforehand.push(spelled);
-    }
+    if (event !== undefined) this.tells(event, spelled);
     if (call !== undefined) {
       const pending = before === undefined ? undefined : this.#pending(call.key);
       if (pending === undefined) this.#put({ record: call, isNew: before === undefined });
@@ -68,6 +65,12 @@ export class Batch {
       this.#documents ??= new Map();
       this.#documents.set(documentName(document.kind, document.id), document);
     }
+  }
+
+  /** One more event, of what was added last. */
+  tells(event: DurableEvent, spelled: string | Formed | undefined): void {
+    this.events.push(event);
+    this.#beforehand.push(spelled);
   }
 
   /**

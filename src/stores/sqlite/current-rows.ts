@@ -2,7 +2,7 @@ import type { Clock } from "../../calls/clock.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import { LiveMatches } from "../live-matches.ts";
-import type { Rows, Won } from "../rules.ts";
+import { leftUnknownBy, type Rows, type Won } from "../rules.ts";
 import { type Batch, documentName } from "./batch.ts";
 import type { Start } from "./queries.ts";
 import type { Tables } from "./tables.ts";
@@ -38,11 +38,12 @@ export class CurrentRows implements Rows {
     return this.#queued().call(key) ?? this.open.get(key) ?? this.#tables.callByKey(key);
   }
 
-  /** Also by the first arrival's id, when the call has another key. */
+  /** Also by the id of its first arrival, when the call has another key, and while it is unknown of the one that left it so. */
   callNamed(name: string): CallRecord | undefined {
     const found = this.call(name);
     if (found !== undefined) return found;
-    for (const { record } of this.#queued().calls) if (record.call.id === name) return record;
+    for (const { record } of this.#queued().calls)
+      if (record.call.id === name || leftUnknownBy(record) === name) return record;
     const key = this.#tables.keyOfId(name);
     return key === undefined ? undefined : this.call(key);
   }

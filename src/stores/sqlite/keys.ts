@@ -1,6 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** Where a call is whose key is not its own id: keys that callers chose, and those of a script's children. */
+/**
+ * Where a call is whose key is not its own id: keys that callers chose, and those of a script's children. An arrival that
+ * left its call unknown stands among them by its id, which is nobody's key.
+ */
 export interface Keys {
   find(key: string): number | undefined;
   put(key: string, number: number): void;
@@ -17,7 +20,7 @@ export class TableKeys implements Keys {
 
   constructor(database: DatabaseSync) {
     this.#find = database.prepare("select number from call_key where key = ?");
-    this.#put = database.prepare("insert into call_key values (?, ?)");
+    this.#put = database.prepare("insert or ignore into call_key values (?, ?)");
   }
 
   find(key: string): number | undefined {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import type { CallRecord } from "../../calls/records.ts";
-import { digestsIn, needsArtifacts, runsWith } from "../references.ts";
+import { digestsIn, mayRunWith, needsArtifacts } from "../references.ts";
 import type { CallFilter, Entry, EntryFilter } from "../store.ts";
 import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
 import type { EventForms } from "./event-forms.ts";
@@ -101,10 +101,10 @@ export class Queries {
 
   #edited(now: number): Set<string> {
     const edited = this.#database
-      .prepare(`select body from approval where state = 'approved' and body like '%artifact":"%'`)
+      .prepare(`select body from approval where state in ('pending', 'approved') and body like '%artifact":"%'`)
       .all()
       .map(({ body }) => String(body))
-      .filter((body) => runsWith(JSON.parse(body), now));
+      .filter((body) => mayRunWith(JSON.parse(body), now));
     return new Set(edited.flatMap(digestsIn));
   }
 

@@ -5,7 +5,7 @@ import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
-import { rule } from "../rules.ts";
+import { alsoTold, rule } from "../rules.ts";
 import type {
   ApprovalFilter,
   CallFilter,
@@ -118,7 +118,11 @@ export class SqliteStore implements Store {
     const { event } = write;
     try {
       const later = event === undefined || (this.#isKept && isOrdinary(event));
-      writer.open.add(ruling, event, later ? undefined : this.#spell(event));
+      const spelled = later ? undefined : this.#spell(event);
+      const also = alsoTold(write);
+      const alsoSpelled = also && this.#spell(also); // before any of it is taken
+      writer.open.add(ruling, event, spelled);
+      if (also !== undefined) writer.open.tells(also, alsoSpelled);
       this.#rows.won(ruling);
     } catch (error) {
       return Promise.reject(fault("store_unwritable", "An event could not be written", error));
@@ -141,7 +145,7 @@ export class SqliteStore implements Store {
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
     this.#writer.drain();
-    return this.#tables.approvals.list(where);
+    return this.#tables.approvals.list(where, this.#clock.now());
   }
 
   async waiting(where: WaitingFilter): Promise<Waiting> {

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { numberOf } from "../../calls/ids.ts";
 import type { Json } from "../../calls/json.ts";
 import type { CallRecord } from "../../calls/records.ts";
-import type { NewDocument } from "../rules.ts";
+import { leftUnknownBy, type NewDocument } from "../rules.ts";
 import { ApprovalRows } from "./approvals.ts";
 import type { Batch } from "./batch.ts";
 import { CallForms } from "./call-forms.ts";
@@ -100,15 +100,23 @@ export class Tables {
     const own = this.#rowOfId(key);
     const record = own && recordOf(own);
     if (record?.key === key) return record;
-    const number = this.#keys.find(key);
-    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
-    return row && recordOf(row);
+    const found = this.#recordAt(key);
+    return found?.key === key ? found : undefined;
   }
 
-  /** The key of the call whose first arrival had this id. */
+  /** The key of the call whose first arrival had this id, or which one of this id left unknown. */
   keyOfId(id: string): string | undefined {
+    if (numberOf(id) === undefined) return undefined;
     const row = this.#rowOfId(id);
-    return row && recordOf(row).key;
+    if (row !== undefined) return recordOf(row).key;
+    const left = this.#recordAt(id);
+    return left && leftUnknownBy(left) === id ? left.key : undefined;
+  }
+
+  #recordAt(name: string): CallRecord | undefined {
+    const number = this.#keys.find(name);
+    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
+    return row && recordOf(row);
   }
 
   document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
@@ -141,6 +149,8 @@ export class Tables {
         this.#referring.note(number, values[outcomeAt]);
       }
       if (isNew && record.key !== record.call.id) this.#keys.put(record.key, number);
+      const left = leftUnknownBy(record);
+      if (left !== undefined) this.#keys.put(left, number);
       this.#waiting.note(record);
     }
     this.#newCalls.write(inserts);

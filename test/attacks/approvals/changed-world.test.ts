@@ -45,6 +45,23 @@ describe("a tool that changes between approval and use", () => {
     expect(ran).toEqual([]);
   });
 
+  it.each(changes)(
+    "its %s / an edit of what was shown before is refused, and what was asked stays open",
+    async (_what, change) => {
+      const ran: unknown[] = [];
+      await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [tool({}, ran) as never]);
+      const call = { tool: "pay", arguments: { to: "x" } };
+      const { approvalId = "" } = await h.runtime.invoke(call, { ...asker, scopes: ["pay:all"] });
+      h.runtime.tools.register(tool(change, ran), { replace: true });
+      await h.runtime.tools.ready();
+      const edit = { decision: "modified", arguments: { to: "y" }, by: boss, confirmation: "pay" } as const;
+      const decided = await h.runtime.approvals.decide(approvalId, edit);
+      expect(decided).toMatchObject({ decided: false, code: "tool_changed", approval: { state: "pending" } });
+      expect(await h.runtime.approvals.get(approvalId)).toMatchObject({ state: "pending", arguments: { to: "x" } });
+      expect(ran).toEqual([]);
+    },
+  );
+
   it("nothing of it / the approval holds", async () => {
     const ran: unknown[] = [];
     await using h = await house({}, [tool({}, ran) as never]);

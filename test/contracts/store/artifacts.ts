@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallRecord } from "../../../src/calls/records.ts";
+import type { ApprovalRecord, CallRecord, Write } from "../../../src/calls/records.ts";
 import { callOf, claimOf, decideOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import type { StoreKit } from "./kit.ts";
 
@@ -76,6 +76,22 @@ export function artifactReferenceContract(kit: StoreKit): void {
       const edited = { ...approval, arguments: { file: { $artifact: other } } };
       const decided = decideOf(edited, "approved");
       await commit(decided);
+      expect(await needed()).toEqual([other]);
+      await kit.clock.advance(hourMs);
+      expect(await needed()).toEqual([]);
+    });
+
+    it("are those of an edit that others must still agree to, until it is denied or expires", async () => {
+      const [open, refused] = [await held(), await held()];
+      const waits = async (one: typeof open, file: string): Promise<ApprovalRecord> => {
+        const edited = { ...one.approval, arguments: { file: { $artifact: file } }, revision: 1 };
+        await commit({ ...decideOf(edited, "pending"), expectedRevision: 0 } as Write);
+        return edited;
+      };
+      await waits(open, other);
+      const edited = await waits(refused, kept);
+      expect(await needed()).toEqual([kept, other]);
+      await commit(decideOf(edited, "denied", outcomeOf(refused.record.call, "denied")));
       expect(await needed()).toEqual([other]);
       await kit.clock.advance(hourMs);
       expect(await needed()).toEqual([]);

@@ -165,7 +165,7 @@ export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" |
       tools: risky({ preview: failsSecondTime(throws) }),
       context: asker,
       before: approvedBefore(fails("decide")),
-      ends: "internal",
+      ends: "audit_unavailable",
     },
   },
 };

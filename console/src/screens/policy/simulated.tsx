@@ -96,6 +96,7 @@ function Change({ change }: { readonly change: VerdictChange }): ReactNode {
           </Link>
           , <span className="mono">{call_id}</span>
         </p>
+        {change.edited && <p className="text-ink-2">A person had changed what was sent: this is what ran.</p>}
         <Json value={change.arguments} />
         <Decision decision={after} />
       </div>

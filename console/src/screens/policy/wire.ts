@@ -72,6 +72,7 @@ export interface VerdictChange {
   readonly run_id: string;
   readonly at: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  readonly edited?: true;
   readonly before: DecisionWire;
   readonly after: DecisionWire;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { commandName } from "../command-name.ts";
@@ -68,23 +68,27 @@ const ignored = ".postern/";
 /** Beside any of them a new configuration would not be read, or not alone. */
 const configurations = ["postern.yaml", "postern.yml", "postern.json"];
 
-/** Asks nothing, and writes into a folder without a configuration only. */
+/** The configuration is the last: a folder that has it has all of it, and one that was left half goes on where it stopped. */
+const project: readonly (readonly [name: string, text: string])[] = [
+  ["tools.mts", tools],
+  [".gitignore", `${ignored}\n`],
+  ["postern.yaml", configuration],
+];
+
+/** Asks nothing, and writes into a folder without a configuration only: all of it, or nothing that stays. */
 export async function init(host: Host, named: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
   const folder = resolve(named ?? ".");
-  const there = [...configurations, "tools.mts"].find((name) => existsSync(join(folder, name)));
+  const there = configurations.find((name) => existsSync(join(folder, name))) ?? (await othersTools(folder));
   if (there !== undefined)
     throw new RuntimeFault(
       "file_unwritable",
       `\`${join(folder, there)}\` is there already, so nothing was written. Keep it, or name another folder: \`postern init FOLDER\`.`,
     );
-  const files = ["tools.mts", "postern.yaml"];
-  await written(folder, "tools.mts", tools);
-  await written(folder, "postern.yaml", configuration);
   const ignore = await ignoredIn(folder);
-  if (ignore === undefined) {
-    await written(folder, ".gitignore", `${ignored}\n`);
-    files.push(".gitignore");
-  }
+  const files = await written(
+    folder,
+    project.filter(([name]) => !existsSync(join(folder, name))),
+  );
   if (flags.json === true) printJson(host, { folder, files });
   else host.terminal.out(nextSteps(folder, { files, isIgnored: ignore !== false, command: commandName(flags) }));
   return exitCodes.ok;
@@ -98,15 +102,38 @@ async function ignoredIn(folder: string): Promise<boolean | undefined> {
   return lines.some((line) => /^\/?\.postern\/?$/.test(line));
 }
 
-async function written(folder: string, name: string, text: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, name), text, { flag: "wx" });
-  } catch (error) {
-    throw new RuntimeFault("file_unwritable", `\`${join(folder, name)}\` cannot be made: ${messageOf(error)}.`, {
-      cause: error,
-    });
+/** Tools that are not the ones written here, whose rest may be missing. */
+async function othersTools(folder: string): Promise<string | undefined> {
+  const file = join(folder, "tools.mts");
+  const isOther = existsSync(file) && (await readFile(file, "utf8").catch(() => "")) !== tools;
+  return isOther ? "tools.mts" : undefined;
+}
+
+/** All of them, or none: what was made before one that cannot be is taken away. */
+async function written(folder: string, files: typeof project): Promise<readonly string[]> {
+  const made: string[] = [];
+  for (const [name, text] of files) {
+    const file = join(folder, name);
+    try {
+      await mkdir(folder, { recursive: true });
+      await using handle = await open(file, "wx"); // nobody else's is written over
+      made.push(name);
+      await handle.writeFile(text);
+    } catch (error) {
+      const left = await takenAway(folder, made);
+      const rest = left.length === 0 ? "Nothing was written" : `Take ${left.join(", ")} away by hand`;
+      throw new RuntimeFault("file_unwritable", `\`${file}\` cannot be made: ${messageOf(error)}. ${rest}.`, {
+        cause: error,
+      });
+    }
   }
+  return made;
+}
+
+/** Answers what is left. */
+async function takenAway(folder: string, names: readonly string[]): Promise<readonly string[]> {
+  const gone = await Promise.allSettled(names.map((name) => rm(join(folder, name))));
+  return names.filter((_, i) => gone[i]?.status === "rejected");
 }
 
 function nextSteps(

@@ -249,6 +249,7 @@ function changeText(screen: Screen, change: VerdictChangeWire): string {
       }),
     ),
     `  ${fit(visible(JSON.stringify(change.arguments)), terminal.columns - 2)}\n`,
+    change.edited === true ? paint("dim", "  a person had changed what was sent: this is what ran\n") : "",
     ...because("before", before),
     ...because("after", after),
     "\n",

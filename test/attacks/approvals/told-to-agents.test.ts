@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { ann, mail, yes } from "../../fakes/deciders.ts";
+import { type House, house } from "../../fakes/house.ts";
+import { bodyOf, type HttpHouse, httpHouse } from "../../fakes/http-house.ts";
+import { cheap, holder } from "../../fakes/people.ts";
+
+const agent = { principal: { tenant: "default", agent: "local-agent", via: "token:agent" }, scopes: [] } as const;
+const remember = { reason: "a word among people" };
+
+/** A house behind its door where people have accounts, and Ann is one of them. */
+async function open(quorum = 1): Promise<House & { readonly door: HttpHouse }> {
+  const h = await house({
+    approvals: { patience: "suspend", routes: [{ quorum }] },
+    accounts: { passwordCost: cheap },
+  });
+  await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
+  return { ...h, door: await httpHouse(h.runtime, { clock: h.clock }) };
+}
+
+it("an agent that asks what would be decided is told the verdict, and nothing of a word that counts no more, of whose it was or why", async () => {
+  await using h = await open();
+  const span = { for: { until: h.clock.now() + 3_600_000 }, ...remember };
+  const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
+  expect(await yes(h, approvalId, ann, { remember: span })).toMatchObject({ decided: true });
+  const explained = async (as: "agent" | "operator"): Promise<string> => {
+    const path = as === "agent" ? "/v1/explain" : "/v1/policy/explain";
+    return JSON.stringify(await bodyOf(await h.door.ask(path, { as, body: { ...mail("x"), scopes: [] } })));
+  };
+  expect(await explained("agent")).toContain("grt_"); // the one that answers is the agent's own
+  await h.runtime.accounts.change("ann", { disabled: true }, holder);
+  const told = await explained("agent");
+  expect(told).toContain('"verdict":"CONFIRM"');
+  expect(told).toContain('"rule"'); // what the policy says is told
+  for (const word of ["grt_", "ann", "a word among people", "disabled"]) expect(told).not.toContain(word);
+  expect(await explained("operator")).toContain("`ann` is disabled");
+});
+
+it("nor what became of people, on its own requests", async () => {
+  await using h = await open(2);
+  const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
+  await yes(h, approvalId, ann);
+  await h.runtime.accounts.change("ann", { disabled: true }, holder);
+  const read = async (as: "agent" | "operator"): Promise<string> =>
+    JSON.stringify(await bodyOf(await h.door.ask(`/v1/approvals/${approvalId}`, { as })));
+  expect(await read("operator")).toContain("`ann` is disabled");
+  expect(await read("agent")).toContain('"lapsed":"it counts no more"');
+  expect(await read("agent")).not.toContain("disabled");
+});
+
+it("a grant that is silent is told an agent as silent, and why to people", async () => {
+  await using h = await open();
+  const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
+  await yes(h, approvalId, ann, { remember: { for: "run", ...remember } });
+  await h.runtime.accounts.change("ann", { disabled: true }, holder);
+  const silent = async (as: "agent" | "operator") =>
+    (await bodyOf(await h.door.ask("/v1/grants", { as })))["grants"] as readonly { readonly silent?: string }[];
+  expect((await silent("agent")).map((one) => one.silent)).toEqual(["it counts no more"]);
+  expect((await silent("operator")).map((one) => one.silent)).toEqual(["`ann` is disabled"]);
+});

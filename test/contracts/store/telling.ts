@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { Write } from "../../../src/calls/records.ts";
+import { all, callOf, claimOf, decideOf, eventOf, outcomeOf, recordOf, settleOf } from "../records.ts";
+import { type StoreKit, wins } from "./kit.ts";
+
+const minuteMs = 60_000;
+
+/** By which names a call is found, what a list says of time that has passed, and what becomes true with a decision. */
+export function tellingContract(kit: StoreKit): void {
+  const { commit, held } = kit;
+
+  describe("a call by the ids its callers were told", () => {
+    const left = async (state: "unknown" | "ok"): Promise<{ key: string; first: string; later: string }> => {
+      const { record } = await held({ key: `key_${kit.store.nextNumber()}` });
+      const again = callOf(kit.store, kit.clock);
+      await commit(claimOf({ ...record, state: "attempted", fence: kit.store.incarnation }));
+      const fence = kit.store.incarnation;
+      await commit(settleOf({ ...record, fence }, state, { outcome: outcomeOf(again, "error") }));
+      return { key: record.key, first: record.call.id, later: again.id };
+    };
+
+    it("is found by its key, by its first arrival and by the one that left it unknown, and by no other", async () => {
+      const { key, first, later } = await left("unknown");
+      for (const id of [key, first, later]) expect(await kit.store.call({ key: id })).toMatchObject({ key });
+      expect(await kit.store.call({ key: callOf(kit.store, kit.clock).id })).toBeUndefined();
+      const ended = await left("ok");
+      expect(await kit.store.call({ key: ended.first })).toMatchObject({ key: ended.key });
+      expect(await kit.store.call({ key: ended.later })).toBeUndefined();
+    });
+
+    it("is found by the one that left it unknown until somebody has settled it", async () => {
+      const { key, first, later } = await left("unknown");
+      const record = await kit.store.call({ key });
+      if (record === undefined) throw new Error("it is gone");
+      await commit(settleOf(record, "ok", { outcome: outcomeOf(record.call) }, "operator"));
+      expect(await kit.store.call({ key: later })).toBeUndefined();
+      expect(await kit.store.call({ key: first })).toMatchObject({ key, state: "ok" });
+    });
+
+    it("is no key: a call whose own key it is, is another one", async () => {
+      const { later } = await left("unknown");
+      const own = recordOf(callOf(kit.store, kit.clock, { id: later }), { fence: kit.store.incarnation });
+      expect(await commit(claimOf(own))).toEqual(wins);
+    });
+  });
+
+  describe("a list of what is approved, and of what has expired", () => {
+    it("goes by the time: what was not used in time is expired and not approved", async () => {
+      const approve = async (ttlMs: number): Promise<string> => {
+        const { approval } = await held({ aliveUntil: kit.clock.now() + ttlMs });
+        await commit(decideOf(approval, "approved"));
+        return approval.id;
+      };
+      const listed = async (state: "approved" | "expired" | "pending"): Promise<readonly string[]> =>
+        (await kit.store.approvals({ state })).map(({ id }) => id);
+      const [soon, later] = [await approve(minuteMs), await approve(10 * minuteMs)];
+      const { approval: waits } = await held({ aliveUntil: kit.clock.now() + minuteMs });
+      expect([await listed("approved"), await listed("expired")]).toEqual([[soon, later], []]);
+      await kit.clock.advance(minuteMs);
+      expect([await listed("approved"), await listed("expired")]).toEqual([[later], [soon, waits.id]]);
+      expect(await listed("pending")).toEqual([waits.id]); // whoever watches over the time must find it
+      expect(await kit.store.approvals({ state: "expired", after: soon })).toMatchObject([{ id: waits.id }]);
+    });
+  });
+
+  describe("a decision", () => {
+    it("makes a decision and what is remembered of it true together, or neither, each with its event", async () => {
+      const { approval } = await held();
+      const along = { kind: "grant", id: "grt_1", body: { tool: "t" }, event: eventOf("grant.made") };
+      const yes = { ...decideOf(approval, "approved"), along } as Write;
+      const remembered = () => kit.store.documents.get("grant", "grt_1");
+      const told = async () => (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
+      expect(await commit({ ...yes, expectedRevision: 7 } as Write)).toMatchObject({ won: false });
+      expect([await remembered(), await told()]).toEqual([undefined, ["held"]]);
+      expect(await commit(yes)).toEqual(wins);
+      expect(await remembered()).toEqual({ version: 1, body: { tool: "t" } });
+      expect(await told()).toEqual(["held", "decided approved", "grant.made"]);
+
+      const { approval: other } = await held();
+      expect(await commit({ ...decideOf(other, "approved"), along } as Write)).toMatchObject({
+        won: false,
+        version: 1,
+      });
+      expect(await kit.store.approval(other.id)).toMatchObject({ state: "pending" });
+      expect(await told()).toHaveLength(4);
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { canonical, sha256 } from "../../src/calls/json.ts";
+import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { type House, house } from "../fakes/house.ts";
+
+const hashOf = (to: string): string => sha256(canonical({ to }));
+
+async function edit(h: House, id: string, to: string): Promise<void> {
+  const request = { decision: "modified", arguments: { to }, by: ann, ...(await seen(h, id)) } as const;
+  expect(await h.runtime.approvals.decide(id, request)).toMatchObject({ decided: true });
+}
+
+async function logged(h: House, type: string) {
+  return h.runtime.audit.query({ type });
+}
+
+it("the log has the hash of what was asked, and beside an edited yes that of what was approved, which is what ran", async () => {
+  await using h = await house();
+  const id = await ask(h, mail("asked"));
+  await edit(h, id, "edited");
+  await h.runtime.resume(id);
+  const [asked] = await logged(h, "gate.required");
+  const [decided] = await logged(h, "gate.modified");
+  const [ran] = await logged(h, "tool_call.attempted");
+  expect([asked?.request_hash, decided?.request_hash]).toEqual([hashOf("asked"), hashOf("asked")]);
+  expect(decided?.data).toEqual({ approved_hash: hashOf("edited") });
+  expect(ran?.request_hash).toBe(hashOf("edited"));
+});
+
+it("also of each word under a quorum, by whomever it was edited; a no is to what was asked", async () => {
+  await using h = await house(routed({ quorum: 2, deny: "any" }));
+  const [first, second] = [await ask(h, mail("one")), await ask(h, mail("two"))];
+  await edit(h, first, "edited");
+  await yes(h, first, bob, await seen(h, first));
+  await edit(h, second, "other");
+  await no(h, second, bob);
+  const votes = await logged(h, "approval.voted");
+  expect(votes.map(({ data }) => (data as { approved_hash?: string }).approved_hash)).toEqual([
+    hashOf("edited"),
+    hashOf("other"),
+  ]);
+  const [approved] = await logged(h, "gate.approved");
+  expect(approved).toMatchObject({ request_hash: hashOf("one"), data: { approved_hash: hashOf("edited") } });
+  const [denied] = await logged(h, "gate.denied");
+  expect(denied).not.toHaveProperty("data");
+});
+
+it("a yes to what was asked has one hash", async () => {
+  await using h = await house();
+  await yes(h, await ask(h, mail("asked")), ann);
+  const [approved] = await logged(h, "gate.approved");
+  expect(approved).toMatchObject({ request_hash: hashOf("asked") });
+  expect(approved).not.toHaveProperty("data");
+});

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { ann, ask, mail, yes } from "../fakes/deciders.ts";
+import { type House, house } from "../fakes/house.ts";
+import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+
+const hourMs = 3_600_000;
+
+it.each(["sqlite::memory:", "memory"] as const)(
+  "what was approved and not used in time is expired in every list, as it is to whoever would use it (%s)",
+  async (store) => {
+    await using h: House = await house({ store });
+    const listed = async (state?: "approved" | "expired") =>
+      (await h.runtime.approvals.list(state && { state })).map(({ id, state: is }) => [id, is]);
+    const unused = await ask(h, mail("unused"));
+    await yes(h, unused, ann);
+    await h.clock.advance(hourMs / 2);
+    const fresh = await ask(h, mail("fresh"));
+    await yes(h, fresh, ann);
+    expect(await listed("approved")).toEqual([
+      [unused, "approved"],
+      [fresh, "approved"],
+    ]);
+    await h.clock.advance(hourMs / 2);
+    expect(await h.runtime.resume(unused)).toMatchObject({ refusal: { code: "approval_expired" } });
+    expect(await listed()).toEqual([
+      [unused, "expired"],
+      [fresh, "approved"],
+    ]);
+    expect(await listed("approved")).toEqual([[fresh, "approved"]]);
+    expect(await listed("expired")).toEqual([[unused, "expired"]]);
+    expect((await h.runtime.approvals.page({ state: "expired" })).approvals).toMatchObject([
+      { id: unused, decision: { as: "approved", by: "ann" } }, // who let it pass stays told
+    ]);
+    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    expect(await bodyOf(await door.ask("/v1/approvals?state=expired", { as: "operator" }))).toMatchObject({
+      approvals: [{ approval_id: unused, status: "expired" }],
+    });
+  },
+);

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import { type PolicyOptions, suspend, type ToolContext } from "../../src/index.ts";
+import { ann, ask, mail, seen } from "../fakes/deciders.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const pay = {
+  ...({ name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false } as const),
+  input: { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] },
+  execute: async () => "paid",
+} as const;
+const noMailTo = (to: string): PolicyOptions => ({
+  rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: to } } }],
+});
+
+async function editedAndRun(h: House, more: object = asker): Promise<void> {
+  const id = (await h.runtime.invoke(mail("asked"), more)).approvalId ?? "";
+  const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, id)) } as const;
+  expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({ decided: true });
+  expect((await h.runtime.resume(id))?.status).toBe("ok");
+}
+
+it("simulate weighs what ran, and says that a person had changed it", async () => {
+  await using h = await house();
+  await editedAndRun(h);
+  expect((await h.runtime.policy.simulate(noMailTo("asked"))).changes).toEqual([]);
+  expect((await h.runtime.policy.simulate(noMailTo("edited"))).changes).toMatchObject([
+    { arguments: { to: "edited" }, edited: true, before: { verdict: "CONFIRM" }, after: { verdict: "DENY" } },
+  ]);
+});
+
+it("simulate says nothing of an edit where there was none", async () => {
+  await using h = await house();
+  await ask(h, mail("asked"));
+  const { changes } = await h.runtime.policy.simulate(noMailTo("asked"));
+  expect(changes).toMatchObject([{ arguments: { to: "asked" } }]);
+  expect(changes[0]).not.toHaveProperty("edited");
+});
+
+it("rules about the past sum what ran, after a restart too", async () => {
+  const policy: PolicyOptions = {
+    rules: [{ effect: "deny", tool: "pay", history: { within: "principal", sum: { path: "$.amount", atMost: 100 } } }],
+  };
+  const store = `sqlite:${files.at("what-ran.db")}`;
+  const open = () => house({ store, policy }, [pay]);
+  const pays = async (h: House, amount: number) =>
+    h.runtime.invoke({ tool: "pay", arguments: { amount } }, { ...asker, idempotencyKey: `pay ${amount}` });
+  const before = await open();
+  const id = (await pays(before, 10)).approvalId ?? "";
+  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(before, id)) } as const;
+  await before.runtime.approvals.decide(id, edit);
+  expect((await before.runtime.resume(id))?.status).toBe("ok");
+  expect((await pays(before, 20)).refusal?.code).toBe("permission_denied");
+  await before.runtime.close();
+  await using h = await open();
+  expect((await pays(h, 20)).refusal?.code).toBe("permission_denied");
+  expect((await pays(h, 5)).status).toBe("pending");
+});
+
+it("a tool is asked what became of what ran, and not of what was sent", async () => {
+  const asked: unknown[] = [];
+  const lost = {
+    ...pay,
+    execute: async () => Promise.reject(Object.assign(new Error("gone"), { unknown: true })),
+    reconcile: async (given: unknown) => {
+      asked.push(given);
+      return { found: "succeeded" as const };
+    },
+  };
+  await using h = await house({}, [lost as never]);
+  const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 10 } }, asker);
+  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;
+  await h.runtime.approvals.decide(id, edit);
+  const outcome = await h.runtime.resume(id);
+  expect(outcome).toMatchObject({ refusal: { code: "outcome_unknown" } });
+  expect(await h.runtime.ledger.reconcile(outcome?.callId ?? "")).toMatchObject({ settled: true });
+  expect(asked).toEqual([{ amount: 90 }]);
+});
+
+it("a tool that waits inside goes on with what was approved, though what was asked is sent again", async () => {
+  const ran: unknown[] = [];
+  const waits = {
+    ...pay,
+    suspends: true,
+    execute: async (given: unknown, { frozen }: ToolContext) => {
+      ran.push([given, frozen]);
+      return frozen === undefined ? suspend("frozen", "apr_of_a_child") : "paid";
+    },
+  };
+  await using h = await house({}, [waits as never]);
+  const call = { tool: "pay", arguments: { amount: 10 } };
+  const { approvalId: id = "" } = await h.runtime.invoke(call, asker);
+  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;
+  await h.runtime.approvals.decide(id, edit);
+  expect((await h.runtime.invoke(call, asker)).status).toBe("pending");
+  expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
+  expect(ran).toEqual([
+    [{ amount: 90 }, undefined],
+    [{ amount: 90 }, "frozen"],
+  ]);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { createPolicy, type Policy } from "../../src/index.ts";
+import { FakeClock } from "../fakes/clock.ts";
+import { ann, ask, mail, yes } from "../fakes/deciders.ts";
+import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
+import { asker, eventTypes, type House, house } from "../fakes/house.ts";
+
+const remember = { for: "run", reason: "all to the team" } as const;
+
+async function open(failing: Failing, policy?: Policy): Promise<House> {
+  const clock = new FakeClock();
+  return house({ clock, store: new FaultyStore(clock, failing), ...(policy && { policy }) });
+}
+
+/** Asks at first, and lets everything pass once `eased` is called. */
+function easing(): { readonly policy: Policy; ease(): void } {
+  let inner = createPolicy({ rules: [{ effect: "confirm", tool: "*" }] });
+  return {
+    policy: {
+      version: "easing",
+      decide: (facts) => inner.decide(facts),
+      offers: (principal, tool) => inner.offers(principal, tool),
+    },
+    ease: () => {
+      inner = createPolicy({ rules: [{ effect: "allow", tool: "*" }], maxRiskUnapproved: "high" });
+    },
+  };
+}
+
+describe("a yes that is remembered is one write", () => {
+  it("when it cannot be written, nothing is decided and nothing remembered; said again, it is both", async () => {
+    const failing: Failing = new Map();
+    await using h = await open(failing);
+    const id = await ask(h);
+    failing.set("decide", 1);
+    await expect(yes(h, id, ann, { remember })).rejects.toMatchObject({ code: "store_unwritable" });
+    expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "pending" });
+    expect(h.runtime.approvals.grants.list()).toEqual([]);
+    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann", approvalId: id } });
+    expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
+    expect((await eventTypes(h.runtime)).filter((type) => /^(grant\.made|gate\.approved)$/.test(type))).toEqual([
+      "gate.approved",
+      "grant.made",
+    ]);
+  });
+
+  it("it needs no second write, so none can be lost behind an answer that says yes", async () => {
+    const failing: Failing = new Map();
+    await using h = await open(failing);
+    const id = await ask(h);
+    failing.set("document", 100);
+    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann" } });
+    failing.clear();
+    expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
+  });
+});
+
+describe("what policy takes back and cannot write is answered as whatever else cannot be written", () => {
+  it("a request that is needed no more", async () => {
+    const failing: Failing = new Map();
+    const { policy, ease } = easing();
+    await using h = await open(failing, policy);
+    await ask(h);
+    ease();
+    failing.set("decide", 1);
+    expect(await h.runtime.invoke(mail(), asker)).toMatchObject({ refusal: { code: "audit_unavailable" } });
+    expect(h.ran).toEqual([]);
+    expect((await h.runtime.invoke(mail(), asker)).status).toBe("ok");
+  });
+
+  it("an approval that is void", async () => {
+    const failing: Failing = new Map();
+    await using h = await open(failing);
+    const id = await ask(h);
+    await yes(h, id, ann);
+    const offered = h.runtime.tools.offer("mail");
+    h.runtime.tools.register(
+      {
+        ...{ name: "mail", description: "Sends two.", risk: "high", effects: "write", idempotent: false },
+        ...{ input: offered?.inputSchema ?? {}, execute: () => "sent" },
+      } as never,
+      { replace: true },
+    );
+    await h.runtime.tools.ready();
+    failing.set("decide", 1);
+    expect(await h.runtime.resume(id)).toMatchObject({ refusal: { code: "audit_unavailable" } });
+    expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "approved" });
+    expect(await h.runtime.resume(id)).toMatchObject({ refusal: { code: "approval_expired" } });
+  });
+});
