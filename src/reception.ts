@@ -1,5 +1,13 @@
 import { Arrival, nameOf, read } from "./calls/arrival.ts";
-import { authorityOf, type CallClaims, checkPrincipal, perCallFault, withinSession } from "./calls/authority.ts";
+import {
+  authorityOf,
+  type CallClaims,
+  checkPrincipal,
+  type PerCall,
+  patienceRanks,
+  perCallFault,
+  withinSession,
+} from "./calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import type { Clock } from "./calls/clock.ts";
 import { RuntimeFault } from "./calls/fault.ts";
@@ -11,11 +19,7 @@ import type { Controls } from "./policy/controls.ts";
 import type { Redactor } from "./secrets/secret-store.ts";
 import type { Store } from "./stores/store.ts";
 
-/** The part of a context that may differ from call to call of one session. */
-export type PerCall = Pick<
-  CallContext,
-  "idempotencyKey" | "patience" | "approvalWaitMs" | "signal" | "deadline" | "onProgress" | "reason"
->;
+type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey">;
 
 export interface ReceptionOptions {
   readonly store: Pick<Store, "nextNumber">;
@@ -30,7 +34,6 @@ export interface ReceptionOptions {
 /** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
 const longestName = 100_000;
 const longestReason = 2000;
-const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
 /** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
 export class Reception {
@@ -72,7 +75,7 @@ export class Reception {
   }
 
   /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
-  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: CallContext): void {
+  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: Said): void {
     if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey) === undefined) return;
     const said = [runId, traceId, taskId, stepId, idempotencyKey];
     if (typeof principal === "object" && principal !== null)

@@ -3,7 +3,7 @@ import type { Accounts } from "./accounts/accounts.ts";
 import type { Alarms } from "./alarms/alarms.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { type CallClaims, narrower, perCallFault } from "./calls/authority.ts";
+import { type CallClaims, narrower, type PerCall, perCallFault, withinWaiting } from "./calls/authority.ts";
 import type { Authority, Principal } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import { checkMember } from "./calls/checked-members.ts";
@@ -27,7 +27,7 @@ import { type Note, note } from "./noting.ts";
 import { visibleTo } from "./offering.ts";
 import type { Parts } from "./parts.ts";
 import type { Controls } from "./policy/controls.ts";
-import { checkContext, type PerCall, type Reception } from "./reception.ts";
+import { checkContext, type Reception } from "./reception.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import { releasePins } from "./results/release-pins.ts";
 import { resume } from "./resume.ts";
@@ -43,6 +43,13 @@ import type { Runs } from "./watchers/archive/runs.ts";
 import type { Feed } from "./watchers/feed.ts";
 import type { Stream } from "./watchers/stream.ts";
 import type { Watcher } from "./watchers/watcher.ts";
+
+/** A session as its opener has it: what it was opened with holds for each of its calls. */
+interface Opened {
+  readonly authority: Authority;
+  readonly session: Session;
+  readonly context: CallContext;
+}
 
 /** What is opened after the runtime is there, because it asks the runtime. */
 export interface Attached {
@@ -177,13 +184,13 @@ export class RunningRuntime implements Runtime {
       invoke: (request, call) =>
         call === undefined
           ? this.#invoke(request, authority, session, context)
-          : this.#invokeWithin(request, authority, session, call),
+          : this.#invokeWithin(request, { authority, session, context }, call),
       invokeAll: async (requests, call) => {
         if (call !== undefined) checkContext(call);
         return runBatch(requests, isConcurrencySafe(this.#parts.tools), (one) =>
           call === undefined
             ? this.#invoke(one, authority, session, withKey(context, one))
-            : this.#invokeWithin(one, authority, session, withKey(call, one)),
+            : this.#invokeWithin(one, { authority, session, context }, withKey(call, one)),
         );
       },
       close,
@@ -232,11 +239,13 @@ export class RunningRuntime implements Runtime {
 
   async #invokeWithin(
     request: CallRequest,
-    authority: Authority,
-    session: Session,
+    { authority, session, context }: Opened,
     call: CallClaims & PerCall,
   ): Promise<ToolOutcome> {
-    return await this.#invoke(request, this.#reception.within(authority, call), session, call);
+    const narrowed = this.#reception.within(authority, call);
+    const fault = perCallFault(call);
+    if (fault !== undefined) throw fault;
+    return await this.#invoke(request, narrowed, session, withinWaiting(context, call));
   }
 
   #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {

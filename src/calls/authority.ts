@@ -149,6 +149,32 @@ export function perCallFault({
   return undefined;
 }
 
+/** From the strictest on. */
+export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
+
+/**
+ * What holds for one call of a session: of both limits the narrower, and an end of either. Whom its progress is told and why
+ * it is made is the session's where the call says nothing; a key is one call's own.
+ */
+export function withinWaiting(session: PerCall, call: PerCall): PerCall {
+  const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
+  return {
+    ...{ idempotencyKey: call.idempotencyKey, onProgress, reason },
+    patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
+    approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),
+    deadline: earlier(deadline, session.deadline),
+    signal: signal && session.signal ? AbortSignal.any([signal, session.signal]) : (signal ?? session.signal),
+  };
+}
+
+function ranked(patience: Patience | undefined): number {
+  return patience === undefined ? Number.POSITIVE_INFINITY : patienceRanks[patience];
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
 /** The narrower of both, member by member (C19, case 67). */
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
   checkedLimits(typeof asked === "object" && asked !== null ? given(asked) : asked); // what is undefined is not asked for

@@ -57,14 +57,15 @@ describe("layers", () => {
     expect(decide(options, tool("write_file"), { skills }).verdict).toBe("ALLOW");
   });
 
-  it("an active skill restricts to its tools; the way to skills and tools stays open, for our own alone", () => {
+  it("an active skill restricts to its tools; the way to skills stays open, for our own alone", () => {
     const skills = { names: ["writer", "poet"], allowedTools: ["write_file"] };
     expect(decide({}, tool("mail"), { skills })).toMatchObject({
       verdict: "DENY",
       reasons: [{ rule: "skill `writer`, `poet`: `mail` is not among the allowed tools", says: "DENY" }],
     });
-    for (const name of ["list_skills", "load_skill", "tool_search"])
+    for (const name of ["list_skills", "load_skill", "skills"])
       expect(decide({}, tool(name), { skills }).verdict).toBe("ALLOW");
+    expect(decide({}, tool("tool_search"), { skills }).verdict).toBe("DENY");
     expect(decide({}, tool("list_skills", { server: "stranger" }), { skills }).verdict).toBe("DENY");
     expect(decide({}, tool("mail"), { skills: { names: ["poet"], allowedTools: undefined } }).verdict).toBe("ALLOW");
     expect(decide({}, tool("mail"), { skills: { names: [], allowedTools: [] } }).verdict).toBe("DENY");

@@ -90,8 +90,8 @@ export interface ActiveSkills {
   readonly allowedTools: readonly string[] | undefined;
 }
 
-/** How an agent finds skills and tools at all: no active skill takes these away (C17, D3). Only our own bear the names. */
-export const alwaysOffered: readonly string[] = Object.freeze(["list_skills", "load_skill", "skills", "tool_search"]);
+/** How an agent finds skills at all: no active skill takes these away (C17, D3). Where there are skills, only our own bear the names. */
+export const alwaysOffered: readonly string[] = Object.freeze(["list_skills", "load_skill", "skills"]);
 
 /** What a guardrail found in the arguments of a call (D30). It can only make a decision stricter. */
 export interface Finding {

@@ -13,7 +13,10 @@ export interface ActionDefinition<Input extends ToolInput>
   readonly input?: Input | undefined;
   execute?(input: ArgumentsOf<Input>, context: ToolContext, action: string): unknown;
   preview?(input: ArgumentsOf<Input>, context: PreviewContext, action: string): unknown;
-  /** Is asked before anything is decided, with the arguments as they were sent. It may only raise the risk. */
+  /**
+   * Is asked before anything is decided, with the arguments as they were sent. It may raise the risk, and lower one that the
+   * tool declares: never one that an operator stated.
+   */
   classifyRisk?(given: ArgumentsOf<Input>, action: string): Risk | Suggestion;
   reconcile?(input: ArgumentsOf<Input>, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
