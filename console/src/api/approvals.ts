@@ -1,5 +1,6 @@
 /** Requests for approval, as `/v1/approvals` tells and takes them. Names are the wire's. */
 import { canonical } from "../kit/canonical.ts";
+import { assured } from "./checked.ts";
 import { get, post } from "./client.ts";
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -122,6 +123,14 @@ export function listPending(after: string | undefined, { signal, ...where }: Pen
   return get<ApprovalPage>("/v1/approvals", { query: { state: "pending", limit: 200, after, ...where }, signal });
 }
 
+/** What waits no more, new to old; `approved`: what may run still, old to new. */
+export function listDecided(
+  after: string | undefined,
+  { state, signal }: { readonly state: "decided" | "approved"; readonly signal: AbortSignal },
+): Promise<ApprovalPage> {
+  return get<ApprovalPage>("/v1/approvals", { query: { state, limit: 100, after }, signal });
+}
+
 export function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
   return get<Approval>(`/v1/approvals/${encodeURIComponent(id)}`, { signal });
 }
@@ -141,8 +150,13 @@ export interface Said {
   readonly remember?: Remember | undefined;
 }
 
-/** Decides what was shown and nothing else: the digest of it goes along. @throws Problem 409 when it has changed since */
-export function decide({ approval_id, shown_digest }: Approval, { verb, ...body }: Said): Promise<Approval> {
+/**
+ * Decides what was shown and nothing else: the digest of it goes along.
+ * @throws Problem 409 when it has changed since; Error when what was shown does not have that digest
+ */
+export async function decide(approval: Approval, { verb, ...body }: Said): Promise<Approval> {
+  const { approval_id, shown_digest } = approval;
+  if (verb === "approve" || verb === "modify") await assured([approval]);
   const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: shown_digest };
   return post<Approval>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
 }
@@ -153,11 +167,12 @@ export interface BatchAnswer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-export function decideMany(
+export async function decideMany(
   approvals: readonly Approval[],
   decision: "approved" | "denied",
   reason: string | undefined,
 ): Promise<{ readonly answers: readonly BatchAnswer[] }> {
+  if (decision === "approved") await assured(approvals);
   return post("/v1/approvals/batch", {
     ids: approvals.map(({ approval_id }) => approval_id),
     decision,

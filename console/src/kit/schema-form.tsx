@@ -1,41 +1,49 @@
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
 import { Button } from "./button.tsx";
+import {
+  type Entered,
+  type Fields,
+  isSame,
+  own,
+  type Written,
+  type WrittenAs,
+  withText,
+  withValue,
+} from "./entered.ts";
 import { LargeText, mostInControl } from "./large-text.tsx";
 import { Text, Unseen } from "./text.tsx";
 
 /** What a form can be made of; all else of a schema is edited as JSON, and the server checks everything. */
 export type Schema = Readonly<Record<string, unknown>>;
-type Fields = Readonly<Record<string, unknown>>;
 
 export interface SchemaFormProps {
   readonly schema: Schema | undefined;
-  readonly value: Fields;
-  readonly onChange: (value: Fields) => void;
+  readonly entered: Entered;
+  readonly onChange: (entered: Entered) => void;
   /** What was asked for: a field that differs from it says so. */
   readonly compare?: Fields | undefined;
 }
 
 /** One control a property: text, number, yes or no, one of a list; JSON for what is deeper. Unknown properties stay in sight. */
-export function SchemaForm({ schema, value, onChange, compare }: SchemaFormProps): ReactNode {
+export function SchemaForm({ schema, entered, onChange, compare }: SchemaFormProps): ReactNode {
   const properties = objectOf(schema?.["properties"]);
   const required = new Set(Array.isArray(schema?.["required"]) ? schema["required"] : []);
-  const names = [...new Set([...Object.keys(properties), ...Object.keys(value)])];
+  const { values, written } = entered;
+  const names = [...new Set([...Object.keys(properties), ...Object.keys(values), ...written.keys()])];
   if (names.length === 0) return <p className="text-ink-2">This tool takes no arguments.</p>;
-  const set = (name: string, next: unknown): void => {
-    const { [name]: _, ...rest } = value;
-    onChange(next === undefined ? rest : { ...rest, [name]: next });
-  };
   return (
     <div className="grid gap-3.5">
       {names.slice(0, mostFields).map((name) => (
         <Property
           key={name}
           name={name}
-          schema={objectOf(properties[name])}
+          schema={objectOf(own(properties, name))}
           isRequired={required.has(name)}
-          isChanged={compare !== undefined && !isSame(compare[name], value[name])}
-          value={Object.hasOwn(value, name) ? value[name] : undefined}
-          onChange={(next) => set(name, next)}
+          isChanged={compare !== undefined && !isSame(own(compare, name), own(values, name))}
+          value={own(values, name)}
+          written={written.get(name)}
+          onChoose={(value) => onChange(withValue(entered, name, value))}
+          onWrite={(text, as) => onChange(withText(entered, name, { text, as }))}
         />
       ))}
       {names.length > mostFields && (
@@ -47,23 +55,23 @@ export function SchemaForm({ schema, value, onChange, compare }: SchemaFormProps
 
 const mostFields = 100;
 
-/** What was not touched is the same object: nothing long is compared at every key. */
-function isSame(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
-}
-
 interface PropertyProps {
   readonly name: string;
   readonly schema: Schema;
   readonly isRequired: boolean;
   readonly isChanged: boolean;
   readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
+  readonly written: Written | undefined;
+  readonly onChoose: (value: unknown) => void;
+  readonly onWrite: (text: string, as: WrittenAs) => void;
 }
 
-function Property({ name, schema, isRequired, isChanged, value, onChange }: PropertyProps): ReactNode {
+function Property({ isRequired, isChanged, ...field }: PropertyProps): ReactNode {
+  const { name, schema, value, written, onChoose } = field;
   const id = useId();
   const description = schema["description"];
+  const problem = written?.problem;
+  const isTold = problem !== undefined || typeof description === "string";
   return (
     <div className="grid gap-1">
       <div className="flex flex-wrap items-baseline gap-x-2">
@@ -72,82 +80,104 @@ function Property({ name, schema, isRequired, isChanged, value, onChange }: Prop
         </label>
         {isRequired && <span className="text-[0.8571rem] text-ink-3">required</span>}
         {isChanged && <span className="text-[0.8571rem] font-medium text-accent">changed</span>}
-        {!isRequired && value !== undefined && (
-          <Button look="plain" size="small" className="ml-auto" onClick={() => onChange(undefined)}>
+        {!isRequired && (value !== undefined || problem !== undefined) && (
+          <Button look="plain" size="small" className="ml-auto" onClick={() => onChoose(undefined)}>
             Leave out
           </Button>
         )}
       </div>
-      <Control id={id} name={name} schema={schema} value={value} onChange={onChange} />
-      <Unseen text={asText(value)} />
-      {typeof description === "string" && (
-        <p id={`${id}-more`} className="text-ink-3">
-          <Text limit={400}>{description}</Text>
-        </p>
+      <Control id={id} describedBy={isTold ? `${id}-more` : undefined} {...field} />
+      <Unseen text={written?.text ?? asText(value)} />
+      {isTold && (
+        <div id={`${id}-more`}>
+          {problem !== undefined && (
+            <p role="alert" className="text-critical">
+              <Text limit={400}>{problem}</Text>
+            </p>
+          )}
+          {typeof description === "string" && (
+            <p className="text-ink-3">
+              <Text limit={400}>{description}</Text>
+            </p>
+          )}
+        </div>
       )}
     </div>
   );
 }
 
-interface ControlProps {
+type ControlProps = Omit<PropertyProps, "isRequired" | "isChanged"> & {
   readonly id: string;
-  readonly name: string;
-  readonly schema: Schema;
-  readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
-}
+  readonly describedBy: string | undefined;
+};
 
-function Control({ id, name, schema, value, onChange }: ControlProps): ReactNode {
-  const [long] = useState(() => longText(value)); // as it came: what somebody types does not close under their hands
+/** What somebody types in stays the control it is; all else is drawn as what it holds. */
+function Control(props: ControlProps): ReactNode {
+  const { id, name, schema, value, written } = props;
+  if (written !== undefined) return <Writing {...props} {...written} />;
+  const text = asText(value);
   const choices = schema["enum"];
   const kind = schema["type"] ?? kindOf(value);
-  if (long !== undefined) return <LargeText id={id} label={name} text={long} fileName="argument.txt" />;
-  if (Array.isArray(choices) && (value === undefined || choices.includes(value))) {
-    return <Choice id={id} choices={choices} value={value} onChange={onChange} />;
-  }
-  if (kind === "boolean" && (value === undefined || typeof value === "boolean")) {
-    return <Choice id={id} choices={[true, false]} value={value} onChange={onChange} />;
-  }
-  if ((kind === "number" || kind === "integer") && (value === undefined || typeof value === "number")) {
-    return (
-      <input
-        id={id}
-        type="number"
-        step={kind === "integer" ? 1 : "any"}
-        className="input tabular"
-        value={value === undefined ? "" : String(value)}
-        onChange={({ target }) => onChange(target.value === "" ? undefined : target.valueAsNumber)}
-      />
-    );
-  }
-  if (kind === "string" && (value === undefined || typeof value === "string")) {
-    return <TextArea id={id} value={value ?? ""} onChange={onChange} />;
-  }
-  return <JsonArea key={typeof value} id={id} value={value} onChange={onChange} />;
-}
-
-/** Undefined: it fits into a control. */
-function longText(value: unknown): string | undefined {
-  const text = asText(value);
-  return text.length > mostInControl ? text : undefined;
+  if (text.length > mostInControl) return <LargeText id={id} label={name} text={text} fileName="argument.txt" />;
+  if (Array.isArray(choices) && (value === undefined || choices.includes(value)))
+    return <Choice {...props} choices={choices} />;
+  if (kind === "boolean" && (value === undefined || typeof value === "boolean"))
+    return <Choice {...props} choices={[true, false]} />;
+  if ((kind === "number" || kind === "integer") && (value === undefined || typeof value === "number"))
+    return <Writing {...props} text={text} as={kind} />;
+  if (kind === "string" && (value === undefined || typeof value === "string"))
+    return <Writing {...props} text={text} as="text" />;
+  return <Writing {...props} text={value === undefined ? "" : JSON.stringify(value, null, 2)} as="json" />;
 }
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
+function Writing({ id, describedBy, text, as, problem, onWrite }: ControlProps & Written): ReactNode {
+  const wired = {
+    id,
+    "aria-describedby": describedBy,
+    "aria-invalid": problem === undefined ? undefined : true,
+    spellCheck: false,
+    value: text,
+  };
+  if (as === "number" || as === "integer")
+    return (
+      <input
+        {...wired}
+        inputMode={as === "integer" ? "numeric" : "decimal"}
+        autoComplete="off"
+        className="input tabular"
+        onChange={({ target }) => onWrite(target.value, as)}
+      />
+    );
+  const lines = text.split("\n").length;
+  const rows = as === "json" ? lines + 1 : Math.max(1, lines, Math.ceil(text.length / 60));
+  return (
+    <textarea
+      {...wired}
+      rows={Math.min(14, rows)}
+      className="input mono"
+      onChange={({ target }) => onWrite(target.value, as)}
+    />
+  );
+}
+
 function Choice({
   id,
+  describedBy,
   choices,
   value,
-  onChange,
-}: Omit<ControlProps, "schema" | "name"> & { readonly choices: readonly unknown[] }): ReactNode {
+  onChoose,
+}: ControlProps & { readonly choices: readonly unknown[] }): ReactNode {
   return (
     <select
       id={id}
+      aria-describedby={describedBy}
       className="input"
       value={value === undefined ? "" : String(choices.indexOf(value))}
-      onChange={({ target }) => onChange(target.value === "" ? undefined : choices[Number(target.value)])}
+      onChange={({ target }) => onChoose(target.value === "" ? undefined : choices[Number(target.value)])}
     >
       <option value="">(left out)</option>
       {choices.map((choice, at) => (
@@ -159,55 +189,8 @@ function Choice({
   );
 }
 
-function TextArea({
-  id,
-  value,
-  onChange,
-}: {
-  readonly id: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}): ReactNode {
-  const rows = Math.min(14, Math.max(1, value.split("\n").length, Math.ceil(value.length / 60)));
-  return (
-    <textarea
-      id={id}
-      rows={rows}
-      spellCheck={false}
-      className="input mono"
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-    />
-  );
-}
-
-/** Text that is JSON, or not yet: what is not does not leave the field, and the field says so. */
-function JsonArea({ id, value, onChange }: Omit<ControlProps, "schema" | "name">): ReactNode {
-  const text = value === undefined ? "" : JSON.stringify(value, null, 2);
-  const change = (target: HTMLTextAreaElement): void => {
-    try {
-      onChange(target.value.trim() === "" ? undefined : JSON.parse(target.value));
-      target.setCustomValidity("");
-    } catch {
-      target.setCustomValidity("This is not JSON yet."); // still being typed
-    }
-    target.setAttribute("aria-invalid", String(!target.validity.valid));
-  };
-  return (
-    <textarea
-      id={id}
-      rows={Math.min(14, text.split("\n").length + 1)}
-      spellCheck={false}
-      className="input mono"
-      defaultValue={text}
-      onChange={({ target }) => change(target)}
-    />
-  );
-}
-
 function kindOf(value: unknown): string {
-  if (value === null || Array.isArray(value)) return "json";
-  return typeof value === "object" ? "json" : typeof value;
+  return typeof value === "object" || value === undefined ? "json" : typeof value;
 }
 
 function objectOf(value: unknown): Schema {

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
+import { doubtText } from "../../api/checked.ts";
 import { Problem } from "../../api/problem.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -17,6 +18,7 @@ import { useInbox } from "./inbox.ts";
 import { PreviewPart } from "./preview-part.tsx";
 import { RunSoFar } from "./run-so-far.tsx";
 import { useAcknowledged } from "./use-acknowledged.ts";
+import { useDoubts } from "./use-doubts.ts";
 
 export interface ApprovalCardProps {
   readonly id: string;
@@ -34,10 +36,11 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
     placeholderData: approvals.find(({ approval_id }) => approval_id === id),
   });
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
+  const doubts = useDoubts(data);
   if (error instanceof Problem && error.code === "approval_unknown") return <Nowhere id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: Approval): void => {
-    client.setQueryData<Approval>(["approval", id], (old) => ({ ...old, ...fresh }));
+    client.setQueryData<Approval>(["approval", id], (old) => ({ ...besides(old), ...fresh }));
     put(fresh);
   };
   const said = (fresh: Approval): void => {
@@ -57,7 +60,7 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid w-full max-w-4xl gap-4 p-4 lg:p-6">
           <PreviewPart approval={data} />
-          <ExactArguments approval={data} />
+          <ExactArguments approval={data} doubts={doubts} />
           <WhyAsked approval={data} />
           <Votes approval={data} />
           <RunSoFar approval={data} />
@@ -69,12 +72,18 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
         approval={data}
         meant={meant}
         changed={changed}
+        doubt={doubtText(doubts)}
         onSaid={said}
         onFresh={keep}
         onStale={() => void refetch()}
       />
     </article>
   );
+}
+
+/** What an answer to a decision may leave out. All else of it that is not there is not there any more. */
+function besides({ input_schema, viewer }: Partial<Approval> = {}): Partial<Approval> {
+  return { ...(input_schema && { input_schema }), ...(viewer && { viewer }) };
 }
 
 function Unanswered({ until }: { readonly until: string }): ReactNode {

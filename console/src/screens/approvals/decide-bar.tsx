@@ -23,11 +23,13 @@ interface DecideBarProps extends Omit<DecidingOptions, "isHeld" | "onNameNeeded"
   readonly approval: Approval;
   /** What is another now than what was seen. */
   readonly changed: ReactNode;
+  /** Why no yes is said to what is shown: it is not what would be approved. */
+  readonly doubt: string | undefined;
 }
 
 /** Always in sight. Deny is as near as approve; what cannot be undone easily is asked for once more. */
 export function DecideBar(props: DecideBarProps): ReactNode {
-  const { approval, meant, changed } = props;
+  const { approval, meant, changed, doubt } = props;
   const { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press } = useBar(props);
   const withdraw = (
     <Withdraw approval={approval} deciding={deciding} isReady={isReady} onPress={(by) => press("withdraw", by)} />
@@ -35,12 +37,15 @@ export function DecideBar(props: DecideBarProps): ReactNode {
   return (
     <footer data-armed={isReady ? "yes" : "no"} className="relative border-t border-line bg-surface px-4 py-3 lg:px-6">
       <Waiting armed={armed} isHeld={isHeld} />
-      {problem !== undefined && (
-        <div className="mb-2">
-          <Notice>
-            <Text>{problem}</Text>
-          </Notice>
-        </div>
+      {[isOpen ? doubt : undefined, problem].map(
+        (told, at) =>
+          told !== undefined && (
+            <div key={at} className="mb-2">
+              <Notice>
+                <Text>{told}</Text>
+              </Notice>
+            </div>
+          ),
       )}
       {isOpen ? (
         <DecideButtons
@@ -48,6 +53,7 @@ export function DecideBar(props: DecideBarProps): ReactNode {
           busy={deciding.busy}
           isTyped={deciding.needsName}
           isReady={isReady}
+          isYesReady={isReady && doubt === undefined}
           withdraw={withdraw}
           approve={(by) => press("approve", by)}
           open={press}
@@ -92,7 +98,7 @@ interface Bar {
 }
 
 /** Nothing in the bar takes a press that was meant for what stood there a moment before. */
-function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
+function useBar({ approval, changed, doubt, ...options }: DecideBarProps): Bar {
   const { meant } = options;
   const isHeld = changed !== undefined;
   const [open, setOpen] = useState<Open>();
@@ -105,6 +111,7 @@ function useBar({ approval, changed, ...options }: DecideBarProps): Bar {
   const isReady = armed.isArmed && !isHeld;
   const press = (what: Word, by: Press): void => {
     setProblem(undefined);
+    if (doubt !== undefined && (what === "approve" || what === "edit" || what === "remember")) return;
     if (isHeld || !armed.takes(by)) armed.tooEarly();
     else if (what === "edit" || what === "deny" || what === "remember") setOpen(what);
     else if (what === "approve" && deciding.needsName) setOpen("approve");

@@ -13,6 +13,7 @@ export function DecideButtons({
   busy,
   isTyped,
   isReady,
+  isYesReady,
   approve,
   open,
   withdraw,
@@ -22,6 +23,8 @@ export function DecideButtons({
   /** A yes takes the tool's name. */
   readonly isTyped: boolean;
   readonly isReady: boolean;
+  /** Also a yes counts. */
+  readonly isYesReady: boolean;
   readonly approve: (by: Press) => void;
   readonly open: (which: Open, by: Press) => void;
   /** For who asked. */
@@ -36,6 +39,7 @@ export function DecideButtons({
     ...(described !== "" && { "aria-describedby": described }),
   };
   const other = { ...waits, disabled: busy !== undefined };
+  const yes = isYesReady ? waits : { ...waits, "aria-disabled": true };
   return (
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
       {inPlace !== undefined && (
@@ -62,7 +66,7 @@ export function DecideButtons({
       )}
       {mayApprove && (
         <Button
-          {...waits}
+          {...yes}
           look="primary"
           icon="check"
           hint={isTyped ? undefined : "a"}
@@ -76,6 +80,7 @@ export function DecideButtons({
       {maySay(approval, "modify") && (
         <Button
           {...other}
+          {...yes}
           look="plain"
           icon="pencil"
           hint="e"
@@ -88,6 +93,7 @@ export function DecideButtons({
       {remembers && (
         <Button
           {...other}
+          {...yes}
           look="plain"
           icon="clock"
           className="max-sm:h-10 sm:order-1"

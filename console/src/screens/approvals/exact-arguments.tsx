@@ -1,9 +1,9 @@
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Approval } from "../../api/approvals.ts";
+import { type Doubts, exactText } from "../../api/checked.ts";
 import { keepText } from "../../api/save.ts";
 import { actorText } from "../../kit/actor.ts";
 import { Button } from "../../kit/button.tsx";
-import { canonical, sha256 } from "../../kit/canonical.ts";
 import { Card } from "../../kit/card.tsx";
 import { Copy } from "../../kit/copy.tsx";
 import { Diff } from "../../kit/diff.tsx";
@@ -15,17 +15,25 @@ import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 
 /** The arguments that would run, and their exact bytes: this browser hashes what it shows and compares. */
-export function ExactArguments({ approval }: { readonly approval: Approval }): ReactNode {
+export function ExactArguments({
+  approval,
+  doubts,
+}: {
+  readonly approval: Approval;
+  /** Undefined: not known. */
+  readonly doubts: Doubts;
+}): ReactNode {
   const { what, asked, edited, digest } = approval;
   const [tab, setTab] = useState("tree");
-  const text = useMemo(() => canonical(what.arguments), [what.arguments]);
+  const text = exactText(approval);
+  const isSame = doubts && !doubts.includes("arguments");
   const tabs = [
     { id: "tree", label: "Readable" },
     { id: "bytes", label: "Exact bytes" },
     ...(asked === undefined ? [] : [{ id: "edit", label: "What the edit changed" }]),
   ];
   return (
-    <Card title="Arguments" actions={<Verified text={text} digest={digest} />}>
+    <Card title="Arguments" actions={<Verified text={text} digest={digest} isSame={isSame} />}>
       <div className="px-4 py-3">
         <Tabs label="Arguments" tabs={tabs} selected={tab} onSelect={setTab}>
           {tab === "bytes" ? (
@@ -60,21 +68,18 @@ function Bytes({ text }: { readonly text: string }): ReactNode {
 }
 
 /** Says whether the digest of what is shown is the digest that an approval would bind. */
-function Verified({ text, digest }: { readonly text: string; readonly digest: string }): ReactNode {
-  const [found, setFound] = useState<string>();
-  useEffect(() => {
-    let isCurrent = true;
-    void sha256(text).then((hash) => {
-      if (isCurrent) setFound(hash);
-    });
-    return () => {
-      isCurrent = false;
-    };
-  }, [text]);
-  const isSame = found === digest;
+function Verified({
+  text,
+  digest,
+  isSame,
+}: {
+  readonly text: string;
+  readonly digest: string;
+  readonly isSame: boolean | undefined;
+}): ReactNode {
   return (
     <span className="flex items-center gap-1 text-[0.8571rem] text-ink-2">
-      {found !== undefined &&
+      {isSame !== undefined &&
         (isSame ? (
           <span
             data-verified="yes"

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import { type Approval, decide, needsTyping, type Said } from "../../api/approvals.ts";
-import { Problem } from "../../api/problem.ts";
+import { Problem, sentenceOf } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
 import { toast } from "../../kit/toast.tsx";
 
@@ -78,7 +78,7 @@ function done({ what, status, quorum_left }: Approval, { verb }: Said): string {
 }
 
 function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {
-  if (!(error instanceof Problem)) return String(error);
+  if (!(error instanceof Problem)) return sentenceOf(error);
   const beside = approvalIn(error.body);
   if (beside !== undefined) onFresh(beside);
   // Somebody was quicker, or it changed: the card shows how things stand, and nothing was decided here.

@@ -2,8 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
 import { Field } from "../../kit/field.tsx";
+import { readObject } from "../../kit/json-text.ts";
 import type { ToolWire } from "../tools/wire.ts";
-import { argumentsIn, type TypedCall } from "./typed-call.ts";
+import type { TypedCall } from "./typed-call.ts";
 import type { CallWire } from "./wire.ts";
 
 /** The last calls, to choose one. */
@@ -142,9 +143,9 @@ export function AutonomyField({
 }
 
 function ArgumentsField({ typed, onChange }: FieldsProps): ReactNode {
-  const isWrong = argumentsIn(typed.arguments) === undefined;
+  const read = readObject(typed.arguments);
   return (
-    <Field label="Arguments" error={isWrong ? "This is no JSON object." : undefined}>
+    <Field label="Arguments" error={"problem" in read ? read.problem : undefined}>
       {(wired) => (
         <textarea
           {...wired}

@@ -6,11 +6,12 @@ import { RiskBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
+import { readObject } from "../../kit/json-text.ts";
 import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { CallFields, PastCalls } from "./call-fields.tsx";
-import { argumentsIn, bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
+import { bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
 import { Decision, Verdict } from "./verdict.tsx";
 import type { CallWire, ExplanationWire } from "./wire.ts";
 
@@ -47,7 +48,7 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
             <Button
               type="submit"
               look="primary"
-              disabled={typed.tool === "" || argumentsIn(typed.arguments) === undefined}
+              disabled={typed.tool === "" || "problem" in readObject(typed.arguments)}
             >
               Explain
             </Button>

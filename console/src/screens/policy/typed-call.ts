@@ -1,3 +1,4 @@
+import { readObject } from "../../kit/json-text.ts";
 import type { CallWire } from "./wire.ts";
 
 /** A call as it stands in the form: text, until it is asked about. */
@@ -41,10 +42,11 @@ export function typedFrom(call: CallWire): TypedCall {
 
 /** As `POST /v1/policy/explain` takes it. */
 export function bodyFrom({ tool, action, agent, user, scopes, autonomy, run, arguments: given }: TypedCall): object {
+  const read = readObject(given);
   const named = scopes.split(",").map((scope) => scope.trim());
   return {
     tool,
-    arguments: argumentsIn(given) ?? {},
+    arguments: "value" in read ? read.value : {}, // a form with a problem is not sent
     agent: agent === "" ? "local-agent" : agent,
     ...(action !== "" && { action }),
     ...(user !== "" && { user }),
@@ -52,15 +54,4 @@ export function bodyFrom({ tool, action, agent, user, scopes, autonomy, run, arg
     ...(autonomy !== "" && { autonomy }),
     ...(run !== "" && { run_id: run }),
   };
-}
-
-export function argumentsIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>) // an object that is no list
-      : undefined;
-  } catch {
-    return undefined; // said at the field
-  }
 }

@@ -1,0 +1,83 @@
+/**
+ * What is shown, held against the digests that an approval binds: this browser hashes it itself. Invariant: no yes is
+ * sent to what does not have them, by whatever button, key or dialog it is said.
+ */
+import { canonical, sha256 } from "../kit/canonical.ts";
+import type { Approval, Preview } from "./approvals.ts";
+
+/** What does not have its digest; undefined where the browser has no WebCrypto. */
+export type Doubts = readonly ("arguments" | "preview" | "card")[] | undefined;
+
+/** An approval that was read is never changed: what was hashed once holds. */
+const known = new WeakMap<Approval, Promise<Doubts>>();
+const texts = new WeakMap<object, string>();
+
+/** @throws Error with the sentence for a person, where one of them is not what it says it is */
+export async function assured(approvals: readonly Approval[]): Promise<void> {
+  for (const doubts of await Promise.all(approvals.map(doubtsOf))) {
+    const told = doubtText(doubts);
+    if (told !== undefined) throw new Error(told);
+  }
+}
+
+export function doubtsOf(approval: Approval): Promise<Doubts> {
+  const before = known.get(approval);
+  if (before !== undefined) return before;
+  const found = hashed(approval);
+  known.set(approval, found);
+  return found;
+}
+
+/** The RFC 8785 text of what would run. */
+export function exactText({ what: { arguments: given } }: Approval): string {
+  const text = texts.get(given) ?? canonical(given);
+  texts.set(given, text);
+  return text;
+}
+
+/** As a sentence for a person. Undefined: nothing stands against a yes. */
+export function doubtText(doubts: Doubts): string | undefined {
+  if (doubts === undefined || doubts.length === 0) return undefined;
+  const what = doubts.map((one) => words[one]).join(" and ");
+  return `What you see is not what would be approved: ${what} of this request ${doubts.length > 1 ? "do" : "does"} not have the digest that it is sent with. Nothing of it can be approved here; load the page anew, and tell who runs Postern if it stays so.`;
+}
+
+const words = { arguments: "the arguments", preview: "the preview", card: "the card" } as const;
+
+async function hashed(approval: Approval): Promise<Doubts> {
+  const { binding, digest, preview, preview_digest, shown_digest } = approval;
+  const given = await sha256(exactText(approval));
+  if (given === undefined) return undefined;
+  const previewed = preview === undefined ? undefined : await previewDigest(preview);
+  const bound = await sha256(canonical(boundOf(approval)));
+  const shown = await sha256(canonical(shownOf(approval)));
+  return [
+    ...(given === digest ? [] : (["arguments"] as const)),
+    ...(previewed === preview_digest ? [] : (["preview"] as const)),
+    ...(shown === shown_digest && bound === binding ? [] : (["card"] as const)),
+  ];
+}
+
+/** The digest of a digest, as docs/reference/approvals.md has it. */
+async function previewDigest({ kind: _, problem: _said, ...preview }: Preview): Promise<string | undefined> {
+  return sha256((await sha256(canonical({ details: null, diff: null, ...preview }))) ?? "");
+}
+
+function boundOf({ what, digest, definition, expires_at, refs, requested_by }: Approval): object {
+  const { tenant, agent, user = "" } = requested_by;
+  const { tool, action } = what;
+  const by = { tenant, agent, user, key: refs.key };
+  return { tool, action, arguments: digest, definition, expires_at: Date.parse(expires_at), ...by };
+}
+
+function shownOf({ binding, digest, preview, preview_digest, risk_level, summary, why }: Approval): object {
+  return {
+    binding,
+    digest,
+    preview_digest: preview_digest ?? null,
+    preview_problem: preview?.problem ?? null,
+    risk_level,
+    summary: summary ?? null,
+    why,
+  };
+}

@@ -1,0 +1,77 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { type Entered, type Fields, readEntered, switched } from "./entered.ts";
+import { Field } from "./field.tsx";
+import { LargeText, mostInControl } from "./large-text.tsx";
+import { type Schema, SchemaForm } from "./schema-form.tsx";
+import { type Tab, Tabs } from "./tabs.tsx";
+import { Unseen } from "./text.tsx";
+
+const tabs: readonly Tab[] = [
+  { id: "form", label: "Form" },
+  { id: "json", label: "JSON" },
+];
+
+/** The arguments of a call, by form or as JSON; what is no argument yet is said where it stands. */
+export function ArgumentsForm({
+  label,
+  schema,
+  entered,
+  onChange,
+  compare,
+  changes,
+}: {
+  readonly label: string;
+  readonly schema: Schema | undefined;
+  readonly entered: Entered;
+  readonly onChange: (entered: Entered) => void;
+  /** What was asked for. */
+  readonly compare?: Fields;
+  /** Under a tab of its own: what was changed. */
+  readonly changes?: () => ReactNode;
+}): ReactNode {
+  const [tab, setTab] = useState("form");
+  const read = readEntered(entered);
+  const whole = useMemo(() => (compare === undefined ? "" : JSON.stringify(compare, null, 2)), [compare]);
+  const isLong = whole.length > mostInControl;
+  const choose = (next: string): void => {
+    const how = next === "json" && !isLong ? "json" : "form";
+    const other = switched(entered, how);
+    if (other === undefined) showProblem();
+    else {
+      if (other !== entered) onChange(other);
+      setTab(next);
+    }
+  };
+  const problem = "problem" in read ? read.problem : undefined;
+  return (
+    <Tabs
+      label={label}
+      tabs={changes === undefined ? tabs : [...tabs, { id: "changes", label: "Changes" }]}
+      selected={tab}
+      onSelect={choose}
+    >
+      {tab === "form" && <SchemaForm schema={schema} entered={entered} onChange={onChange} compare={compare} />}
+      {tab === "json" && isLong && <LargeText label="The arguments as JSON" text={whole} fileName="arguments.json" />}
+      {tab === "json" && !isLong && (
+        <Field label="The arguments as JSON" error={problem}>
+          {(wired) => (
+            <textarea
+              {...wired}
+              rows={14}
+              spellCheck={false}
+              className="input mono"
+              value={entered.json ?? ""}
+              onChange={({ target }) => onChange({ ...entered, json: target.value })}
+            />
+          )}
+        </Field>
+      )}
+      {tab === "json" && !isLong && <Unseen text={entered.json ?? ""} />}
+      {tab === "changes" && changes?.()}
+    </Tabs>
+  );
+}
+
+function showProblem(): void {
+  document.querySelector<HTMLElement>("[role=tabpanel] [aria-invalid=true]")?.focus();
+}

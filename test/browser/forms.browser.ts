@@ -1,0 +1,134 @@
+/** What a form shows is what is approved by it; and nothing is approved that is not what the card shows. */
+import type { Locator, Page, Route } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { approve, armed, card } from "./card.ts";
+import { everyRole } from "./house.ts";
+import { watched } from "./presses.ts";
+import { stage } from "./stage.ts";
+
+const rows = { table: "orders", set: { state: "closed" }, limit: 3 };
+
+const { house, at } = stage({
+  people: { grace: everyRole, linus: ["approver"] },
+  approvals: "  routes: [{ name: two-people, match: { tools: [update_rows] }, quorum: 2 }]\n",
+});
+
+async function editing(page: Page): Promise<Locator> {
+  await armed(page);
+  await page.getByRole("button", { name: "Edit…" }).click();
+  return page.getByRole("dialog");
+}
+
+const yes = (dialog: Locator) => dialog.getByRole("button", { name: "Approve as edited" });
+
+describe("the form of an edit", () => {
+  it("shows of a deep argument what another's edit made of it, and approves that", async () => {
+    const id = await house.ask("update_rows", { ...rows, table: "deep" });
+    await using grace = await at(`/approvals/${id}`);
+    const dialog = await editing(grace.page);
+    await using linus = await at(`/approvals/${id}`, "linus");
+    const other = await editing(linus.page);
+    await other.getByLabel("set").fill('{"state":"DELETED","all":true}');
+    await yes(other).click();
+    await dialog.getByText("This request changed while you looked at it").waitFor();
+    await dialog.getByRole("button", { name: "Understood" }).click();
+    expect(JSON.parse(await dialog.getByLabel("set").inputValue())).toEqual({ state: "DELETED", all: true });
+    await dialog.getByLabel("limit").fill("1");
+    await yes(dialog).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(await house.approval(id)).toMatchObject({
+      what: { arguments: { table: "deep", set: { state: "DELETED", all: true }, limit: 1 } },
+    });
+    expect([...grace.problems, ...linus.problems]).toEqual([]);
+  });
+
+  it.each([
+    ["set", '{"state":"archived",}', "This is not JSON"],
+    ["set", '{"id":12345678901234567890}', "cannot be sent as it is written"],
+    ["limit", "3e", "This is not a number"],
+    ["limit", "2.5", "This is not a whole number"],
+  ])("approves nothing while %s holds %s, says why at the field, and stays on it", async (name, text, said) => {
+    const id = await house.ask("update_rows", { ...rows, table: `wrong ${text}` });
+    await using grace = await at(`/approvals/${id}`);
+    const { page } = grace;
+    const dialog = await editing(page);
+    await dialog.getByLabel("table").fill("typed");
+    await expect.poll(() => yes(dialog).isEnabled()).toBe(true);
+    const field = dialog.getByLabel(name);
+    await field.fill(text);
+    expect(await yes(dialog).isDisabled()).toBe(true);
+    await dialog.getByRole("alert").getByText(said).waitFor();
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
+    const told = dialog.locator(`[id="${await field.getAttribute("aria-describedby")}"]`);
+    expect(await told.innerText()).toContain(said);
+    expect(await stumbles(page)).toEqual([]);
+    await dialog.getByRole("tab", { name: "Changes" }).click();
+    expect(await field.inputValue()).toBe(text);
+    expect(await dialog.locator("[aria-invalid=true]:focus").count()).toBe(1);
+    await field.fill(name === "set" ? '{"state":"archived"}' : "2");
+    await yes(dialog).click();
+    await dialog.waitFor({ state: "hidden" });
+    const typed = name === "set" ? { set: { state: "archived" } } : { limit: 2 };
+    expect(await house.approval(id)).toMatchObject({ what: { arguments: { ...rows, table: "typed", ...typed } } });
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("of a call that is tried sends nothing that is not what its fields hold", async () => {
+    await using grace = await at("/tools/update_rows");
+    const { page } = grace;
+    await page.getByRole("tab", { name: "Try it" }).click();
+    await page.getByLabel("table").fill("tried");
+    await page.getByLabel("set").fill('{"state":');
+    const call = page.getByRole("button", { name: "Call it" });
+    expect(await call.isDisabled()).toBe(true);
+    await page.getByRole("alert").getByText("This is not JSON").waitFor();
+    await page.getByLabel("set").fill('{"state":"open"}');
+    await page.getByLabel("limit").fill("1");
+    const [sent] = await Promise.all([
+      page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/v1/calls")),
+      call.click(),
+    ]);
+    expect(sent.postDataJSON()).toMatchObject({ arguments: { table: "tried", set: { state: "open" }, limit: 1 } });
+  });
+});
+
+describe("a card that is not what would be approved", () => {
+  const nothing = "0".repeat(64);
+  it.each([
+    ["the arguments", (text: string) => text.replaceAll(/"digest":"[0-9a-f]{64}"/g, `"digest":"${nothing}"`)],
+    ["the arguments", (text: string) => text.replaceAll('"subject":"true"', '"subject":"false"')],
+    ["the preview", (text: string) => text.replaceAll('"summary":"A mail to', '"summary":"No mail to')],
+    ["the card", (text: string) => text.replaceAll('"risk_level":"high"', '"risk_level":"medium"')],
+    ["the card", (text: string) => text.replaceAll('"agent":"local-agent"', '"agent":"another-agent"')],
+  ])("takes a no and no yes: %s (%#)", async (what, forge) => {
+    const id = await house.ask("send_email", { to: "ada@example.org", subject: "true", body: String(forge) });
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    const settled = watched(page);
+    const forged = async (route: Route): Promise<void> => {
+      if (route.request().method() !== "GET") return route.continue();
+      const answer = await route.fetch();
+      return route.fulfill({ response: answer, body: forge(await answer.text()) });
+    };
+    await page.route(/\/v1\/approvals(\/|\?)/, forged);
+    await card(page, id);
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "What you see is not what would be approved" })
+      .filter({ hasText: what })
+      .waitFor();
+    expect(await page.locator("[data-verified=no]").count()).toBe(what === "the arguments" ? 1 : 0);
+    await approve(page).click({ force: true });
+    for (const key of ["a", "e"]) await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Remember…" }).click({ force: true });
+    await settled();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(await stumbles(page)).toEqual([]);
+    await page.keyboard.press("d");
+    await page.getByRole("dialog").getByRole("button", { name: "Deny", exact: true }).click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("denied");
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+});
