@@ -3,13 +3,14 @@
  *
  * Invariant: never more than `most` alive, who comes later waits for one to end; and a sandbox that a script was in is for
  * scripts of the same owner alone, where its engine lets it be for another one at all.
- * Next: session.ts (when a script gives its process back), ../../../../docs/decisions/0015-a-process-serves-one-tenant.md.
+ * Next: shares.ts (whose turn it is), session.ts (when a script gives its process back), ../../../../docs/decisions/0015-a-process-serves-one-tenant.md.
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import { whenCalm } from "./calm.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import { ownCpuMsOf } from "./kernel-tells.ts";
+import { type Asking, Shares } from "./shares.ts";
 
 export interface PoolOptions {
   /** Ready and idle, and nobody's yet. */
@@ -44,12 +45,6 @@ export interface Maker<End extends Pooled> {
   rest?(child: End): Promise<boolean>;
 }
 
-interface Asking<End> {
-  readonly owner: string | undefined;
-  give(child: End): void;
-  fail(error: unknown): void;
-}
-
 interface Rested<End> {
   readonly child: End;
   readonly owner: string;
@@ -69,8 +64,11 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   readonly #maker: Maker<End>;
   readonly #options: PoolOptions;
   readonly #ready: End[] = [];
-  readonly #asking: Asking<End>[] = [];
-  readonly #busy = new Set<End>();
+  readonly #shares: Shares<End>;
+  /** By whose script. */
+  readonly #busy = new Map<End, string | undefined>();
+  /** Killed, and not gone yet. */
+  readonly #ending = new Set<End>();
   readonly #served = new WeakMap<End, number>();
   readonly #rested: Rested<End>[] = [];
   #starting = 0;
@@ -81,24 +79,23 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   constructor(maker: Maker<End>, options: PoolOptions) {
     this.#maker = maker;
     this.#options = options;
+    this.#shares = new Shares(options.most);
   }
 
   /**
-   * @param owner whose script it is for: one that served this owner before may come. Undefined: a new one
+   * @param owner whose script it is for: one that served this owner before may come, and owners take turns. Undefined: a new
+   * one, and all such scripts are one owner's in the line
    * @param signal of whoever waits: once it is aborted, the place in the queue is given up
    * @throws Error when a process cannot be started, or nobody waits for it any more
    */
   take(owner?: string, signal?: AbortSignal): Promise<End> {
     if (this.#closed) return Promise.reject(new Error("The sandboxes are closed."));
     const { promise, resolve, reject } = Promise.withResolvers<End>();
-    const asking = { owner, give: resolve, fail: reject };
-    this.#asking.push(asking);
+    const asking: Asking<End> = { owner, give: resolve, fail: reject };
+    this.#shares.add(asking);
     this.#serve();
     const leave = (): void => {
-      const at = this.#asking.indexOf(asking);
-      if (at < 0) return; // it was served
-      this.#asking.splice(at, 1);
-      reject(new Error("Nobody waits for this sandbox any more."));
+      if (this.#shares.remove(asking)) reject(new Error("Nobody waits for this sandbox any more."));
     };
     if (signal?.aborted === true) leave();
     else signal?.addEventListener("abort", leave, { once: true });
@@ -111,8 +108,22 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#served.set(child, served);
     const { scriptsEach = 1 } = this.#options;
     const isFit = owner !== undefined && served < scriptsEach && (await this.#rinsed(child));
-    if (isFit && !this.#closed && !this.#isWantedElse(owner) && this.#busy.delete(child)) this.#rest(child, owner);
-    else child.kill();
+    const isThere = this.#letGo(child);
+    if (isFit && isThere && !this.#closed && !this.#isWantedElse(owner)) this.#rest(child, owner);
+    else if (isThere) this.#endOf(child);
+  }
+
+  #letGo(child: End): boolean {
+    const owner = this.#busy.get(child);
+    const isThere = this.#busy.delete(child);
+    if (isThere) this.#shares.giveBack(owner);
+    return isThere;
+  }
+
+  /** It counts as alive until it is gone. */
+  #endOf(child: End): void {
+    this.#ending.add(child);
+    child.kill();
   }
 
   async #rinsed(child: End): Promise<boolean> {
@@ -122,27 +133,27 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     return isFit === true;
   }
 
-  /** Whether another owner has waited longest and can have none while this one is kept. */
+  /** Whether it is another owner's turn, who can have none while this one is kept. */
   #isWantedElse(owner: string): boolean {
-    const [first] = this.#asking;
-    return first !== undefined && first.owner !== owner && this.alive >= this.#options.most;
+    const first = this.#shares.next();
+    return first !== undefined && first.owner !== owner && this.alive + 1 >= this.#options.most;
   }
 
   /** Starts what shall be warm. */
   warm(): void {
     this.#warming?.();
     this.#warming = undefined;
-    this.#startUpTo(this.#asking.length + this.#options.warm);
+    this.#startUpTo(this.#shares.wanted + this.#options.warm);
   }
 
   get alive(): number {
-    return this.#ready.length + this.#rested.length + this.#busy.size + this.#starting;
+    return this.#ready.length + this.#rested.length + this.#busy.size + this.#ending.size + this.#starting;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#warming?.();
-    for (const { fail } of this.#asking.splice(0)) fail(new Error("The sandboxes are closed."));
+    this.#shares.refuseAll(new Error("The sandboxes are closed."));
     const idle = [...this.#ready.splice(0), ...this.#rested.splice(0).map(({ child }) => child)];
     for (const child of idle) {
       child.idle(false); // or the process could end before its close has
@@ -152,15 +163,19 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   }
 
   #serve(): void {
-    for (const asking of [...this.#asking]) {
-      const child = this.#restedFor(asking.owner) ?? this.#ready.shift();
-      if (child === undefined) continue;
-      this.#asking.splice(this.#asking.indexOf(asking), 1);
+    for (;;) {
+      const asking = this.#shares.next((owner) => this.#ready.length > 0 || this.#hasRested(owner));
+      const child = asking && (this.#restedFor(asking.owner) ?? this.#ready.shift());
+      if (asking === undefined || child === undefined) break;
       child.idle(false);
-      this.#busy.add(child);
-      asking.give(child);
+      this.#busy.set(child, asking.owner);
+      this.#shares.serve(asking, child);
     }
     this.#fill();
+  }
+
+  #hasRested(owner: string | undefined): boolean {
+    return owner !== undefined && this.#rested.some((rested) => rested.owner === owner);
   }
 
   /** The one that rested last: what it runs is compiled best. */
@@ -177,12 +192,10 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#serve();
   }
 
-  /** It counts as alive until it is gone. */
   #retire(child: End | undefined): void {
     if (child === undefined) return;
     this.#unrest(child);
-    this.#busy.add(child);
-    child.kill();
+    this.#endOf(child);
   }
 
   #unrest(child: End): void {
@@ -193,9 +206,10 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   /** As many as are asked for at once; what shall be warm besides, when whoever was served has got under way. */
   #fill(): void {
     const { warm, most } = this.#options;
-    this.#startUpTo(this.#asking.length - this.#resting); // what is about to be free need not be started
-    if (this.#asking.length > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
-    if (this.#asking.length === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
+    const { wanted } = this.#shares;
+    this.#startUpTo(wanted - this.#resting); // what is about to be free need not be started
+    if (wanted > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
+    if (wanted === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
       this.#warming ??= whenCalm(clock, () => this.warm());
   }
 
@@ -211,12 +225,13 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#starting++;
     try {
       const child = await this.#maker.start();
-      if (this.#asking.length === 0) await this.#maker.rehearse?.(child);
+      if (this.#shares.wanted === 0) await this.#maker.rehearse?.(child);
       this.#starting--;
       this.#keep(child);
     } catch (error) {
       this.#starting--;
-      this.#asking.shift()?.fail(error); // whoever is next gets a start of their own
+      const asking = this.#shares.next();
+      if (asking !== undefined) this.#shares.refuse(asking, error); // whoever is next gets a start of their own
     }
     this.#serveAsked();
   }
@@ -236,12 +251,12 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     const place = this.#ready.indexOf(child);
     if (place >= 0) this.#ready.splice(place, 1);
     this.#unrest(child);
-    if (this.#busy.delete(child) || this.#asking.length > 0) this.#serve();
+    if (this.#letGo(child) || this.#ending.delete(child) || this.#shares.wanted > 0) this.#serve();
   }
 
   /** A start that failed is not repeated for warmth alone: the next script asks again, and hears why. */
   #serveAsked(): void {
-    if (this.#asking.length > 0 || this.#ready.length > 0) this.#serve();
+    if (this.#shares.wanted > 0 || this.#ready.length > 0) this.#serve();
   }
 }
 

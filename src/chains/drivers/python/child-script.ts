@@ -11,7 +11,7 @@ import { ChildSession } from "../child/session.ts";
 export const pythonFrames: FrameLimits = { ...frameSizes, maxDepth: 250 };
 
 export interface PythonEnd {
-  readonly pool: { take(owner: undefined, signal: AbortSignal | undefined): Promise<SandboxEnd> };
+  readonly pool: { take(owner: string | undefined, signal: AbortSignal | undefined): Promise<SandboxEnd> };
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
@@ -29,7 +29,7 @@ export interface PythonEnd {
 const handOverMs = 30_000;
 
 export async function startScript(program: Program, limits: SandboxLimits, end: PythonEnd): Promise<SandboxSession> {
-  const child = await end.pool.take(undefined, limits.signal);
+  const child = await end.pool.take(program.owner, limits.signal);
   const { reading } = end;
   child.send({
     do: "start",

@@ -75,14 +75,14 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
       );
     const rewritten = rewriteForMonty(program.source, calledAlone(program.tools), actingAlone(program.tools));
     const source = "source" in rewritten ? rewritten.source : program.source;
-    const child = await this.#opened().take(undefined, limits.signal);
+    const child = await this.#opened().take(program.owner, limits.signal);
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");
     return this.#session(child, limits);
   }
 
-  async restore(image: Uint8Array, limits: SandboxLimits): Promise<SandboxSession> {
+  async restore(image: Uint8Array, limits: SandboxLimits, owner?: string): Promise<SandboxSession> {
     const state = readImage(image);
-    const child = await this.#opened().take(undefined, limits.signal);
+    const child = await this.#opened().take(owner, limits.signal);
     const order = { do: "restore", state, outputBytes: limits.outputBytes, memoryBytes: limits.memoryBytes };
     const { places, open } = await answered(child, order, "restored");
     if (typeof places !== "number" || !Array.isArray(open) || !open.every((place) => typeof place === "number"))

@@ -1,0 +1,97 @@
+/** Who waits for a sandbox, and whose turn it is: owners take turns, and none of them has so many that another waits for long. */
+type Owner = string | undefined;
+
+export interface Asking<End> {
+  readonly owner: Owner;
+  give(child: End): void;
+  fail(error: unknown): void;
+}
+
+/** Owners stand in the line, each once, with all that they ask for; one that was served goes to its end. */
+export class Shares<End> {
+  readonly #most: number;
+  readonly #lines = new Map<Owner, Asking<End>[]>();
+  readonly #held = new Map<Owner, number>();
+
+  /** @param most sandboxes of the pool */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** So many could be used now, of all that are asked for. */
+  get wanted(): number {
+    return [...this.#lines].reduce(
+      (sum, [owner, line]) => sum + Math.max(0, Math.min(line.length, this.#left(owner))),
+      0,
+    );
+  }
+
+  add(asking: Asking<End>): void {
+    const line = this.#lines.get(asking.owner);
+    if (line === undefined) this.#lines.set(asking.owner, [asking]);
+    else line.push(asking);
+  }
+
+  /** False: it does not wait any more. */
+  remove(asking: Asking<End>): boolean {
+    const line = this.#lines.get(asking.owner) ?? [];
+    const at = line.indexOf(asking);
+    if (at < 0) return false;
+    line.splice(at, 1);
+    if (line.length === 0) this.#lines.delete(asking.owner);
+    return true;
+  }
+
+  /** Whose turn it is. */
+  next(isFor: (owner: Owner) => boolean = () => true): Asking<End> | undefined {
+    for (const [owner, [first]] of this.#lines) if (this.#left(owner) > 0 && isFor(owner)) return first;
+    return undefined;
+  }
+
+  /** @param asking whose turn it is */
+  serve(asking: Asking<End>, child: End): void {
+    this.#step(asking.owner);
+    this.#held.set(asking.owner, this.#heldBy(asking.owner) + 1);
+    asking.give(child);
+  }
+
+  refuse(asking: Asking<End>, error: unknown): void {
+    this.#step(asking.owner);
+    asking.fail(error);
+  }
+
+  /** One that was served has let go of it. */
+  giveBack(owner: Owner): void {
+    const held = this.#heldBy(owner) - 1;
+    if (held > 0) this.#held.set(owner, held);
+    else this.#held.delete(owner);
+  }
+
+  refuseAll(error: unknown): void {
+    const all = [...this.#lines.values()].flat();
+    this.#lines.clear();
+    for (const { fail } of all) fail(error);
+  }
+
+  /** The first of this owner is done with, and the owner last in the line. */
+  #step(owner: Owner): void {
+    const [, ...rest] = this.#lines.get(owner) ?? [];
+    this.#lines.delete(owner);
+    if (rest.length > 0) this.#lines.set(owner, rest);
+  }
+
+  /** One alone never has all of them: whoever comes next finds some free. While several ask, none gets more than half. */
+  #left(owner: Owner): number {
+    const share = this.#lines.size > 1 ? Math.ceil(this.#most / 2) : this.#most - keptFree(this.#most);
+    return share - this.#heldBy(owner);
+  }
+
+  #heldBy(owner: Owner): number {
+    return this.#held.get(owner) ?? 0;
+  }
+}
+
+/** An eighth; of so few that nobody could share them, none. */
+function keptFree(most: number): number {
+  return most < 4 ? 0 : Math.ceil(most / 8);
+}
