@@ -98,7 +98,7 @@ export class Deciding implements Approvals {
       for (const [i, row] of rows.slice(0, limit).entries()) {
         after = cursorOf(row, state === "pending");
         const approval = book.asNow(row);
-        if (state === undefined || approval.state === state) found.push(approval);
+        if (isOfState(approval, state)) found.push(approval);
         if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: after }) };
       }
       if (rows.length <= limit) return { approvals: found };
@@ -256,6 +256,10 @@ export class Deciding implements Approvals {
     if (!decided.decided && decided.code !== "approval_decided")
       this.#options.parts.log(`The answer of \`${name}\` to \`${id}\` was not taken: ${decided.message}`);
   }
+}
+
+function isOfState({ state }: ApprovalRecord, wanted: ApprovalFilter["state"]): boolean {
+  return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
 }
 
 function isTextOrMissing(value: unknown): boolean {

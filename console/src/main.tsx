@@ -6,6 +6,7 @@ import { proveWith, whenSignedOut } from "./api/client.ts";
 import { Problem } from "./api/problem.ts";
 import { proof, proofRefused, takeProof, whenProofChanges } from "./api/proof.ts";
 import { enter, sessionEnded } from "./api/session.ts";
+import { keepDraft } from "./screens/policy/draft.ts";
 import { createConsoleRouter } from "./shell/router.tsx";
 import { applyTheme } from "./shell/theme.ts";
 import "./styles.css";
@@ -26,7 +27,13 @@ const queries = new QueryClient({
   },
 });
 whenSignedOut(() => sessionEnded(queries));
-whenProofChanges(() => void enter(queries).catch(() => undefined)); // a server that is away is asked again later
+whenProofChanges((isGone) => {
+  if (isGone) {
+    keepDraft(undefined);
+    queries.clear();
+    location.replace("/"); // signed out: nothing that was read stays, in no tab
+  } else void enter(queries).catch(() => undefined); // a server that is away is asked again later
+});
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root.");

@@ -9,7 +9,7 @@ import type { GrantFilter, GrantState } from "./grant.ts";
 const grantStates: readonly GrantState[] = ["live", "over", "revoked", "void"];
 
 const ofApprovals: Readonly<Record<keyof ApprovalFilter, Kind>> = {
-  state: approvalStates,
+  state: [...approvalStates, "decided"],
   tenant: "a text",
   risk: risks,
   tool: "a text",

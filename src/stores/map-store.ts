@@ -1,7 +1,7 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
-import type { ApprovalRecord, CallRecord, Write } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
@@ -125,10 +125,11 @@ export class MapStore implements Store {
     const isUrgent = state === "pending";
     const now = this.#rows.now();
     const all = [...this.#approvals.values()];
+    if (state === "decided") all.reverse(); // as they lie they are old to new
     const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
     if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
     return behind
-      .filter((approval) => state === undefined || (isUrgent ? approval.state : stateAt(approval, now)) === state)
+      .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter(fitting(where))
       .slice(0, limit);
@@ -228,7 +229,11 @@ function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
     isFor(approval);
 }
 
-/** Whether a request comes after this place in the list, these being all of them from old to new. */
+function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
+  return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
+}
+
+/** Whether a request comes after this place in the list, these being all of them in its order but for urgency. */
 function isBehind(
   cursor: string,
   all: readonly ApprovalRecord[],

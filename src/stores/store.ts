@@ -71,7 +71,8 @@ export interface CallFilter {
 }
 
 export interface ApprovalFilter {
-  readonly state?: ApprovalState;
+  /** `decided`: all that waits no more, whatever became of it. */
+  readonly state?: ApprovalState | "decided";
   readonly tenant?: string;
   readonly risk?: Risk;
   readonly tool?: string;
@@ -107,7 +108,8 @@ export interface Store extends AsyncDisposable {
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
   /**
-   * Of a list of what is pending the most urgent first (urgency.ts), what is over among it; of any other old to new.
+   * Of a list of what is pending the most urgent first (urgency.ts), what is over among it; of what is
+   * decided new to old; of any other old to new.
    * What is over and was never used is `expired`, and not `approved`, as it is to the claim that would use it: the rows
    * are as they were written.
    */

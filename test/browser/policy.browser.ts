@@ -28,6 +28,28 @@ describe("policy", () => {
     expect(grace.problems).toEqual([]);
   });
 
+  it("keeps what is written while one looks at another tab or another screen, until it is undone", async () => {
+    await using grace = await at("/policy/change");
+    const { page } = grace;
+    const before = await editor(grace).inputValue();
+    await editor(grace).fill(`${before}\n# an hour of work`);
+    await page.getByRole("tab", { name: "What holds" }).click();
+    await page.getByRole("tab", { name: "Change and simulate" }).click();
+    expect(await editor(grace).inputValue()).toContain("an hour of work");
+    await page.getByRole("link", { name: "Runs" }).click();
+    const asked = page.waitForEvent("dialog");
+    await page.evaluate("setTimeout(() => location.reload())");
+    await (await asked).dismiss();
+    await page.getByRole("link", { name: "Policy" }).click();
+    await page.getByRole("tab", { name: "Change and simulate" }).click();
+    expect(await editor(grace).inputValue()).toContain("an hour of work");
+    await page.getByRole("button", { name: "Undo all" }).click();
+    await expect.poll(() => editor(grace).inputValue()).toBe(before);
+    await page.reload();
+    await editor(grace).waitFor();
+    await expect.poll(() => editor(grace).inputValue()).toBe(before);
+  });
+
   it("explains a past call that a run leads to", async () => {
     await house.call("everything__echo", { message: "past" }, { run_id: "run-past" });
     await using grace = await at("/runs/run-past");

@@ -4,6 +4,8 @@
  *
  * Invariant: it is taken out of the address before anything is drawn, and only where this browser went to a provider.
  */
+import { keep, kept } from "./kept.ts";
+
 const place = "postern.proof";
 const elsewherePlace = "postern.signing-in-elsewhere";
 const elsewhereMs = 10 * 60_000;
@@ -13,13 +15,13 @@ let here: string | undefined;
 let isLost = false;
 
 export function proof(): string | undefined {
-  return read(place) ?? here;
+  return kept(place) ?? here;
 }
 
 export function keepProof(word: string | undefined): void {
   here = word;
   isLost = false;
-  write(place, word);
+  keep(place, word);
 }
 
 /** The server saw the cookie and no proof: what this page knew of the session is gone. */
@@ -31,40 +33,23 @@ export function isProofLost(): boolean {
   return isLost;
 }
 
-/** Somebody signed in or out in another tab. */
-export function whenProofChanges(listener: () => void): void {
+/** Somebody signed in or out in another tab. @param listener `isGone`: out */
+export function whenProofChanges(listener: (isGone: boolean) => void): void {
   window.addEventListener("storage", ({ key }) => {
-    if (key === place || key === null) listener();
+    if (key === place || key === null) listener(proof() === undefined);
   });
 }
 
 /** On the way to a provider: its way back is the one address that a proof is taken from. */
 export function goElsewhere(): void {
-  write(elsewherePlace, String(Date.now()));
+  keep(elsewherePlace, String(Date.now()));
 }
 
 export function takeProof(): void {
   const word = new URLSearchParams(location.hash.slice(1)).get("csrf");
   if (word === null) return;
   history.replaceState(null, "", `${location.pathname}${location.search}`);
-  const began = Number(read(elsewherePlace) ?? 0);
-  write(elsewherePlace, undefined);
+  const began = Number(kept(elsewherePlace) ?? 0);
+  keep(elsewherePlace, undefined);
   if (Date.now() - began < elsewhereMs) keepProof(word); // else somebody made this link
-}
-
-function read(name: string): string | undefined {
-  try {
-    return localStorage.getItem(name) ?? undefined;
-  } catch {
-    return undefined; // this browser keeps nothing for pages
-  }
-}
-
-function write(name: string, value: string | undefined): void {
-  try {
-    if (value === undefined) localStorage.removeItem(name);
-    else localStorage.setItem(name, value);
-  } catch {
-    // this browser keeps nothing for pages: the next page signs in again
-  }
 }

@@ -1,44 +1,133 @@
 /**
- * What happens, as it happens: one line to `GET /v1/events` for the whole page.
+ * What happens, as it happens: one line for all pages of this browser, which the page that has it shares with the others.
  *
  * Invariant: every event is told once and in order; after a break the line resumes after the last id, and where the
  * server says `reset` (or an id is too old) the listeners read anew. The page always knows whether it is live.
  * The line is read with `fetch`, because an EventSource hides the status: a 401 must end the session, not be retried.
  */
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import { send } from "../api/client.ts";
-import { parseStream } from "./sse.ts";
+import { type FeedEvent, keepOpen, type LiveState, silenceMs, type Word } from "./line.ts";
 
-/** Never arguments, results or secrets: what they are is asked for by id. */
-export interface FeedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly run_id?: string;
-  readonly call_id?: string;
-  readonly approval_id?: string;
-  readonly tool?: string;
-  readonly summary: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+export type { FeedEvent, LiveState } from "./line.ts";
 
-export type LiveState = "connecting" | "live" | "reconnecting";
-
-export interface FeedListener {
+interface FeedListener {
   readonly event: (event: FeedEvent) => void;
   /** Things happened that nobody tells: read anew. */
   readonly reset: () => void;
 }
 
-/** The server breathes every 15 s; a line that is silent for longer is dead, whatever the socket says. */
-const silenceMs = 40_000;
-const longestWaitMs = 5_000;
-
 const listeners = new Set<FeedListener>();
 const watchers = new Set<() => void>();
 let state: LiveState = "connecting";
-let line: AbortController | undefined;
 let lastId: string | undefined;
+let hasLine = false;
+
+/** Where pages can agree on one (over TLS and on loopback); elsewhere each has its own. */
+function canShare(): boolean {
+  return "locks" in navigator && typeof BroadcastChannel === "function";
+}
+
+/** Opens the line, or joins those who have one, until what it answers is called. @param userId pages of others are told nothing */
+export function openFeed(userId: string, onSignedOut: () => void): () => void {
+  const close = canShare() ? share(userId, onSignedOut) : keepOwn(onSignedOut);
+  return () => {
+    close();
+    lastId = undefined;
+    become("connecting");
+  };
+}
+
+/** Of the pages of one browser the one that tells the others what happens. */
+export function isTeller(): boolean {
+  return hasLine;
+}
+
+type Shared = Word | { readonly kind: "hello" };
+
+function share(userId: string, onSignedOut: () => void): () => void {
+  const name = `postern-line ${userId}`;
+  const channel = new BroadcastChannel(name);
+  const leaving = new AbortController();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const tell = (word: Word): void => {
+    channel.postMessage(word);
+    hear(word, onSignedOut);
+  };
+  let leading = new AbortController();
+  const lead = async (): Promise<void> => {
+    if (leaving.signal.aborted) return;
+    hasLine = true;
+    clearTimeout(silence);
+    leading = new AbortController();
+    await keepOpen({ state, lastId }, tell, leading.signal);
+    hasLine = false;
+  };
+  /** Should who has the line have been put to sleep, whoever is looked at takes it. */
+  const listen = (): void => {
+    clearTimeout(silence);
+    if (!hasLine) silence = setTimeout(() => (document.hidden ? listen() : queue({ steal: true })), silenceMs);
+  };
+  const queue = (how: LockOptions): void => {
+    const asked = "steal" in how ? how : { ...how, signal: leaving.signal };
+    navigator.locks.request(name, asked, lead).catch(() => taken());
+  };
+  const taken = (): void => {
+    if (leaving.signal.aborted) return; // left before its turn
+    // It slept, and another has the line and told what nobody here heard.
+    leading.abort();
+    hasLine = false;
+    for (const listener of listeners) listener.reset();
+    listen();
+    queue({});
+  };
+  channel.onmessage = ({ data }: MessageEvent<Shared>) => {
+    if (data.kind === "hello") {
+      if (hasLine) channel.postMessage({ kind: "state", state, lastId } satisfies Shared);
+    } else if (!hasLine) {
+      listen();
+      hear(data, onSignedOut);
+    }
+  };
+  channel.postMessage({ kind: "hello" } satisfies Shared);
+  listen();
+  queue({});
+  return () => {
+    leaving.abort();
+    leading.abort();
+    clearTimeout(silence);
+    channel.close();
+    hasLine = false;
+  };
+}
+
+/** A browser has few lines to one host: a page that nobody looks at gives its line back, and resumes when it is looked at. */
+const unseenMs = 60_000;
+
+function keepOwn(onSignedOut: () => void): () => void {
+  let closing = begin(onSignedOut);
+  let leaving: ReturnType<typeof setTimeout> | undefined;
+  const leave = (): void => {
+    closing.abort();
+    become("connecting");
+  };
+  const seen = (): void => {
+    clearTimeout(leaving);
+    if (document.hidden) leaving = setTimeout(leave, unseenMs);
+    else if (closing.signal.aborted) closing = begin(onSignedOut);
+  };
+  document.addEventListener("visibilitychange", seen);
+  return () => {
+    document.removeEventListener("visibilitychange", seen);
+    clearTimeout(leaving);
+    closing.abort();
+  };
+}
+
+function begin(onSignedOut: () => void): AbortController {
+  const closing = new AbortController();
+  void keepOpen({ state, lastId }, (word) => hear(word, onSignedOut), closing.signal);
+  return closing;
+}
 
 function become(next: LiveState): void {
   if (state === next) return;
@@ -46,101 +135,34 @@ function become(next: LiveState): void {
   for (const watcher of watchers) watcher();
 }
 
-/** A browser has few lines to one host: a page that nobody looks at gives its line back, and resumes when it is looked at. */
-const unseenMs = 60_000;
-
-/** Opens the line and keeps it open until what it answers is called. */
-export function openFeed(onSignedOut: () => void): () => void {
-  let closing = begin(onSignedOut);
-  let leaving: ReturnType<typeof setTimeout> | undefined;
-  const seen = (): void => {
-    clearTimeout(leaving);
-    if (document.hidden) leaving = setTimeout(() => end(closing), unseenMs);
-    else if (closing.signal.aborted) closing = begin(onSignedOut);
-  };
-  document.addEventListener("visibilitychange", seen);
-  return () => {
-    document.removeEventListener("visibilitychange", seen);
-    clearTimeout(leaving);
-    end(closing);
-    lastId = undefined;
-  };
-}
-
-function begin(onSignedOut: () => void): AbortController {
-  const closing = new AbortController();
-  void keepOpen(closing.signal, onSignedOut);
-  return closing;
-}
-
-function end(closing: AbortController): void {
-  closing.abort();
-  line?.abort();
-  become("connecting");
-}
-
-async function keepOpen(closing: AbortSignal, onSignedOut: () => void): Promise<void> {
-  for (let attempt = 0; !closing.aborted; attempt += 1) {
-    const began = Date.now();
-    const ended = await readLine();
-    if (closing.aborted) return;
-    if (ended === 401) return onSignedOut();
-    become("reconnecting");
-    if (Date.now() - began > 10_000) attempt = 0;
-    await wait(Math.min(longestWaitMs, 150 * 2 ** Math.min(attempt, 6)), closing);
+function hear(word: Word, onSignedOut: () => void): void {
+  switch (word.kind) {
+    case "breath":
+      return;
+    case "ended":
+      onSignedOut();
+      return;
+    case "state":
+      lastId = word.lastId ?? lastId;
+      become(word.state);
+      return;
+    case "reset":
+      if (word.id !== "") lastId = word.id;
+      for (const listener of listeners) listener.reset();
+      return;
+    case "event":
+      // The next one who has the line may read again what the one before has told.
+      if (lastId !== undefined && !isAfter(word.event.id, lastId)) return;
+      lastId = word.event.id;
+      for (const listener of listeners) listener.event(word.event);
   }
 }
 
-/** One line, to its end. Answers the status it ended with; 0 when there was none. */
-async function readLine(): Promise<number> {
-  const controller = new AbortController();
-  line = controller;
-  let silence = setTimeout(() => controller.abort(), silenceMs);
-  const heard = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(() => controller.abort(), silenceMs);
-  };
-  try {
-    const response = await send("GET", "/v1/events", {
-      signal: controller.signal,
-      headers: { accept: "text/event-stream", ...(lastId !== undefined && { "last-event-id": lastId }) },
-    });
-    if (!response.ok || response.body === null) return response.status;
-    const isFirst = lastId === undefined;
-    const wasBroken = state === "reconnecting";
-    become("live");
-    // What was shown before the line was there may be old; after a break without an id nobody can tell.
-    if (isFirst && wasBroken) for (const listener of listeners) listener.reset();
-    await parseStream(response.body, heard, take);
-    return response.status;
-  } catch {
-    return 0; // the line broke; the next one resumes
-  } finally {
-    clearTimeout(silence);
-  }
-}
-
-function take({ event, id, data }: { readonly event: string; readonly id: string; readonly data: string }): void {
-  if (id !== "") lastId = id;
-  if (event === "reset") {
-    for (const listener of listeners) listener.reset();
-    return;
-  }
-  if (data === "") return;
-  // The server's own words: doors/http has their schema.
-  const told = JSON.parse(data) as FeedEvent;
-  if (typeof told.type !== "string") return;
-  for (const listener of listeners) listener.event(told);
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+/** As the server numbers them: an entry of the log, and what was announced after it. */
+function isAfter(id: string, before: string): boolean {
+  const [entry = 0, step = 0] = id.split(".").map(Number);
+  const [entryBefore = 0, stepBefore = 0] = before.split(".").map(Number);
+  return entry > entryBefore || (entry === entryBefore && step > stepBefore);
 }
 
 /** Hears events while the component is there. */

@@ -5,6 +5,7 @@ import { sessionEnded, useSession } from "../api/session.ts";
 import { ErrorState } from "../kit/states.tsx";
 import { Toasts } from "../kit/toast.tsx";
 import { openFeed, useFeed } from "../live/feed.ts";
+import { useNotices } from "../live/notices.ts";
 import { useProgressKept } from "../live/progress.ts";
 import { useInboxKept } from "../screens/approvals/inbox.ts";
 import { SignInAgain, SignInScreen } from "../screens/sign-in/sign-in-screen.tsx";
@@ -30,7 +31,8 @@ export function Shell(): ReactNode {
 
 function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   const isSignedIn = userId !== undefined;
-  useLine(isSignedIn);
+  useLine(userId);
+  useNotices();
   useInboxKept(userId);
   useProgressKept();
   return (
@@ -52,15 +54,16 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   );
 }
 
-/** One line for the page. What it tells makes shown things fresh: by the word before the dot, a few times a second at most. */
-function useLine(isSignedIn: boolean): void {
+/** What the line tells makes shown things fresh: a few times a second at most, and not while nobody looks. */
+function useLine(userId: string | undefined): void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isAll = useRef(false);
-  useEffect(() => (isSignedIn ? openFeed(() => sessionEnded(client)) : undefined), [isSignedIn, client]);
+  useEffect(() => (userId === undefined ? undefined : openFeed(userId, () => sessionEnded(client))), [userId, client]);
   const refresh = (all: boolean): void => {
     isAll.current ||= all;
-    timer.current ??= setTimeout(() => {
+    timer.current ??= setTimeout(async () => {
+      await whenSeen();
       const everything = isAll.current;
       timer.current = undefined;
       isAll.current = false;
@@ -74,4 +77,9 @@ function useLine(isSignedIn: boolean): void {
     ({ type }) => type !== "tool_call.progressed" && refresh(false),
     () => refresh(true),
   );
+}
+
+function whenSeen(): Promise<void> | undefined {
+  if (!document.hidden) return undefined;
+  return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
 }

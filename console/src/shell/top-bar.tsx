@@ -6,6 +6,7 @@ import { Icon } from "../kit/icons.tsx";
 import { Text } from "../kit/text.tsx";
 import { toast } from "../kit/toast.tsx";
 import { type LiveState, useLiveState } from "../live/feed.ts";
+import { useNoticing } from "../live/notices.ts";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 import { AlarmsBell } from "./alarms-bell.tsx";
@@ -43,6 +44,7 @@ const words: Readonly<Record<LiveState, readonly [word: string, more: string]>> 
     "Reconnecting",
     "Postern does not answer. What you see may be old; nothing you decide is lost or done twice.",
   ],
+  crowded: ["Not live", "Too many pages follow Postern already. What you see is read anew every few seconds."],
 };
 
 function Live(): ReactNode {
@@ -107,8 +109,22 @@ function Person(): ReactNode {
             {session.roles.join(", ") || "no roles"} · {session.tenant}
           </p>
         </div>
+        <Notices />
         <Button onClick={() => void out().catch((error: Error) => toast(error.message, "bad"))}>Sign out</Button>
       </div>
     </details>
+  );
+}
+
+/** What waits is told by the browser itself while nobody looks at a page of Postern. */
+function Notices(): ReactNode {
+  const { noticing, change } = useNoticing();
+  if (noticing === "impossible") return null;
+  if (noticing === "refused")
+    return <p className="text-ink-3">Your browser lets this page notify nobody: allow it in its settings.</p>;
+  return (
+    <Button aria-pressed={noticing === "on"} onClick={() => void change()}>
+      {noticing === "on" ? "Notify me no more" : "Notify me of requests"}
+    </Button>
   );
 }

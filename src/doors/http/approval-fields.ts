@@ -9,7 +9,7 @@ import type { RememberWire } from "../wire-grants.ts";
 import { approvalState, jsonObject, limit, name, type ReasonFields, reason, runId, time } from "./fields.ts";
 
 export interface ApprovalQuery {
-  readonly state?: ApprovalState | undefined;
+  readonly state?: ApprovalState | "decided" | undefined;
   readonly risk?: Risk | undefined;
   readonly tool?: string | undefined;
   readonly run_id?: string | undefined;
@@ -19,7 +19,7 @@ export interface ApprovalQuery {
 }
 
 export const approvalQuery: ZodType<ApprovalQuery> = z.strictObject({
-  state: approvalState.optional(),
+  state: z.union([approvalState, z.literal("decided")]).optional(),
   risk: z.enum(["safe", "medium", "high", "critical"]).optional(),
   tool: name.optional(),
   run_id: runId.optional(),

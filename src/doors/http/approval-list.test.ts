@@ -76,6 +76,24 @@ describe("the list", () => {
     expect(second).not.toHaveProperty("next_after");
   });
 
+  it("is of what is decided new to old, a page at a time, whatever became of it", async () => {
+    const { get, post, held } = await approvalScene();
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i += 1) ids.push(await held(`m${i}`));
+    await post(`/v1/approvals/${ids[0]}/approve`);
+    await post(`/v1/approvals/${ids[1]}/deny`);
+    await post(`/v1/approvals/${ids[3]}/skip`);
+    const [, first] = await get("/v1/approvals?state=decided&limit=2");
+    expect(first["approvals"]).toMatchObject([
+      { approval_id: ids[3], status: "skipped" },
+      { approval_id: ids[1], status: "denied" },
+    ]);
+    expect(first).not.toHaveProperty("waiting");
+    const [, second] = await get(`/v1/approvals?state=decided&limit=2&after=${String(first["next_after"])}`);
+    expect(second["approvals"]).toMatchObject([{ approval_id: ids[0], status: "approved" }]);
+    expect(second).not.toHaveProperty("next_after");
+  });
+
   it("shows as mine what may be decided, and to an agent its own and no input schemas", async () => {
     const routes = [{ match: { tools: ["drop"] }, to: { users: ["ann"] } }];
     const { get, held } = await approvalScene({ approvals: { patience: "suspend", routes } });

@@ -32,7 +32,7 @@ export const approvalRoutes: readonly Route[] = [
     path: "/v1/approvals",
     needs: "approvals:read",
     summary:
-      "Requests for approval, a page at a time: what is pending by urgency, all else old to new. `mine`: what you may decide. An agent sees its own.",
+      "Requests for approval, a page at a time: what is pending by urgency, what is `decided` new to old, all else old to new. `mine`: what you may decide. An agent sees its own.",
     body: nothing,
     query: approvalQuery,
     answers: approvalsAnswer,

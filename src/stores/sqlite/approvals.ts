@@ -48,20 +48,21 @@ export class ApprovalRows {
     return row && parsed(row);
   }
 
-  /** What is pending by urgency, and of what is alike in that the older; all else old to new. */
+  /** What is pending by urgency, and of what is alike in that the older; what is decided new to old; all else old to new. */
   list(where: ApprovalFilter, now: number): readonly ApprovalRecord[] {
     const { state, after, limit = Infinity } = where;
     const place = after === undefined ? {} : this.#placeAt(after);
     if (place === undefined) return [];
     const { urgency, number } = place;
     const isUrgent = state === "pending";
+    const isNewFirst = state === "decided";
     const { sql, values } = spelled([
       isUrgent ? [isPending] : stateCondition(state, now),
-      isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : ["number > ?", number],
+      isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : [`number ${isNewFirst ? "<" : ">"} ?`, number],
       ...this.#conditions(where),
     ]);
     const index = isUrgent ? "approval_pending" : "approval_list";
-    const order = isUrgent ? "urgency, number" : "number";
+    const order = isUrgent ? "urgency, number" : isNewFirst ? "number desc" : "number";
     const numbers = `select number from approval indexed by ${index} where ${sql} order by ${order} limit ?`;
     return this.#database
       .prepare(`select body from approval where number in (${numbers}) order by ${order}`)
@@ -138,6 +139,7 @@ function stateCondition(state: ApprovalFilter["state"], now: number): Condition 
   if (state === "approved") return [`state = 'approved' and ${endOfUrgency} > ?`, now];
   if (state === "expired")
     return [`(state = 'expired' or (state in ('pending', 'approved') and ${endOfUrgency} <= ?))`, now];
+  if (state === "decided") return [`(state <> 'pending' or ${endOfUrgency} <= ?)`, now];
   return ["state = ?", state];
 }
 

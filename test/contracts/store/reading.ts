@@ -225,6 +225,22 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ limit: 1 })).toEqual([first]);
     });
 
+    it("lists what is decided new to old, page by page, and what is over by the clock among it", async () => {
+      const made = [await held(), await held(), await held(), await held()].map(({ approval }) => approval);
+      const [first, second, third, fourth] = made.map(({ id }) => id);
+      if (made[0]) await commit(decideOf(made[0], "approved"));
+      if (made[2]) await commit(decideOf(made[2], "denied"));
+      if (made[3]) await commit(decideOf(made[3], "denied"));
+      const listed = async (where: Parameters<Store["approvals"]>[0]): Promise<string[]> =>
+        (await kit.store.approvals({ state: "decided", ...where })).map(({ id }) => id);
+      expect(await listed({})).toEqual([fourth, third, first]);
+      expect(await listed({ after: fourth ?? "", limit: 1 })).toEqual([third]);
+      expect(await listed({ after: third ?? "" })).toEqual([first]);
+      expect(await listed({ tenant: "other" })).toEqual([]);
+      await kit.clock.advance((made[1]?.expiresAt ?? 0) - kit.clock.now());
+      expect(await listed({ limit: 3 })).toEqual([fourth, third, second]);
+    });
+
     it("lists what is pending by urgency, from behind any request whatever became of it, and counts it by risk", async () => {
       const from = Math.ceil(kit.clock.now() / minuteMs) * minuteMs;
       const made: ApprovalRecord[] = [];

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
 import { type Approval, namesOf } from "../../api/approvals.ts";
-import { RiskBadge } from "../../kit/badge.tsx";
+import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { Text } from "../../kit/text.tsx";
-import { TimeLeft } from "../../kit/time.tsx";
+import { Time, TimeLeft } from "../../kit/time.tsx";
 
 /** What it is, who asks, how long it waits still: enough to choose by. */
 export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen: boolean }) => ReactNode = memo(
@@ -24,6 +24,7 @@ export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen
         <span className="flex items-center justify-between gap-2">
           <span className="min-w-0 truncate font-semibold">
             <Text>{name}</Text>
+            {what.action !== "default" && <Text className="font-normal text-ink-2">{` ${what.action}`}</Text>}
           </span>
           <RiskBadge risk={approval.risk_level} />
         </span>
@@ -41,12 +42,23 @@ export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen
             )}
             {routed.quorum > 1 && ` · ${routed.quorum - quorum_left} of ${routed.quorum}`}
           </span>
-          <TimeLeft until={approval.expires_at} />
+          <HowItStands approval={approval} />
         </span>
       </Link>
     );
   },
 );
+
+/** Until when it waits; else what became of it, and when. A yes that has not run ends too. */
+function HowItStands({ approval: { status, expires_at, decision } }: { readonly approval: Approval }): ReactNode {
+  if (status === "pending") return <TimeLeft until={expires_at} />;
+  return (
+    <span className="flex shrink-0 items-center gap-1.5">
+      <StateBadge state={status} />
+      {decision !== undefined && <Time at={decision.at} />}
+    </span>
+  );
+}
 
 function oneLine(value: unknown): string {
   return JSON.stringify(value).slice(0, 160);

@@ -7,8 +7,16 @@
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import { type Approval, type ApprovalPage, listPending, readApproval, type Waiting } from "../../api/approvals.ts";
+import {
+  type Approval,
+  type ApprovalPage,
+  listPending,
+  maySay,
+  readApproval,
+  type Waiting,
+} from "../../api/approvals.ts";
 import { Problem } from "../../api/problem.ts";
+import { useMay } from "../../api/session.ts";
 import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
@@ -32,6 +40,8 @@ const empty: InboxState = {
 const mostAtOnce = 20;
 /** Of a long list, so much is read again at once; the rest when it is scrolled to. */
 const mostReadAgain = 1_000;
+/** While Postern is away it is asked again and again, at least this often. */
+const longestPauseMs = 15_000;
 
 class Inbox {
   #state = empty;
@@ -73,10 +83,12 @@ class Inbox {
     this.#isStale = true;
     if (this.#isReloading) return;
     this.#isReloading = true;
+    let failures = 0;
     while (this.#isStale) {
       this.#isStale = false;
-      await this.#readAgain();
-      if (this.#isStale) await new Promise((resolve) => setTimeout(resolve, 300));
+      failures = (await this.#readAgain()) ? 0 : failures + 1;
+      if (failures > 0) this.#isStale = true; // what is shown may be old until it is read
+      if (this.#isStale) await pause(failures === 0 ? 300 : Math.min(longestPauseMs, 500 * 2 ** Math.min(failures, 6)));
     }
     this.#isReloading = false;
   }
@@ -112,7 +124,8 @@ class Inbox {
     this.#tell({ status: "ready", error: undefined });
   }
 
-  async #readAgain(): Promise<void> {
+  /** Answers whether what is shown is fresh. */
+  async #readAgain(): Promise<boolean> {
     this.#epoch += 1;
     const owner = this.#owner;
     const fresh = new Map<string, Approval>();
@@ -127,12 +140,13 @@ class Inbox {
       } while (after !== undefined && fresh.size < Math.min(this.#state.approvals.length, mostReadAgain));
     } catch (error) {
       if (this.#items.size === 0) this.#tell({ status: "failed", error });
-      return;
+      return error instanceof Problem && error.status > 0 && error.status < 500; // a refusal stays one
     }
-    if (owner !== this.#owner) return; // another person's: read anew
+    if (owner !== this.#owner) return true; // another person's: it is being read anew
     this.#items = fresh;
     this.#readAsFarAs(pages.at(-1));
     this.#tell({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });
+    return true;
   }
 
   async #readTouched(): Promise<void> {
@@ -165,6 +179,10 @@ class Inbox {
   }
 }
 
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 async function readOrGone(id: string): Promise<Approval | undefined | "unclear"> {
   try {
     return await readApproval(id);
@@ -176,7 +194,7 @@ async function readOrGone(id: string): Promise<Approval | undefined | "unclear">
 const inbox = new Inbox();
 
 /** A deputy, a role, an account: who may decide is another then, on every card. */
-const changesWhoMay = /^(?:approval\.delegat|operator\.action\.)/;
+const changesWhoMay = /^(?:approval\.(?:delegat|deciders)|operator\.action\.(?:account|token))/;
 
 /** Once for the page: reads the inbox and keeps it fresh, whichever screen is open. */
 export function useInboxKept(userId: string | undefined): void {
@@ -187,7 +205,9 @@ export function useInboxKept(userId: string | undefined): void {
   useFeed(
     ({ approval_id, type }) => {
       if (approval_id === undefined) {
-        if (changesWhoMay.test(type)) void client.invalidateQueries({ queryKey: ["approval"] });
+        if (!changesWhoMay.test(type)) return;
+        void client.invalidateQueries({ queryKey: ["approval"] });
+        void inbox.reload();
         return;
       }
       inbox.touch(approval_id);
@@ -242,8 +262,20 @@ function isRisk(risk: string): risk is keyof Waiting {
   return risk === "safe" || risk === "medium" || risk === "high" || risk === "critical";
 }
 
-/** Undefined: not known yet. */
+/** What waits for the person here; of who decides nothing, what waits for anybody. Undefined: not known yet. */
 export function usePendingCount(): string | undefined {
-  const waiting = useWaiting();
-  return waiting && String(totalOf(waiting));
+  const may = useMay();
+  const decides = may("approvals:decide");
+  const { approvals, hasMore, status } = useSyncExternalStore(inbox.subscribe, inbox.state);
+  const all = useWaiting();
+  const { data: mine } = useQuery({
+    queryKey: ["live", "approvals", "mine"],
+    queryFn: async ({ signal }) => (await listPending(undefined, { mine: true, limit: 1, signal })).waiting ?? null,
+    enabled: decides && hasMore,
+  });
+  return useMemo(() => {
+    if (!decides) return all && String(totalOf(all));
+    if (hasMore) return mine ? String(totalOf(mine)) : undefined;
+    return status === "loading" ? undefined : String(approvals.filter((one) => maySay(one, "approve")).length);
+  }, [decides, all, approvals, hasMore, status, mine]);
 }

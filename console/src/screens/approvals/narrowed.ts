@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { type Approval, listPending, type Waiting } from "../../api/approvals.ts";
+import type { Wanted } from "./list-head.tsx";
 import { byUrgency } from "./urgency.ts";
 
 export interface Narrowed {
@@ -9,18 +10,13 @@ export interface Narrowed {
   readonly waiting: Waiting | undefined;
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
+  readonly hasMore: boolean;
   readonly reload: () => void;
   readonly more: () => void;
 }
 
-export interface Wanted {
-  readonly risk: string | undefined;
-  /** Only what the person here may decide: routes, roles, quorum and delegations are the server's to weigh. */
-  readonly isMine: boolean;
-}
-
 /** The part of what waits that is wanted, as the server lists it. Undefined: nothing is asked. */
-export function useNarrowed(wanted: Wanted | undefined): Narrowed {
+export function useNarrowed(wanted: Pick<Wanted, "risk" | "isMine"> | undefined): Narrowed {
   const { risk, isMine = false } = wanted ?? {};
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["live", "approvals", "narrowed", risk, isMine],
@@ -30,14 +26,16 @@ export function useNarrowed(wanted: Wanted | undefined): Narrowed {
     enabled: wanted !== undefined,
   });
   const approvals = useMemo(() => (data?.pages.flatMap((page) => page.approvals) ?? []).sort(byUrgency), [data]);
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return {
     approvals,
     waiting: data?.pages[0]?.waiting,
     status: data !== undefined ? "ready" : error === null ? "loading" : "failed",
     error,
+    hasMore: hasNextPage,
     reload: () => void refetch(),
-    more: () => {
-      if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
+    more,
   };
 }

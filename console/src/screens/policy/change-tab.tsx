@@ -9,10 +9,11 @@ import { Card } from "../../kit/card.tsx";
 import { Copy } from "../../kit/copy.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
+import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { type Asked, AskedResult } from "./asked.tsx";
+import { draftOf, keepDraft } from "./draft.ts";
 import { Editor } from "./editor.tsx";
 import { SaveDialog } from "./save-dialog.tsx";
 import type { PolicyDocument } from "./wire.ts";
@@ -30,24 +31,50 @@ export function ChangeTab(): ReactNode {
       </EmptyState>
     );
   if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
-  return <Change key={data.digest} document={data} again={() => void refetch()} />;
+  const document = draftOf()?.document ?? data; // what was begun is gone on with
+  const again = (): void => {
+    keepDraft(undefined);
+    void refetch();
+  };
+  return <Change key={document.digest} document={document} isOld={document.digest !== data.digest} again={again} />;
 }
 
 /** The text, what it would have decided about recorded calls, and the way into the file. */
-function Change({ document, again }: { readonly document: PolicyDocument; readonly again: () => void }): ReactNode {
-  const [text, setText] = useState(document.text);
+function Change({
+  document,
+  isOld,
+  again,
+}: {
+  readonly document: PolicyDocument;
+  /** The file is another one now. */
+  readonly isOld: boolean;
+  /** With what the file holds now; what was typed is let go. */
+  readonly again: () => void;
+}): ReactNode {
+  const [text, setText] = useState(draftOf()?.text ?? document.text);
   const [asked, setAsked] = useState<Asked>();
   const isChanged = text.trimEnd() !== document.text.trimEnd();
-  useLeaveWarning(isChanged);
+  useEffect(() => keepDraft(isChanged ? { document, text } : undefined), [isChanged, document, text]);
   return (
     <div className="grid items-start gap-4 xl:grid-cols-2">
       <div className="grid min-w-0 gap-3">
+        {isOld && (
+          <Notice tone="medium">
+            The file has changed since you began. Copy what you wrote, and press “Undo all” to begin on what it is now.
+          </Notice>
+        )}
         <Card title={<span className="mono">{document.name}</span>} actions={<TakeAlong text={text} />}>
           <Editor value={text} first={document.line} onChange={setText} />
         </Card>
         <AskBar document={document} text={text} onAsked={setAsked}>
           {isChanged && (
-            <Button look="plain" onClick={() => setText(document.text)}>
+            <Button
+              look="plain"
+              onClick={() => {
+                setText(document.text);
+                again();
+              }}
+            >
               Undo all
             </Button>
           )}
@@ -110,14 +137,4 @@ function TakeAlong({ text }: { readonly text: string }): ReactNode {
       />
     </span>
   );
-}
-
-/** What was typed is not lost by a closed tab without a question. */
-function useLeaveWarning(isChanged: boolean): void {
-  useEffect(() => {
-    if (!isChanged) return;
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
-    window.addEventListener("beforeunload", warn);
-    return () => window.removeEventListener("beforeunload", warn);
-  }, [isChanged]);
 }

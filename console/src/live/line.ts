@@ -1,0 +1,129 @@
+/** The line to `GET /v1/events`: kept open, and resumed after its last id until it is closed. */
+import { send } from "../api/client.ts";
+import { parseStream } from "./sse.ts";
+
+/** Never arguments, results or secrets: what they are is asked for by id. */
+export interface FeedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly run_id?: string;
+  readonly call_id?: string;
+  readonly approval_id?: string;
+  readonly tool?: string;
+  readonly summary: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** `crowded`: Postern is there, but has no line left; what is shown is read anew every few seconds. */
+export type LiveState = "connecting" | "live" | "reconnecting" | "crowded";
+
+/** What is told of the line. `breath`: it lives. `ended`: nobody is signed in any more. */
+export type Word =
+  | { readonly kind: "event"; readonly event: FeedEvent }
+  | { readonly kind: "reset"; readonly id: string }
+  | { readonly kind: "state"; readonly state: LiveState; readonly lastId: string | undefined }
+  | { readonly kind: "breath" }
+  | { readonly kind: "ended" };
+
+/** How it stood when somebody else had it, or before. */
+export interface LineBefore {
+  readonly state: LiveState;
+  readonly lastId: string | undefined;
+}
+
+/** The server breathes every 15 s; a line that is silent for longer is dead, whatever the socket says. */
+export const silenceMs = 40_000;
+const longestWaitMs = 5_000;
+
+export async function keepOpen(before: LineBefore, tell: (word: Word) => void, closing: AbortSignal): Promise<void> {
+  const line = new Line(before, tell);
+  for (let attempt = 0; !closing.aborted; attempt += 1) {
+    const began = Date.now();
+    const ended = await line.read(closing);
+    if (closing.aborted) return;
+    if (ended === 401) {
+      tell({ kind: "ended" });
+      return;
+    }
+    line.broke(ended === 503);
+    if (Date.now() - began > 10_000) attempt = 0;
+    await wait(Math.min(longestWaitMs, 150 * 2 ** Math.min(attempt, 6)), closing);
+  }
+}
+
+class Line {
+  #state: LiveState;
+  #lastId: string | undefined;
+  readonly #tell: (word: Word) => void;
+
+  constructor({ state, lastId }: LineBefore, tell: (word: Word) => void) {
+    this.#state = state;
+    this.#lastId = lastId;
+    this.#tell = tell;
+  }
+
+  /** To its end. Answers the status it ended with; 0 when there was none. */
+  async read(closing: AbortSignal): Promise<number> {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    closing.addEventListener("abort", abort);
+    let silence = setTimeout(abort, silenceMs);
+    const heard = (): void => {
+      clearTimeout(silence);
+      silence = setTimeout(abort, silenceMs);
+      this.#tell({ kind: "breath" });
+    };
+    try {
+      const lastId = this.#lastId;
+      const response = await send("GET", "/v1/events", {
+        signal: controller.signal,
+        headers: { accept: "text/event-stream", ...(lastId !== undefined && { "last-event-id": lastId }) },
+      });
+      if (!response.ok || response.body === null) return response.status;
+      const wasThere = this.#state !== "connecting";
+      this.#become("live");
+      // What was shown before the line was there may be old; after a break without an id nobody can tell.
+      if (lastId === undefined && wasThere) this.#tell({ kind: "reset", id: "" });
+      await parseStream(response.body, heard, (frame) => this.#take(frame));
+      return response.status;
+    } catch {
+      return 0; // the line broke; the next one resumes
+    } finally {
+      clearTimeout(silence);
+      closing.removeEventListener("abort", abort);
+    }
+  }
+
+  /** @param isCrowded the server has no place for it: what it would have told is read instead, at every try. */
+  broke(isCrowded: boolean): void {
+    this.#become(isCrowded ? "crowded" : "reconnecting");
+    if (isCrowded) this.#tell({ kind: "reset", id: "" });
+  }
+
+  #become(state: LiveState): void {
+    this.#state = state;
+    this.#tell({ kind: "state", state, lastId: this.#lastId });
+  }
+
+  #take({ event, id, data }: { readonly event: string; readonly id: string; readonly data: string }): void {
+    if (id !== "") this.#lastId = id;
+    if (event === "reset") this.#tell({ kind: "reset", id });
+    else if (data === "") this.#become(this.#state);
+    else {
+      // The server's own words: doors/http has their schema.
+      const told = JSON.parse(data) as FeedEvent;
+      if (typeof told.type === "string") this.#tell({ kind: "event", event: told });
+    }
+  }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,83 @@
+/** What was decided: found again, and taken back while it has not run. And what waits, by its words. */
+import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
+import { approve, armed, mail } from "./card.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const { house, at } = stage({
+  people: { grace: everyRole, linus: ["approver"] },
+  approvals: "  routes: [{ name: graces, match: { tools: [update_rows] }, to: { users: [grace] } }]\n",
+});
+
+const status = async (id: string): Promise<unknown> => (await house.approval(id))["status"];
+
+describe("the tab Decided", () => {
+  it("leads back to a yes that has not run, takes it back, and tells then what became of it", async () => {
+    const denied = await house.ask("send_email", mail("denied"));
+    await house.operator("POST", `/v1/approvals/${denied}/deny`, {});
+    const id = await house.ask("send_email", { ...mail("yes"), to: "back@example.org" });
+    await house.ask("send_email", mail("waits"));
+    await using grace = await at(`/approvals/${id}`);
+    const { page } = grace;
+    await armed(page);
+    await approve(page).click();
+    await page.getByText("runs once, with exactly these arguments").waitFor();
+    await page.getByRole("button", { name: "Decided" }).click();
+    const list = page.getByRole("region", { name: "Requests that were decided" });
+    expect(await list.getByRole("link").allInnerTexts()).toEqual([
+      expect.stringMatching(/back@example\.org[\s\S]*approved/),
+      expect.stringMatching(/denied/),
+    ]);
+    await page.getByRole("button", { name: "Approved, not run yet" }).click();
+    await expect.poll(() => list.getByRole("link").count()).toBe(1);
+    await list.getByRole("link").click();
+    await armed(page);
+    expect(await stumbles(page)).toEqual([]);
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await expect.poll(() => status(id)).toBe("withdrawn");
+    await page.getByText("No approval is unused").waitFor();
+    expect(page.url()).toContain(id); // what was decided stays in sight
+    await page.getByRole("button", { name: "Whatever was said" }).click();
+    await list
+      .getByRole("link", { name: /back@example\.org/ })
+      .getByText("withdrawn", { exact: true })
+      .waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("searches what was decided", async () => {
+    await using grace = await at("/approvals");
+    await grace.page.getByRole("button", { name: "Decided" }).click();
+    const list = grace.page.getByRole("region", { name: "Requests that were decided" });
+    await grace.page.getByLabel("Search requests").fill("back@example");
+    await expect.poll(() => list.getByRole("link").count()).toBe(1);
+    await grace.page.getByLabel("Search requests").fill("nowhere");
+    await grace.page.getByText("Nothing that was decided has these words").waitFor();
+  });
+});
+
+describe("what waits", () => {
+  it("is found by tool, agent and run", async () => {
+    await house.ask("edit_file", { path: "a.txt", from: "1", to: "2" }, { run_id: "run-searched" });
+    await house.ask("send_email", { ...mail("x"), to: "found@example.org" }, { run_id: "run-other" });
+    await using grace = await at("/approvals");
+    const list = grace.page.getByRole("region", { name: "Requests that wait" });
+    for (const words of ["edit_file", "run-searched", "local-agent edit"]) {
+      await grace.page.getByLabel("Search requests").fill(words);
+      await expect.poll(() => list.getByRole("link").allInnerTexts()).toEqual([expect.stringContaining("edit_file")]);
+    }
+    await grace.page.getByLabel("Search requests").fill("run-nowhere");
+    await grace.page.getByText("Nothing that waits has these words").waitFor();
+  });
+
+  it("is counted at the head for who may decide it", async () => {
+    await house.ask("update_rows", { table: "t", set: { a: 1 }, limit: 1 });
+    const waiting = (await house.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
+    const all = Object.values(waiting).reduce((sum: number, count: number) => sum + count, 0);
+    await using grace = await at("/approvals");
+    await expect.poll(() => grace.page.title()).toContain(`(${all})`);
+    await using linus = await at("/approvals", "linus");
+    await expect.poll(() => linus.page.title()).toContain(`(${all - 1})`);
+  });
+});

@@ -1,0 +1,103 @@
+/** Several pages of one browser: one line for all, notices while nobody looks, and one end for all. */
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { mail } from "./card.ts";
+import { everyRole } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const { house, at } = stage({ people: { grace: everyRole } });
+
+/** As a browser tells a page that another one covers it. */
+const hide = (page: Page) =>
+  page.evaluate(`{
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+
+const menu = (page: Page) => page.locator("summary").filter({ hasText: "Your account" });
+
+describe("pages of one browser", () => {
+  it("share one line, and whoever is left takes it when the page that had it is closed", async () => {
+    await using grace = await at("/approvals");
+    const lines: Page[] = [];
+    grace.context.on("request", (request) => {
+      if (request.url().endsWith("/v1/events")) lines.push(request.frame().page());
+    });
+    const second = await grace.tab("/approvals");
+    const third = await grace.tab("/approvals");
+    for (const page of [second, third]) await grace.live(page);
+    await house.ask("send_email", { ...mail("shared"), to: "shared@example.org" });
+    for (const page of [grace.page, second, third])
+      await page.getByText("A mail to shared@example.org").first().waitFor();
+    expect(lines).toEqual([]);
+    await grace.page.close();
+    await expect.poll(() => lines).toEqual([second]);
+    await house.ask("send_email", { ...mail("after"), to: "after@example.org" });
+    for (const page of [second, third]) await page.getByText("A mail to after@example.org").first().waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("hear of what is asked however long nobody looks, and notify then of what is theirs to decide", async () => {
+    await using grace = await at("/approvals");
+    const { page, context } = grace;
+    await context.grantPermissions(["notifications"], { origin: house.url });
+    await page.clock.install();
+    await page.evaluate(`{
+      window.told = [];
+      window.Notification = class extends Notification {
+        constructor(title, options) { super(title, options); window.told.push([title, options.body]); }
+      };
+    }`);
+    await menu(page).click();
+    await page.getByRole("button", { name: "Notify me of requests" }).click();
+    await page.getByRole("button", { name: "Notify me no more" }).waitFor();
+    await house.ask("send_email", mail("seen"));
+    const before = await page.title();
+    await hide(page);
+    await page.clock.fastForward("10:00");
+    await house.ask("transfer_money", { to: "Ada", amount: 5 });
+    await expect
+      .poll(() => page.evaluate("window.told"))
+      .toEqual([["A request waits for you", "transfer_money (critical), asked by local-agent"]]);
+    await expect.poll(() => page.title()).not.toBe(before);
+    const looking = await grace.tab("/approvals"); // somebody looks at another page
+    await grace.live(looking);
+    await house.ask("transfer_money", { to: "Bob", amount: 6 });
+    await looking.getByText("Moves 6 EUR to Bob").first().waitFor();
+    await expect.poll(() => page.getByText("Moves 6 EUR to Bob").count()).toBeGreaterThan(0);
+    expect(await page.evaluate("window.told.length")).toBe(1);
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("show nothing more once somebody signs out in one of them", async () => {
+    const id = await house.ask("send_email", { ...mail("secret"), to: "secret@example.org" });
+    await using grace = await at(`/approvals/${id}`);
+    const second = await grace.tab("/policy/change");
+    await second.getByLabel("The policy, as YAML").fill("rules: [] # half an hour of work");
+    const third = await grace.tab(`/approvals/${id}`);
+    await third.getByText("secret@example.org").first().waitFor();
+    await menu(grace.page).click();
+    await grace.page.getByRole("button", { name: "Sign out" }).click();
+    for (const page of [grace.page, second, third]) {
+      await page.getByLabel("Password").waitFor();
+      expect(await page.getByRole("dialog").count()).toBe(0);
+      expect(await page.content()).not.toMatch(/secret@example\.org|half an hour/);
+    }
+    expect(grace.problems).toEqual([]);
+  });
+});
+
+describe("a page that finds no place to follow Postern", () => {
+  it("says so, and reads what it shows anew instead", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    await page.route("**/v1/events", (route) =>
+      route.fulfill({ status: 503, json: { error: { code: "too_many_readers", message: "Too many." } } }),
+    );
+    await page.reload();
+    await page.locator("[data-live=crowded]").waitFor();
+    await house.ask("send_email", { ...mail("crowded"), to: "crowded@example.org" });
+    await page.getByText("A mail to crowded@example.org").first().waitFor();
+    expect(await page.getByText("Postern does not answer").count()).toBe(0);
+  });
+});
