@@ -60,14 +60,22 @@ export function scanForMonty(source: string, acting: ReadonlySet<string> = new S
   if (sets.test(source) && order.test(source)) return "a comparison beside sets";
   const tokens = tokensOf(source);
   const tools = ownNames(tokens, acting, ".");
+  let lineStart = 0;
   for (let at = 0; at < tokens.length; at++) {
-    const found = oddity(tokens, at, tools);
+    if (tokens[at - 1]?.kind === "newline") lineStart = at;
+    const found = oddity(tokens, at, { tools, lineStart });
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function oddity(tokens: readonly Token[], at: number, tools: ReadonlySet<string>): string | undefined {
+interface Around {
+  readonly tools: ReadonlySet<string>;
+  /** Place of the first token in its line. */
+  readonly lineStart: number;
+}
+
+function oddity(tokens: readonly Token[], at: number, { tools, lineStart }: Around): string | undefined {
   const token = tokens[at];
   const before = tokens[at - 1];
   const after = tokens[at + 1];
@@ -80,7 +88,7 @@ function oddity(tokens: readonly Token[], at: number, tools: ReadonlySet<string>
     return attributes.has(token.text) || isToolName(tokens, at, tools)
       ? undefined
       : `\`.${token.text}\` (line ${token.line})`;
-  if (token.text === "import" || token.text === "from") return importOddity(tokens, at);
+  if (token.text === "import" || token.text === "from") return importOddity(tokens, at, lineStart);
   if (token.text === "except") return exceptOddity(tokens, at);
   if (token.text.startsWith("__")) return `\`${token.text}\` (line ${token.line})`;
   if (token.text === "help" && after?.text === "(" && isAskedInWords(tokens[at + 2])) return undefined;
@@ -126,8 +134,8 @@ function textOddity({ text, formatted, line }: Token, after: Token | undefined):
   return undefined;
 }
 
-function importOddity(tokens: readonly Token[], at: number): string | undefined {
-  if (tokens[at]?.text === "import" && lineStart(tokens, at)?.text === "from") return undefined;
+function importOddity(tokens: readonly Token[], at: number, lineStart: number): string | undefined {
+  if (tokens[at]?.text === "import" && tokens[lineStart]?.text === "from") return undefined;
   const named = tokens.slice(at + 1, at + 9).find(({ kind }) => kind !== "operator");
   const until = tokens.slice(at + 1, at + 20).findIndex(({ kind }) => kind === "newline");
   const rest = tokens.slice(at + 1, until < 0 ? at + 20 : at + 1 + until);
@@ -145,10 +153,4 @@ function exceptOddity(tokens: readonly Token[], at: number): string | undefined 
   const classes = alias < 0 ? names : names.slice(0, alias);
   const odd = classes.find(({ text }) => !caught.has(text));
   return odd === undefined ? undefined : `\`except ${odd.text}\` (line ${odd.line})`;
-}
-
-function lineStart(tokens: readonly Token[], at: number): Token | undefined {
-  let first = at;
-  while (first > 0 && tokens[first - 1]?.kind !== "newline") first--;
-  return tokens[first];
 }

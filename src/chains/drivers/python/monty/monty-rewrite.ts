@@ -88,13 +88,13 @@ interface Gathered {
 function gatheredCalls(tokens: readonly Token[], calls: ReadonlyMap<number, number>): Gathered | string {
   const later = new Set<number>();
   const edits: { at: number; length: number; text: string }[] = [];
-  const firsts = new Map([...calls].map(([last, first]) => [first, last]));
+  if (calls.size === 0) return { later, edits };
+  const found = new Calls(tokens, calls);
   for (const [at, token] of tokens.entries()) {
     if (token.text !== "gather" || tokens[at + 1]?.text !== "(") continue;
-    if (calls.size === 0) continue;
     const from = tokens[at - 1]?.text === "." && tokens[at - 2]?.text === "asyncio" ? at - 2 : at;
     const awaited = tokens[from - 1];
-    const inside = argumentsOf(tokens, at + 1, firsts);
+    const inside = argumentsOf(tokens, at + 1, found);
     if (awaited?.text !== "await" || inside === undefined)
       return `\`asyncio.gather\` of more than calls (line ${token.line})`;
     for (const last of inside) later.add(last);
@@ -105,12 +105,42 @@ function gatheredCalls(tokens: readonly Token[], calls: ReadonlyMap<number, numb
   return { later, edits };
 }
 
+/** Where calls begin, and where each bracket ends: looked for once, however many calls are gathered. */
+class Calls {
+  readonly #lasts: ReadonlyMap<number, number>;
+  /** In the order they stand. */
+  readonly #firsts: readonly number[];
+  readonly #ends: ReadonlyMap<number, number>;
+
+  /** @param calls place of a call's last name, and of its first */
+  constructor(tokens: readonly Token[], calls: ReadonlyMap<number, number>) {
+    this.#lasts = new Map([...calls].map(([last, first]) => [first, last]));
+    this.#firsts = [...calls.values()].sort((one, other) => one - other);
+    this.#ends = bracketEnds(tokens);
+  }
+
+  lastOf(first: number): number | undefined {
+    return this.#lasts.get(first);
+  }
+
+  /** Where the bracket that opens there is closed. */
+  endOf(open: number): number | undefined {
+    return this.#ends.get(open);
+  }
+
+  isOneBetween(from: number, to: number): boolean {
+    let low = 0;
+    for (let high = this.#firsts.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((this.#firsts[middle] ?? 0) > from) high = middle;
+      else low = middle + 1;
+    }
+    return (this.#firsts[low] ?? to) < to;
+  }
+}
+
 /** The calls that are the arguments, each directly or in a starred comprehension. */
-function argumentsOf(
-  tokens: readonly Token[],
-  open: number,
-  firsts: ReadonlyMap<number, number>,
-): readonly number[] | undefined {
+function argumentsOf(tokens: readonly Token[], open: number, found: Calls): readonly number[] | undefined {
   const calls: number[] = [];
   let at = open + 1;
   for (;;) {
@@ -118,16 +148,16 @@ function argumentsOf(
     if (tokens[at]?.text === ")") return calls;
     const isStarred = tokens[at]?.text === "*" && /^[[(]$/.test(tokens[at + 1]?.text ?? "");
     const start = isStarred ? at + 2 : at;
-    const last = firsts.get(start);
+    const last = found.lastOf(start);
     if (last === undefined) return undefined;
-    const end = closing(tokens, last + 1);
-    if (end === undefined || [...firsts.keys()].some((first) => first > start && first < end)) return undefined;
+    const end = found.endOf(last + 1);
+    if (end === undefined || found.isOneBetween(start, end)) return undefined;
     calls.push(last);
     at = end + 1;
     if (isStarred) {
       if (tokens[at]?.text !== "for") return undefined;
-      const shut = closing(tokens, start - 1);
-      if (shut === undefined || [...firsts.keys()].some((first) => first > at && first < shut)) return undefined;
+      const shut = found.endOf(start - 1);
+      if (shut === undefined || found.isOneBetween(at, shut)) return undefined;
       at = shut + 1;
     }
     while (tokens[at]?.kind === "newline") at++;
@@ -136,15 +166,15 @@ function argumentsOf(
   }
 }
 
-function closing(tokens: readonly Token[], open: number): number | undefined {
-  let depth = 0;
-  for (let at = open; at < tokens.length; at++) {
-    const { kind, text } = tokens[at] ?? { kind: "newline", text: "" };
+function bracketEnds(tokens: readonly Token[]): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const [at, { kind, text }] of tokens.entries()) {
     if (kind !== "operator") continue;
-    if (/^[([{]$/.test(text)) depth++;
-    else if (/^[)\]}]$/.test(text) && --depth === 0) return at;
+    if (/^[([{]$/.test(text)) open.push(at);
+    else if (/^[)\]}]$/.test(text)) ends.set(open.pop() ?? -1, at);
   }
-  return undefined;
+  return ends;
 }
 
 function excepts(

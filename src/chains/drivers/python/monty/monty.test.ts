@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { expectWork } from "../../../../../test/fakes/in-time.ts";
 import type { Program, ToolSketch } from "../../../sandbox.ts";
 import { scanForMonty } from "../checking/monty-scan.ts";
 import { pythonStubs } from "../checking/stubs.ts";
@@ -149,6 +150,31 @@ describe("what is rewritten", () => {
       "except (ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError, OSError) as error:",
     );
     expect(calledAs("read__later_12")).toEqual({ name: "read", line: 12, isLater: true });
+  });
+
+  it("reads the longest script in a moment, however much of it is gathered or imported", async () => {
+    const bare = new Set(["a"]);
+    const gathered = `await gather(${"a(),".repeat(15_900)})`;
+    const starred = `await asyncio.gather(${"*[tools.a(i) for i in x],".repeat(2_500)})`;
+    const imported = `from json import ${"import ".repeat(9_100)}`;
+    expect(rewriteForMonty(gathered, bare)).toMatchObject({
+      source: expect.stringContaining("__gather__(a__later_1()"),
+    });
+    await expectWork(600, () => {
+      rewriteForMonty(gathered, bare);
+      rewriteForMonty(starred, bare);
+      scanForMonty(imported);
+    });
+  });
+
+  it.each([
+    "await asyncio.gather(tools.a(tools.b()))",
+    "await asyncio.gather(*[tools.a(x) for x in tools.b()])",
+    "await asyncio.gather(tools.a(",
+    "await asyncio.gather(*[tools.a(x) for x in y)",
+    "await asyncio.gather(tools.a(), x)",
+  ])("leaves to an engine with a loop what gathers more than calls: %s", (source) => {
+    expect(rewriteForMonty(source, new Set())).toMatchObject({ unsupported: expect.stringContaining("line 1") });
   });
 
   it("leaves names alone that the script gave another meaning", () => {
