@@ -8,6 +8,7 @@ import type { AuditLog } from "./audit/log.ts";
 import { paceOf } from "./audit/recheck.ts";
 import { createSigner, loadSigner } from "./audit/signer.ts";
 import { type Clock, SystemClock } from "./calls/clock.ts";
+import { harmless } from "./calls/harmless-log.ts";
 import { recover } from "./ledger/recovery.ts";
 import { folderBeside, openStore } from "./open-store.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -35,7 +36,7 @@ export interface Ground {
 /** Recovery is over when it is there: nothing is left attempted. */
 export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<Ground> {
   const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
-  const log = (problem: string): void => tell(secondLayer.written.redact(problem));
+  const log = harmless((problem) => tell(secondLayer.written.redact(problem)));
   const redactor = options.redactor ?? createRedactor();
   const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
   const spell = secondLayer.watched(spellWith);

@@ -17,7 +17,7 @@ const ofApprovals: Readonly<Record<keyof ApprovalFilter, Kind>> = {
   agent: "a text",
   isFor: "a function",
   after: "a text",
-  limit: "a number",
+  limit: "a whole number from 0",
 };
 const ofGrants: Readonly<Record<keyof GrantFilter, Kind>> = { tenant: "a text", state: grantStates, tool: "a text" };
 const ofDelegations: Readonly<Record<keyof DelegationFilter, Kind>> = { tenant: "a text", live: "true or false" };

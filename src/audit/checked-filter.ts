@@ -15,7 +15,7 @@ const members: Readonly<Record<keyof AuditFilter | keyof LatestFilter, Kind>> = 
   until: "a number",
   after: "a number",
   before: "a number",
-  limit: "a number",
+  limit: "a whole number from 0",
 };
 
 /** @throws RuntimeFault `filter_invalid` that names the member and the value */

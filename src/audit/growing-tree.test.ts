@@ -95,3 +95,14 @@ it("goes back to what was last known when its thread ends, refuses who asked, an
   expect(await growing.edge()).toEqual(tree.edge());
   expect(lost).toHaveLength(1);
 });
+
+it("answers nobody for ever: who asked, or asks, when it is closed is refused", async () => {
+  const { growing, grow, move } = twoTrees();
+  await move();
+  grow(1);
+  const asked = growing.edge();
+  const isClosed = growing[Symbol.asyncDispose]();
+  await expect(asked).rejects.toMatchObject({ code: "audit_unavailable" });
+  await isClosed;
+  await expect(growing.edge()).rejects.toMatchObject({ code: "audit_unavailable" });
+});

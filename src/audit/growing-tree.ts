@@ -39,6 +39,8 @@ export class GrowingTree implements AsyncDisposable {
   #asked: PromiseWithResolvers<Edge>[] = [];
   #mayMove = true;
   #busy = 0;
+  /** Its thread went with it: nobody knows its edge any more. */
+  #isGone = false;
 
   constructor({ clock, edge, lost }: GrowingTreeOptions) {
     this.#clock = clock;
@@ -63,9 +65,10 @@ export class GrowingTree implements AsyncDisposable {
     if (this.#unsent.length >= mostUnsent) this.#send(this.#thread);
   }
 
-  /** @throws RuntimeFault `audit_unavailable` when its thread ends meanwhile: ask again */
+  /** @throws RuntimeFault `audit_unavailable` when its thread ends meanwhile (ask again), and when it is closed */
   async edge(): Promise<Edge> {
     const thread = this.#thread;
+    if (this.#isGone) throw closed();
     if (thread === undefined) return this.#edgeHere();
     this.#send(thread);
     const asked = Promise.withResolvers<Edge>();
@@ -75,12 +78,14 @@ export class GrowingTree implements AsyncDisposable {
     return asked.promise;
   }
 
-  /** Nothing is asked of it after. */
   async [Symbol.asyncDispose](): Promise<void> {
     const thread = this.#thread;
     this.#mayMove = false;
+    if (thread === undefined) return;
     this.#thread = undefined;
-    await thread?.terminate();
+    this.#isGone = true;
+    this.#refuse(closed());
+    await thread.terminate();
   }
 
   #edgeHere(): Edge {
@@ -126,7 +131,15 @@ export class GrowingTree implements AsyncDisposable {
       "audit_unavailable",
       `The thread that hashes the audit log failed (${why}); ask again.`,
     );
-    for (const asked of this.#asked.splice(0)) asked.reject(fault);
+    this.#refuse(fault);
     this.#lost(why);
   }
+
+  #refuse(fault: RuntimeFault): void {
+    for (const asked of this.#asked.splice(0)) asked.reject(fault);
+  }
+}
+
+function closed(): RuntimeFault {
+  return new RuntimeFault("audit_unavailable", "The audit log is closed.");
 }

@@ -201,7 +201,11 @@ export class HistoryBook {
   #scope(name: HistoryScope, authority: Authority): Scope {
     const id = nameOf(name, authority);
     const known = this.#scopes.get(id);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#scopes.delete(id); // it goes to the end of those that may be forgotten
+      this.#scopes.set(id, known);
+      return known;
+    }
     const scope = new Scope(this.#reads[name] ?? Number.POSITIVE_INFINITY);
     this.#scopes.set(id, scope);
     for (const oldest of this.#scopes.keys()) {
@@ -214,7 +218,7 @@ export class HistoryBook {
         return true;
       },
       (error: unknown) => {
-        this.#scopes.delete(id); // the next call tries again
+        if (this.#scopes.get(id) === scope) this.#scopes.delete(id); // the next call tries again
         throw error;
       },
     );

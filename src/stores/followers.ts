@@ -10,6 +10,7 @@ export class Followers {
   readonly #untold: (readonly Entry[])[] = [];
   #telling = false;
 
+  /** @param log throws nothing (calls/harmless-log.ts): it would leave the others untold */
   constructor(log: (problem: string) => void) {
     this.#log = log;
   }

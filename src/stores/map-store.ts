@@ -1,5 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { harmless } from "../calls/harmless-log.ts";
 import { newId } from "../calls/ids.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
 import { Followers, type Listener } from "./followers.ts";
@@ -47,7 +48,7 @@ export class MapStore implements Store {
 
   constructor({ clock, spell, log = () => {} }: MapStoreOptions) {
     this.#spell = spell;
-    this.#followers = new Followers(log);
+    this.#followers = new Followers(harmless(log));
     this.#rows = {
       incarnation: this.incarnation,
       now: () => clock.now(),

@@ -4,6 +4,8 @@ import type { CallEvent } from "../calls/event.ts";
 import { createStream } from "./stream.ts";
 
 const event: CallEvent = { moment: "arrived", call: aCall() };
+const outcome = { status: "ok", callId: "c", content: [], text: "" } as const;
+const left: CallEvent = { moment: "left", call: aCall(), outcome, durationMs: 1 };
 
 it("tells every watcher every moment, in the order they came", () => {
   const stream = createStream(expect.unreachable);
@@ -69,4 +71,18 @@ it("finishes its round when a watcher leaves or joins in the middle of it", () =
   stream.announce(event);
   expect(second).toHaveBeenCalledOnce();
   expect(joined).not.toHaveBeenCalled();
+});
+
+it("tells every watcher in the same order, also when one of them makes the next moment while it is told one", () => {
+  const stream = createStream(expect.unreachable);
+  const told: string[] = [];
+  const tellOf = (watcher: string) => stream.watch(({ moment }) => void told.push(`${watcher} ${moment}`));
+  tellOf("one");
+  stream.watch(({ moment }) => {
+    if (moment === "arrived") stream.announce(left);
+  });
+  tellOf("two");
+  stream.announce(event);
+  stream.announce(left);
+  expect(told).toEqual(["arrived", "left", "left"].flatMap((moment) => [`one ${moment}`, `two ${moment}`]));
 });

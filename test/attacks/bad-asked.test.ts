@@ -11,13 +11,14 @@ const someone = { name: "ann", tenant: "default", roles: ["admin"] } as unknown 
 type Verb = (runtime: Runtime, odd: never) => unknown;
 
 const notFilters: readonly unknown[] = [null, 5, "x", [], { nonsense: 1 }, { tenant: 7 }, { tenant: null }];
+const notLimits: readonly unknown[] = [{ limit: -1 }, { limit: 1.5 }, { limit: Number.POSITIVE_INFINITY }];
 const lists: readonly (readonly [string, readonly unknown[], Verb])[] = [
   [
     "approvals",
-    [{ state: "open" }, { risk: "tiny" }, { limit: "9" }, { after: 5 }, { isFor: 1 }],
+    [{ state: "open" }, { risk: "tiny" }, { limit: "9" }, ...notLimits, { after: 5 }, { isFor: 1 }],
     ({ approvals }, odd) => approvals.list(odd),
   ],
-  ["a page of approvals", [{ limit: Number.NaN }], ({ approvals }, odd) => approvals.page(odd)],
+  ["a page of approvals", [{ limit: Number.NaN }, ...notLimits], ({ approvals }, odd) => approvals.page(odd)],
   ["grants", [{ state: "dead" }, { tool: {} }], ({ approvals }, odd) => approvals.grants.list(odd)],
   ["delegations", [{ live: "yes" }], ({ approvals }, odd) => approvals.delegations.list(odd)],
 ];

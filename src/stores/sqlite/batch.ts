@@ -30,6 +30,8 @@ export class Batch {
   /** Of each event, when it was spelled before it came. */
   readonly #beforehand: (string | Formed | undefined)[] = [];
   writes = 0;
+  /** So many of them were answered before they are written. */
+  answered = 0;
   /** Made when there is one: most batches have neither approvals nor documents. */
   #approvals: Map<string, ApprovalRecord> | undefined;
   #documents: Map<string, NewDocument> | undefined;
@@ -122,14 +124,11 @@ export class Batch {
     this.#synced?.resolve(won);
   }
 
-  /** @returns whether anybody was told */
-  reject(error: Error): boolean {
-    const waiting = [this.#committed, this.#synced].filter((one) => one !== undefined);
-    for (const { promise, reject } of waiting) {
-      promise.catch(() => {}); // who commits hears it; a caller that does not wait must not end the process
-      reject(error);
+  reject(error: Error): void {
+    for (const waiting of [this.#committed, this.#synced]) {
+      waiting?.promise.catch(() => {}); // who commits hears it; a caller that does not wait must not end the process
+      waiting?.reject(error);
     }
-    return waiting.length > 0;
   }
 }
 

@@ -2,6 +2,7 @@ import { closeSync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
 import type { DurableEvent } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { harmless } from "../../calls/harmless-log.ts";
 import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
@@ -60,7 +61,8 @@ export class SqliteStore implements Store {
   #isOpen = true;
 
   /** @param database its own from now on: closed with the store */
-  constructor(database: OpenDatabase, { clock, spell, log = () => {} }: SqliteStoreOptions) {
+  constructor(database: OpenDatabase, { clock, spell, log: tell = () => {} }: SqliteStoreOptions) {
+    const log = harmless(tell);
     this.#database = database;
     this.#spell = spell;
     this.#clock = clock;

@@ -1,4 +1,5 @@
-import { closeSync } from "node:fs";
+import fs, { closeSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it } from "vitest";
 import {
   all,
@@ -75,7 +76,7 @@ describe("SqliteStore under trouble", () => {
     expect(store.approval("apr_1")).toBeUndefined();
     store.commit({ write: "note", event: { ...eventOf("b"), moment: "attempted" } as never }, "queued");
     await settled();
-    expect(problems.join()).toContain("1 queued writes are lost");
+    expect(problems.join()).toContain("Lost: 1 write that nobody waited for.");
     speechless = false;
     expect(await store.commit(holdOf(record, approvalOf(record)), "committed")).toEqual({
       won: true,
@@ -230,4 +231,77 @@ describe("SqliteStore under trouble", () => {
     await clock.advance(100);
     expect(clock.waiting).toBe(0);
   });
+
+  it.each([":memory:", "bad-log.db"])(
+    "on %s tells everyone of every batch, also when a follower and its log throw",
+    async (name) => {
+      const fail = (): never => {
+        throw new Error("no");
+      };
+      await using store = openAt(name, { log: fail });
+      const told: number[] = [];
+      store.follow(fail);
+      store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+      for (const durability of ["queued", "committed", "synced"] as const)
+        expect(await store.commit(note("n"), durability)).toEqual({ won: true });
+      expect(told).toEqual([0, 1, 2]);
+    },
+  );
+
+  it("tells of a lost write that was answered, also where another one in its batch is waited for", async () => {
+    const problems: string[] = [];
+    const opened = openDatabase(at("beside.db"), () => {});
+    const log = (problem: string): void => void problems.push(problem);
+    await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly, log });
+    await store.commit(note("a"), "committed");
+    opened.database.exec("pragma query_only = 1");
+    expect(store.commit(note("b"), "queued")).toEqual({ won: true });
+    await expect(store.commit(note("c"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
+    expect(problems).toEqual([expect.stringContaining("Lost: 1 write that nobody waited for.")]);
+    opened.database.exec("pragma query_only = 0");
+  });
+
+  it("syncs what was committed during a sync, also when its tenth of a second is over before that sync is", async () => {
+    using syncs = countedSyncs();
+    const due: (() => void)[] = [];
+    const clock = {
+      now: () => 0,
+      monotonic: () => 0,
+      in: (_ms: number, then: () => void) => {
+        due.push(then);
+        return () => {};
+      },
+    };
+    await using store = openAt("late.db", { clock });
+    await store.commit(note("a"), "committed");
+    const waits = store.commit(note("b"), "synced");
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(syncs.begun).toBe(1);
+    await store.commit(note("c"), "committed"); // the loop has not turned: that sync is not over
+    due.shift()?.();
+    await waits;
+    expect([syncs.begun, due.length]).toEqual([2, 0]);
+  });
 });
+
+/** How many syncs were begun while this is there; they are made all the same. */
+function countedSyncs(): { readonly begun: number } & Disposable {
+  const { fdatasync } = fs;
+  let begun = 0;
+  const counting = (...given: Parameters<typeof fdatasync>): void => {
+    begun += 1;
+    fdatasync(...given);
+  };
+  fs.fdatasync = Object.assign(counting, { __promisify__: fdatasync.__promisify__ });
+  syncBuiltinESMExports();
+  return {
+    get begun() {
+      return begun;
+    },
+    [Symbol.dispose]: () => {
+      fs.fdatasync = fdatasync;
+      syncBuiltinESMExports();
+    },
+  };
+}

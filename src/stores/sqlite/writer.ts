@@ -1,5 +1,6 @@
 import { fdatasync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
+import { counted } from "../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { Committed, Durability } from "../store.ts";
 import { Batch, won } from "./batch.ts";
@@ -66,7 +67,7 @@ export class Writer {
   join(durability: Durability): Committed | Promise<Committed> {
     this.#waiting += 1;
     if (!this.#turnEnd) this.#armTurnEnd();
-    if (durability === "queued") return won;
+    if (durability === "queued") return this.#answer();
     return this.#isKept ? this.#wait(durability) : this.#take();
   }
 
@@ -91,8 +92,7 @@ export class Writer {
       this.#undo(batch, failure);
       return;
     }
-    this.#options.written(batch);
-    batch.resolveCommitted();
+    batch.resolveCommitted(); // what others make of it changes nothing for who waits
     this.#dirty = this.#isKept;
     if (batch.isDurable) {
       this.#toSync.push(batch);
@@ -101,6 +101,7 @@ export class Writer {
       this.#waiting -= batch.writes;
       if (this.#dirty) this.#lazySync ??= this.#options.clock.in(lazySyncMs, this.#syncLazily);
     }
+    this.#options.written(batch);
   }
 
   /** Writes and syncs what is there; nothing is taken any more. */
@@ -117,6 +118,11 @@ export class Writer {
     return this.#options.walFd !== undefined;
   }
 
+  /** The time for what nobody waits for came while another sync was under way. */
+  get #isSyncDue(): boolean {
+    return this.#dirty && this.#lazySync === undefined && this.broken === undefined;
+  }
+
   get #isYoung(): boolean {
     return this.#options.clock.monotonic() - this.#turnBegan <= youngMs;
   }
@@ -129,9 +135,15 @@ export class Writer {
 
   #take(): Committed | Promise<Committed> {
     if (!this.#isYoung) return this.open.committed();
+    this.#answer();
     this.#options.taken(this.open);
     if (this.open.writes >= mostTaken) this.drain();
     return this.broken === undefined ? won : Promise.reject(this.broken);
+  }
+
+  #answer(): Committed {
+    this.open.answered += 1;
+    return won;
   }
 
   #armTurnEnd(): void {
@@ -169,7 +181,10 @@ export class Writer {
   #undo(batch: Batch, failure: Error): void {
     this.#waiting -= batch.writes;
     if (!this.#isKept && this.broken === undefined) this.#stop("What was kept in memory is lost", failure);
-    if (!batch.reject(failure)) this.#options.log(`${batch.writes} queued writes are lost. ${failure.message}`);
+    batch.reject(failure);
+    const { answered } = batch;
+    if (answered > 0)
+      this.#options.log(`Lost: ${counted(answered, "write")} that nobody waited for. ${failure.message}`);
     try {
       this.#options.undone(batch);
     } catch (error) {
@@ -201,7 +216,7 @@ export class Writer {
       else batch.reject(this.broken ?? error);
     }
     this.drain();
-    if (this.#toSync.length > 0) this.#sync();
+    if (this.#toSync.length > 0 || this.#isSyncDue) this.#sync();
     if (!this.#syncing) this.#idle?.resolve();
   }
 
