@@ -7,7 +7,8 @@ import { stage } from "./stage.ts";
 
 const { house, at } = stage({
   people: { grace: everyRole, linus: ["approver"] },
-  approvals: "  routes: [{ name: graces, match: { tools: [update_rows] }, to: { users: [grace] } }]\n",
+  approvals:
+    "  routes: [{ name: graces, match: { tools: [update_rows] }, to: { users: [grace] } }, { name: late, match: { tools: [post_text] }, to: { users: [grace] }, escalate_after_seconds: 1800, escalate_to: { users: [linus] } }]\n",
 });
 
 const status = async (id: string): Promise<unknown> => (await house.approval(id))["status"];
@@ -25,7 +26,7 @@ describe("the tab Decided", () => {
     await page.getByText("runs once, with exactly these arguments").waitFor();
     await page.getByRole("button", { name: "Decided" }).click();
     const list = page.getByRole("region", { name: "Requests that were decided" });
-    expect(await list.getByRole("link").allInnerTexts()).toEqual([
+    await expect.poll(() => list.getByRole("link").allInnerTexts()).toEqual([
       expect.stringMatching(/back@example\.org[\s\S]*approved/),
       expect.stringMatching(/denied/),
     ]);
@@ -79,5 +80,30 @@ describe("what waits", () => {
     await expect.poll(() => grace.page.title()).toContain(`(${all})`);
     await using linus = await at("/approvals", "linus");
     await expect.poll(() => linus.page.title()).toContain(`(${all - 1})`);
+  });
+});
+
+describe("a request that is escalated when nobody answers", () => {
+  it("says to whom and when", async () => {
+    const id = await house.ask("post_text", { text: "late" });
+    await using grace = await at(`/approvals/${id}`);
+    await grace.page.getByText(/Unanswered, it goes to linus too, in (29|30) min/).waitFor();
+  });
+});
+
+describe("what is remembered", () => {
+  it("names the run, and is shown also when it counts no more", async () => {
+    const id = await house.ask("edit_file", { path: "r", from: "1", to: "2" }, { run_id: "run-remembered" });
+    const remember = { scope: {}, for: "run", reason: "the same file" };
+    const { grant } = await house.operator("POST", `/v1/approvals/${id}/approve`, { remember });
+    await using grace = await at("/approvals");
+    await grace.page.getByRole("button", { name: "Remembered" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "What needs nobody for a while" });
+    await dialog.getByText("run-remembered").waitFor();
+    await house.operator("POST", `/v1/grants/${(grant as { readonly grant_id: string }).grant_id}/revoke`, {});
+    await dialog.getByText("Nothing is remembered").waitFor();
+    await dialog.getByRole("button", { name: "Show 1 that counts no more" }).click();
+    await dialog.getByText(/Taken back by operator/).waitFor();
+    expect(await stumbles(grace.page)).toEqual([]);
   });
 });

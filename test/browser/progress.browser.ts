@@ -57,6 +57,25 @@ describe("the progress of a long call", () => {
     expect(await bar(page).count()).toBe(0);
   });
 
+  it("is told to who tries the tool, until its outcome is there", async () => {
+    await using grace = await at("/tools/long_import");
+    const { page } = grace;
+    await page.getByRole("tab", { name: "Try it" }).click();
+    const other = house.call("long_import", { other: true }, { run_id: "run-other" });
+    await page.getByRole("button", { name: "Call it" }).click();
+    await page.getByText("reading the list").waitFor();
+    house.step(1);
+    await page.getByText("40 of 100 rows").waitFor();
+    expect(await bar(page).count()).toBe(1);
+    house.step(2);
+    await page.getByText("100 of 100 rows").waitFor();
+    house.step(3);
+    await page.getByText("ok", { exact: true }).waitFor();
+    expect(await bar(page).count()).toBe(0);
+    await other;
+    expect(grace.problems).toEqual([]);
+  });
+
   it("is known to a screen that is opened later, also of a call that waited for a person first", async () => {
     const run = { run_id: "run-approved" };
     const id = await house.ask("long_export", {}, run);

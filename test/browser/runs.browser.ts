@@ -50,6 +50,23 @@ describe("runs", () => {
     expect(await row.getByText("approved").count()).toBe(0);
   });
 
+  it("tell on a phone how long each call took, and in each row how many artifacts it left", async () => {
+    await echo("run-phone", "large ".repeat(80_000));
+    await using grace = await at("/runs/run-phone", "grace", { viewport: { width: 390, height: 800 } });
+    const row = grace.page.getByRole("button", { name: /everything__echo/ });
+    await row
+      .getByText(/^[\d.<]+ m?s$/)
+      .first()
+      .waitFor();
+    expect(
+      await row
+        .getByText(/^[\d.<]+ m?s$/)
+        .filter({ visible: true })
+        .count(),
+    ).toBe(1);
+    expect(await row.innerText()).toMatch(/[1-9]\d* ?\n?artifact/);
+  });
+
   it("save an artifact under its plain name, and show no byte of it", async () => {
     await echo("run-large", "<script>alert(1)</script>".repeat(20_000));
     await using grace = await at("/runs/run-large");

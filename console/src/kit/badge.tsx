@@ -77,6 +77,7 @@ const outcomes = new Map<string, Tone>([
   ["failed", "critical"],
   ["error", "critical"],
   ["denied", "high"],
+  ["refused", "high"],
   ["blocked", "high"],
   ["unknown", "medium"],
   ["timeout", "medium"],

@@ -10,6 +10,7 @@ export interface FeedEvent {
   readonly run_id?: string;
   readonly call_id?: string;
   readonly approval_id?: string;
+  readonly trace_id: string;
   readonly tool?: string;
   readonly summary: string;
   readonly data: Readonly<Record<string, unknown>>;

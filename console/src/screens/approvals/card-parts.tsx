@@ -6,7 +6,7 @@ import { Card, Facts, Part } from "../../kit/card.tsx";
 import { Hash } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
+import { Time, TimeLeft } from "../../kit/time.tsx";
 
 /** Two whys, kept apart: ours, with rule and line; the agent's own, which nobody has checked. */
 export function WhyAsked({ approval }: { readonly approval: Approval }): ReactNode {
@@ -68,7 +68,8 @@ const words = new Map([
 export function Votes({ approval }: { readonly approval: Approval }): ReactNode {
   const { routed, votes, quorum_left, decision, status } = approval;
   const said = decision === undefined ? votes : [...votes.filter(({ by }) => by !== decision.by), decision];
-  if (routed.quorum < 2 && said.length === 0 && namesIn(routed.to) === "") return null;
+  const isOpenToAll = namesIn(routed.to) === "" && routed.escalate_to === undefined;
+  if (routed.quorum < 2 && said.length === 0 && isOpenToAll) return null;
   return (
     <Card
       title="Who decides"
@@ -85,14 +86,9 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
         {namesIn(routed.to) !== "" && (
           <p>
             <Text>{namesIn(routed.to)}</Text>
-            {routed.escalate_at !== undefined && (
-              <span className="text-ink-3">
-                {"; others are asked too "}
-                <Time at={routed.escalate_at} />
-              </span>
-            )}
           </p>
         )}
+        <Escalation approval={approval} />
         {said.length > 0 && (
           <ul className="grid gap-1.5">
             {said.map((vote) => (
@@ -113,6 +109,25 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
         )}
       </div>
     </Card>
+  );
+}
+
+/** Who else is asked when nobody answers, and whether they are. */
+function Escalation({ approval: { routed, escalated_at, status } }: { readonly approval: Approval }): ReactNode {
+  const { escalate_at, escalate_to = {} } = routed;
+  const others = namesIn(escalate_to) || "whoever decides";
+  if (escalated_at !== undefined)
+    return (
+      <p className="text-ink-2">
+        <Text className="text-ink">{others}</Text> may decide as well: nobody had, and they were asked{" "}
+        <Time at={escalated_at} />.
+      </p>
+    );
+  if (escalate_at === undefined || status !== "pending") return null;
+  return (
+    <p className="text-ink-2">
+      Unanswered, it goes to <Text className="text-ink">{others}</Text> too, in <TimeLeft until={escalate_at} />.
+    </p>
   );
 }
 

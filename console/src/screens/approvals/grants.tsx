@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { get, post } from "../../api/client.ts";
 import type { Grant } from "../../api/grants.ts";
 import { useMay } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";
-import { RiskBadge } from "../../kit/badge.tsx";
+import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
+import { classNames } from "../../kit/class-names.ts";
 import { Json } from "../../kit/json.tsx";
 import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
@@ -14,23 +15,37 @@ import { toast } from "../../kit/toast.tsx";
 
 /** What was remembered: who said so, for what, until when, how often it answered. Taken back with one click. */
 export function Grants(): ReactNode {
+  const [isAll, setIsAll] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "grants"],
-    queryFn: ({ signal }) =>
-      get<{ readonly grants: readonly Grant[] }>("/v1/grants", { query: { state: "live" }, signal }),
+    queryFn: ({ signal }) => get<{ readonly grants: readonly Grant[] }>("/v1/grants", { signal }),
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={3} />;
-  if (data.grants.length === 0) {
-    return <EmptyState title="Nothing is remembered">Every call that a rule asks about is asked about.</EmptyState>;
-  }
+  const live = data.grants.filter(({ status }) => status === "live");
+  const past = data.grants.filter(({ status }) => status !== "live");
   return (
-    <ul className="grid gap-3">
-      {data.grants.map((grant) => (
-        <GrantItem key={grant.grant_id} grant={grant} />
-      ))}
-    </ul>
+    <>
+      {live.length === 0 && (
+        <EmptyState title="Nothing is remembered">Every call that a rule asks about is asked about.</EmptyState>
+      )}
+      <ul className="grid gap-3 empty:hidden">
+        {[...live, ...(isAll ? past : [])].map((grant) => (
+          <GrantItem key={grant.grant_id} grant={grant} />
+        ))}
+      </ul>
+      {past.length > 0 && !isAll && (
+        <Button look="plain" className="justify-self-center" onClick={() => setIsAll(true)}>
+          Show {past.length} that {past.length === 1 ? "counts" : "count"} no more
+        </Button>
+      )}
+    </>
   );
 }
+
+const endings = new Map([
+  ["over", "Its time is over."],
+  ["void", "The tool, its risk or a rule is another now: it answers nothing any more."],
+]);
 
 function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
   const may = useMay();
@@ -41,29 +56,57 @@ function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
     onError: (error) => toast(error.message, "bad"),
     onSettled: () => client.invalidateQueries({ queryKey: ["live", "grants"] }),
   });
+  const { scope, granted_to: to, by, via, on_behalf_of: behalf, revoked, status } = grant;
+  const isLive = status === "live";
   return (
-    <li className="grid gap-2 rounded-md border border-line p-3">
+    <li className={classNames("grid gap-2 rounded-md border border-line p-3", isLive ? "bg-surface" : "bg-raised")}>
       <div className="flex flex-wrap items-center gap-2">
-        <Text className="font-semibold">{grant.scope.tool}</Text>
+        <Text className="font-semibold">{scope.tool}</Text>
+        {scope.action !== "default" && <Text className="text-ink-2">{scope.action}</Text>}
         <RiskBadge risk={grant.risk_level} />
-        {may("grants:write") && (
+        {!isLive && <StateBadge state={status} />}
+        {isLive && may("grants:write") && (
           <Button look="danger" size="small" className="ml-auto" busy={isPending} onClick={() => mutate()}>
             Take it back
           </Button>
         )}
       </div>
       <p className="text-ink-2">
-        For <Text className="text-ink">{grant.granted_to.agent}</Text>
-        {grant.for === "time" ? "" : `, in one ${grant.for}`}, until <Time at={grant.until} />. By{" "}
-        <Text className="text-ink">{actorText(grant.by, grant.via)}</Text>: <Text>{`“${grant.reason}”`}</Text>. Used{" "}
-        {grant.uses} {grant.uses === 1 ? "time" : "times"}.
+        For <Text className="text-ink">{to.agent}</Text>
+        {to.user !== undefined && (
+          <>
+            {" and its user "}
+            <Text className="text-ink">{to.user}</Text>
+          </>
+        )}
+        {grant.for === "time" ? "" : `, in one ${grant.for}`}
+        {grant.run_id !== undefined && (
+          <>
+            {" "}
+            <Text className="mono">{grant.run_id}</Text>
+          </>
+        )}
+        , until <Time at={grant.until} />. By <Text className="text-ink">{actorText(by, via)}</Text>
+        {behalf !== undefined && (
+          <>
+            {" for "}
+            <Text className="text-ink">{behalf}</Text>
+          </>
+        )}
+        : <Text>{`“${grant.reason}”`}</Text>. Used {grant.uses} {grant.uses === 1 ? "time" : "times"}.
       </p>
+      {revoked !== undefined && (
+        <p className="text-ink-2">
+          Taken back by <Text className="text-ink">{revoked.by}</Text>, <Time at={revoked.at} />.
+        </p>
+      )}
+      {endings.has(status) && <p className="text-ink-2">{endings.get(status)}</p>}
       {grant.silent !== undefined && (
         <Notice tone="medium">
           It does not count at present: <Text>{grant.silent}</Text>
         </Notice>
       )}
-      {grant.scope.arguments !== undefined && <Json value={grant.scope.arguments} />}
+      {scope.arguments !== undefined && <Json value={scope.arguments} />}
     </li>
   );
 }

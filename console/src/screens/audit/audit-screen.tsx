@@ -79,6 +79,7 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
               rows={rows}
               keyOf={(event) => event.audit_id}
               estimate={52}
+              selected={seq === undefined ? undefined : rows.findIndex((event) => event.seq === seq)}
               onEnd={more}
               row={(event) => <EventRow event={event} isChosen={event.seq === seq} onChoose={to} />}
               after={<Foot isFetching={isFetching} next={data?.pages.at(-1)?.next_before} onMore={more} />}

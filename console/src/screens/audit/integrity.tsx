@@ -95,7 +95,11 @@ function Found({ found }: { readonly found: CheckedWire }): ReactNode {
     );
   return (
     <span className="flex flex-wrap items-center gap-1.5 text-safe">
-      <Icon name="check" size={14} /> {found.events.toLocaleString("en")} intact, checked <Time at={found.at} />, head{" "}
+      <Icon name="check" size={14} />
+      <span>
+        {found.events.toLocaleString("en")} intact, checked <Time at={found.at} />
+        {found.head !== undefined && ", head"}
+      </span>
       {found.head !== undefined && <Hash value={found.head} label="head" />}
     </span>
   );

@@ -184,7 +184,12 @@ function ToolTable({ tools }: { readonly tools: readonly ToolRow[] }): ReactNode
           align: "right",
           cell: ({ errors }) => (errors === 0 ? "–" : <span className="text-critical">{errors}</span>),
         },
-        { name: "Refused", align: "right", wide: true, cell: ({ refused }) => (refused === 0 ? "–" : refused) },
+        {
+          name: "Refused",
+          align: "right",
+          wide: true,
+          cell: ({ refused }) => (refused === 0 ? "–" : <span className="text-high">{refused}</span>),
+        },
         {
           name: "p50",
           align: "right",

@@ -31,10 +31,13 @@ export function RunsScreen(): ReactNode {
   );
 }
 
+/** As many as one page of them holds. */
+const mostRuns = 1_000;
+
 function useRuns() {
   return useQuery({
     queryKey: ["live", "runs"],
-    queryFn: () => get<{ readonly runs: readonly RunWire[] }>("/v1/runs", { query: { limit: 1000 } }),
+    queryFn: () => get<{ readonly runs: readonly RunWire[] }>("/v1/runs", { query: { limit: mostRuns } }),
     select: ({ runs }) => runs,
   });
 }
@@ -66,6 +69,14 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
             keyOf={({ run_id }) => run_id}
             estimate={72}
             row={(run) => <RunRow run={run} isChosen={run.run_id === chosen} />}
+            after={
+              runs.length >= mostRuns && (
+                <p className="px-4 py-3 text-ink-3">
+                  These are the latest {mostRuns.toLocaleString("en")}. An older one opens by its address,{" "}
+                  <span className="mono">/runs/ID</span>.
+                </p>
+              )
+            }
           />
         </div>
       )}

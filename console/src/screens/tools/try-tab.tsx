@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { request } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { refusalText } from "../../api/typed.ts";
@@ -12,6 +12,8 @@ import { enteredOf, type Fields, readEntered } from "../../kit/entered.ts";
 import { Json } from "../../kit/json.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
+import { useFeed } from "../../live/feed.ts";
+import { ProgressLine } from "../progress-line.tsx";
 import type { OutcomeWire, ToolWire } from "./wire.ts";
 
 /** An ordinary call, by the person who is signed in: it passes every gate, and is in the log like any other. */
@@ -19,11 +21,12 @@ export function TryTab({ action }: { readonly action: ToolWire }): ReactNode {
   const [entered, setEntered] = useState(() => enteredOf({}));
   const [outcome, setOutcome] = useState<OutcomeWire | Error>();
   const [isBusy, setIsBusy] = useState(false);
+  const { callId, follow } = useFollowed();
   const read = readEntered(entered);
   const call = async (): Promise<void> => {
     if ("problem" in read) return;
     setIsBusy(true);
-    setOutcome(await called(action, read.value));
+    setOutcome(await called(action, { given: read.value, traceId: follow() }));
     setIsBusy(false);
   };
   return (
@@ -38,9 +41,29 @@ export function TryTab({ action }: { readonly action: ToolWire }): ReactNode {
           Call it
         </Button>
       </div>
-      {outcome !== undefined && <Outcome outcome={outcome} />}
+      {isBusy && callId !== undefined && <ProgressLine callId={callId} tool={action.tool} />}
+      {outcome !== undefined && !isBusy && <Outcome outcome={outcome} />}
     </div>
   );
+}
+
+/** A call is known by its trace until its outcome tells its id. */
+function useFollowed(): { readonly callId: string | undefined; readonly follow: () => string } {
+  const traceId = useRef<string>(undefined);
+  const [callId, setCallId] = useState<string>();
+  useFeed(
+    ({ trace_id, call_id }) => {
+      if (call_id !== undefined && trace_id === traceId.current) setCallId(call_id);
+    },
+    () => undefined,
+  );
+  const follow = (): string => {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    traceId.current = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    setCallId(undefined);
+    return traceId.current;
+  };
+  return { callId, follow };
 }
 
 function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactNode {
@@ -80,8 +103,11 @@ function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactN
 }
 
 /** A refused call is an answer too: its body is the outcome, whatever the number says. */
-async function called({ tool, action }: ToolWire, given: Fields): Promise<OutcomeWire | Error> {
-  const body = { tool, action, arguments: given, patience: "suspend" };
+async function called(
+  { tool, action }: ToolWire,
+  { given, traceId }: { readonly given: Fields; readonly traceId: string },
+): Promise<OutcomeWire | Error> {
+  const body = { tool, action, arguments: given, patience: "suspend", trace_id: traceId };
   try {
     return await request<OutcomeWire>("POST", "/v1/calls", { body });
   } catch (error) {
