@@ -5,6 +5,8 @@ import { compileCache } from "../setup/compile-cache.ts";
 
 /** What measures has the machine to itself: one file at a time, after the others. */
 const measuring = ["figures", "large", "long-log", "many"].map((name) => `test/browser/${name}.browser.ts`);
+/** A figure is what the machine can do: held when it is reached once in three. What acts is tried twice where nobody is there to look, and told as retried. */
+const tries = { measuring: 2, acting: process.env["CI"] === "true" ? 1 : 0 };
 /** Begun first, so that none of them is left to run alone at the end. */
 const long = /(?:tour|changing|approvals|twice|widths|hostile-page)\.browser\.ts$/;
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -28,12 +30,13 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       {
-        test: { ...each, name: "acting", include: ["test/browser/**/*.browser.ts"], exclude: measuring },
+        test: { ...each, name: "acting", retry: tries.acting, include: ["test/browser/**/*.browser.ts"], exclude: measuring },
       },
       {
         test: {
           ...each,
           name: "measuring",
+          retry: tries.measuring,
           include: measuring,
           fileParallelism: false,
           sequence: { groupOrder: 1 },

@@ -71,7 +71,7 @@ const configuration = {
     ...{ allowImportingTsExtensions: true, types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
     paths: {
       postern: [join(root, "src/index.ts")],
-      zod: [join(root, "node_modules/zod")],
+      zod: [join(root, "node_modules/zod/index.d.ts")],
       standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],
     },
   },
