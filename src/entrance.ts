@@ -1,5 +1,6 @@
 /** The ways in that nobody outside is handed: a recorded call that enters again, and a tool's own call of another one. */
 import type { ToolCall } from "./calls/call.ts";
+import { childKey } from "./calls/child-key.ts";
 import { RuntimeFault } from "./calls/fault.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
 import { type Caller, type Limits, Session } from "./calls/session.ts";
@@ -49,8 +50,8 @@ export class Entrance {
     }
   }
 
-  /** A tool's call of another tool: its parent's authority, its own place in the parent as key (D23). */
-  child(parent: Parent, position: number, request: CallRequest): ToolCall {
-    return this.reception.call(request, parent.authority, `${parent.key}/${position}`, parent.id);
+  /** A tool's call of another tool: its parent's authority, its own number in the parent as key (D23). */
+  child(parent: Parent, number: number, request: CallRequest): ToolCall {
+    return this.reception.call(request, parent.authority, childKey(parent.key, number), parent.id);
   }
 }

@@ -169,7 +169,7 @@ export interface Chains {
     readonly principal?: Principal;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
-  /** Lets a script that waits go on; while its person has not decided it is pending still. Undefined: none of this id waits. */
+  /** Lets a script go on that waits or was cut short; while its person has not decided it is pending still. Undefined: none of this id does. */
   resume(callId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
 }
 

@@ -81,8 +81,7 @@ function partsOf(
     preview: (call, caller) => preview(call, caller, parts),
     consult: approvals?.approver && ((approval) => later.running.approvals.consult(approval)),
     executor: { carryOut: (call, caller) => carryOut(call, caller, parts) },
-    child: (parent, position, request, caller) =>
-      invoke(later.entrance.child(parent, position, request), caller, parts),
+    child: (parent, number, request, caller) => invoke(later.entrance.child(parent, number, request), caller, parts),
   };
   return parts;
 }
@@ -165,7 +164,7 @@ async function offerTools(options: RuntimeOptions, opened: Opened, entrance: Ent
     const running: ChainParts["running"] = {
       tools: registry,
       visible: (principal) => visibleTo({ principal, runId: undefined }, registry, parts),
-      child: (parent, position, request) => entrance.child(parent, position, request),
+      child: (parent, number, request) => entrance.child(parent, number, request),
       entering: (context, go) => entrance.entering(context, go),
     };
     const { chains, tools } = await openChains(options.chains, { parts, store, running, folder, closing });

@@ -70,6 +70,7 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
   tool: "a text",
   tenant: "a text",
   runId: "a text",
+  parentId: "a text",
   before: "a number",
   limit: "a whole number from 0",
 };

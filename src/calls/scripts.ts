@@ -15,22 +15,24 @@ export interface ChainScript {
 }
 
 /**
- * A script that runs now, or waits for a person.
+ * A script that runs now, waits for a person, or was cut short and can go on.
  *
  * @public
  */
 export interface ChainSummary {
   /** Of its first arrival: what `resume` takes. */
   readonly callId: string;
-  readonly state: "running" | "waiting";
+  readonly state: "running" | "waiting" | "interrupted";
+  /** What to do that it goes on; none while it runs. */
+  readonly advice?: string;
   readonly principal: Principal;
   readonly runId: string;
   readonly language: string | undefined;
   readonly source: string;
-  /** Which engine froze it, and how big what was put away is; none while it runs. */
+  /** Which engine froze it last, and how big what was put away is; none while it runs, or where nothing was put away. */
   readonly engine?: string;
   readonly imageBytes?: number;
-  /** Wall clock, milliseconds: of its start, or of the moment it froze. */
+  /** Wall clock, milliseconds: of its start, of the moment it froze, or of the one it was found cut short. */
   readonly since: number;
   /** The calls it waits for, with the lines that made them. */
   readonly waiting: readonly {
@@ -38,7 +40,7 @@ export interface ChainSummary {
     readonly approvalId: string;
     readonly line?: number;
   }[];
-  /** Which line made which call, of those that had ended when it froze. */
+  /** Which line made which call: of those it has made, or of those that had ended when it was last put away. */
   readonly lines: readonly { readonly callId: string; readonly line: number }[];
   /** Wall clock, milliseconds: when the first of their requests lapses. */
   readonly expiresAt?: number;

@@ -1,11 +1,25 @@
-import type { Principal } from "../calls/call.ts";
+import type { Authority, Principal, ToolCall } from "../calls/call.ts";
+import type { JsonObject } from "../calls/json.ts";
 import type { Parts } from "../parts.ts";
 import type { Offer } from "../tools/tool.ts";
 import type { ChainTerms } from "./chain-options.ts";
 import type { Engines } from "./engines.ts";
 import type { FrozenScripts } from "./frozen.ts";
 import type { LiveScripts } from "./live-scripts.ts";
-import type { MakeChild } from "./script-run.ts";
+
+/** The row a script's calls hang on: its first arrival, its key, and what its calls may do. */
+export interface Parent {
+  readonly id: string;
+  readonly key: string;
+  readonly authority: Authority;
+}
+
+/** Makes a child call: the parent's authority, its number in the parent as key. Wired by the runtime. */
+export type MakeChild = (
+  parent: Parent,
+  number: number,
+  request: { readonly tool: string; readonly action: string; readonly arguments: JsonObject },
+) => ToolCall;
 
 /** All that a script needs of the runtime around it. */
 export interface ChainHouse {

@@ -2,7 +2,7 @@ import { narrower } from "../calls/authority.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { chainLimits, checkedLimits, type Limits } from "../calls/session.ts";
 import type { EngineSettings } from "./known-engines.ts";
-import { usualArgumentBytes } from "./large-arguments.ts";
+import { usualArgumentBytes, usualArgumentValues } from "./large-arguments.ts";
 import type { SandboxDriver } from "./sandbox.ts";
 
 /**
@@ -23,6 +23,8 @@ export interface ChainOptions {
   readonly outputBytes?: number;
   /** Arguments of one call, in bytes of JSON; a larger value goes by reference (`artifacts.put`). Default 4 MiB. */
   readonly argumentBytes?: number;
+  /** Values and names in one call's arguments, and in a script's answer; of names in one object a tenth of it. Default 100,000. */
+  readonly argumentValues?: number;
   /** Calls of a script that are under way at the same time; more that are made together wait their turn. Default 16. */
   readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
@@ -37,6 +39,7 @@ export interface ChainTerms {
   readonly memoryBytes: number;
   readonly outputBytes: number;
   readonly argumentBytes: number;
+  readonly argumentValues: number;
   readonly callsAtOnce: number;
 }
 
@@ -48,6 +51,7 @@ const optionNames: ReadonlySet<string> = new Set([
   "memoryBytes",
   "outputBytes",
   "argumentBytes",
+  "argumentValues",
   "callsAtOnce",
   "drivers",
   "engineSettings",
@@ -59,13 +63,14 @@ export function chainTerms(options: ChainOptions): ChainTerms {
     if (!optionNames.has(name))
       throw invalid(`\`chains.${name}\` is no option; there are ${[...optionNames].join(", ")}.`);
   const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte } = options;
-  const { argumentBytes = usualArgumentBytes, callsAtOnce = 16 } = options;
+  const { argumentBytes = usualArgumentBytes, argumentValues = usualArgumentValues, callsAtOnce = 16 } = options;
   const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set where no level decides
-  for (const [name, value] of Object.entries({ cpuMs, memoryBytes, outputBytes, argumentBytes, callsAtOnce }))
+  const bounds = { cpuMs, memoryBytes, outputBytes, argumentBytes, argumentValues, callsAtOnce };
+  for (const [name, value] of Object.entries(bounds))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(`\`chains.${name}\` is ${JSON.stringify(value)}; it must be a whole number from 1.`);
   const limits = checkedLimits({ ...defaults, ...options.limits });
-  return { limits, cpuMs, memoryBytes, outputBytes, argumentBytes, callsAtOnce };
+  return { limits, ...bounds };
 }
 
 /** What a script gets: its own terms, never more than whoever called it has left. */

@@ -14,6 +14,7 @@ export interface ChainsFile {
   readonly memory_bytes?: number | undefined;
   readonly output_bytes?: number | undefined;
   readonly argument_bytes?: number | undefined;
+  readonly argument_values?: number | undefined;
   readonly calls_at_once?: number | undefined;
 }
 
@@ -71,6 +72,14 @@ export const chainsSchema: z.ZodType<ChainsFile> = z.strictObject({
     .max(16 * mebibyte)
     .optional()
     .describe("Arguments of one call; 4 MiB. Larger values go by reference (`artifacts.put`)."),
+  argument_values: z
+    .int()
+    .min(1_000)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      "Values and names in the arguments of one call, and in a script's answer; 100000 when nothing is said. Of names in one object a tenth of it.",
+    ),
   calls_at_once: z
     .int()
     .min(1)
@@ -91,6 +100,7 @@ export function chainOptionsFrom(file: ChainsFile): ChainOptions | undefined {
     memoryBytes: file.memory_bytes,
     outputBytes: file.output_bytes,
     argumentBytes: file.argument_bytes,
+    argumentValues: file.argument_values,
     callsAtOnce: file.calls_at_once,
   });
 }

@@ -5,7 +5,7 @@ import type { Principal, ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { CallRecord } from "../calls/records.ts";
+import type { CallRecord, CallState } from "../calls/records.ts";
 import type { ChainEngine, ChainSummary } from "../calls/scripts.ts";
 import type { Caller } from "../calls/session.ts";
 import type { CallContext, Chains } from "../face.ts";
@@ -17,7 +17,7 @@ import { filledPage } from "../stores/filled-page.ts";
 import type { Store } from "../stores/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
-import type { ChainHouse } from "./chain-house.ts";
+import type { ChainHouse, MakeChild } from "./chain-house.ts";
 import { type ChainOptions, chainTerms } from "./chain-options.ts";
 import { chainTool } from "./chain-tool.ts";
 import { describeChain } from "./describe-chain.ts";
@@ -27,7 +27,6 @@ import { sweepFrozen } from "./frozen-sweep.ts";
 import { imageKey } from "./image-key.ts";
 import { LiveScripts } from "./live-scripts.ts";
 import { chainToolName } from "./names.ts";
-import type { MakeChild } from "./script-run.ts";
 
 /** What the runtime gives: it makes the children, and lets recorded calls enter again. */
 export interface ChainParts {
@@ -64,16 +63,17 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   const frozen = new FrozenScripts(store, await imageKey(folder));
   const { clock, ledger, log } = parts;
   closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
-  const makeChild: MakeChild = (parent, position, request) => running.child(parent, position, request);
   // The very name of a tool nobody has approved yet is a stranger's word.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
   const offered = (principal: Principal): readonly Offer[] => running.visible(principal).filter(isShown);
-  const house: ChainHouse = { parts, makeChild, offered, isShown, terms, engines, live, frozen };
+  const house: ChainHouse = { parts, makeChild: running.child, offered, isShown, terms, engines, live, frozen };
   const tools = engines.languages.length === 0 ? [] : [chainTool(house)];
   return { chains: new OpenChains(house, store, running), tools };
 }
 
-const ofScripts: Readonly<Record<keyof NonNullable<Parameters<Chains["list"]>[0]>, Kind>> = {
+type ScriptFilter = NonNullable<Parameters<Chains["list"]>[0]>;
+
+const ofScripts: Readonly<Record<keyof ScriptFilter, Kind>> = {
   tenant: "a text",
   runId: "a text",
   principal: "an object",
@@ -106,7 +106,7 @@ export class OpenChains implements Chains {
     parts.clock.in(settledMs, () => void engines.warm(), false);
   }
 
-  async list(asked: Parameters<Chains["list"]>[0] = {}): Promise<readonly ChainSummary[]> {
+  async list(asked: ScriptFilter = {}): Promise<readonly ChainSummary[]> {
     checkMembers(asked, { code: "filter_invalid", what: "The filter", members: ofScripts, of: "scripts" });
     const { tenant, runId, principal, limit = 100 } = asked;
     const where = {
@@ -115,19 +115,24 @@ export class OpenChains implements Chains {
       ...(tenant !== undefined && { tenant }),
       ...(runId !== undefined && { runId }),
     };
-    const live = new Set(this.#house.live.all.map(({ callId }) => callId));
-    const rows = (state: "attempted" | "suspended"): Promise<readonly CallRecord[]> =>
-      filledPage(
-        (page) => this.#store.calls(page),
-        { ...where, state },
-        ({ call }) => !isForeign(call.authority.principal, principal) && (state === "suspended" || live.has(call.id)),
-      );
-    const [running, waiting] = await Promise.all([rows("attempted"), rows("suspended")]);
-    const summaries = await Promise.all([
-      ...running.map((record) => this.#summary(record, "running")),
-      ...waiting.map((record) => this.#summary(record, "waiting")),
-    ]);
+    const isAsked = (record: CallRecord): boolean =>
+      isOpen(record) && !isForeign(record.call.authority.principal, principal);
+    const rows = (state: CallState): Promise<readonly CallRecord[]> =>
+      filledPage((page) => this.#store.calls(page), { ...where, state }, isAsked);
+    const found = await Promise.all([this.#live(asked), rows("suspended"), rows("unknown")]);
+    const summaries = await Promise.all(found.flat().map((record) => this.#summary(record)));
     return summaries.sort((one, other) => other.since - one.since).slice(0, limit);
+  }
+
+  /** Those of this process: what else is attempted nobody runs any more. */
+  async #live({ tenant, runId, principal }: ScriptFilter): Promise<readonly CallRecord[]> {
+    const found = await Promise.all(this.#house.live.all.map(({ callId }) => this.#store.call({ key: callId })));
+    return found
+      .filter((record) => record !== undefined)
+      .filter(({ state }) => state === "attempted")
+      .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
+      .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
+      .filter(({ call: { authority } }) => !isForeign(authority.principal, principal));
   }
 
   async resume(callId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
@@ -145,29 +150,29 @@ export class OpenChains implements Chains {
     this.#house.live[Symbol.dispose]();
   }
 
-  async #summary({ key, call, startedAt }: CallRecord, state: ChainSummary["state"]): Promise<ChainSummary> {
-    const header = state === "waiting" ? await this.#house.frozen.header(key) : undefined;
+  async #summary({ key, call, state: at, startedAt, endedAt }: CallRecord): Promise<ChainSummary> {
+    const state = at === "attempted" ? "running" : at === "suspended" ? "waiting" : "interrupted";
+    const header = state === "running" ? undefined : await this.#house.frozen.header(key);
+    const waits = state === "waiting" ? header : undefined; // one that went on since waits for that no more
     const { code, language } = call.arguments;
     const said = header?.language ?? (typeof language === "string" ? language : undefined);
     return {
       callId: call.id,
       state,
+      ...(state !== "running" && { advice: advices[state] }),
       principal: call.authority.principal,
       runId: call.authority.runId,
       language: said,
       source: this.#house.parts.redactor.redact(typeof code === "string" ? code : "").slice(0, longestSource),
-      since: header?.frozenAt ?? startedAt ?? call.arrivedAt,
-      waiting: (header?.waiting ?? []).map(({ tool, approvalId, line }) => ({
+      since: waits?.frozenAt ?? endedAt ?? startedAt ?? call.arrivedAt,
+      waiting: (waits?.waiting ?? []).map(({ tool, approvalId, line }) => ({
         tool,
         approvalId,
         ...(line !== undefined && { line }),
       })),
-      lines: header?.lines ?? [],
-      ...(header !== undefined && {
-        engine: header.driver,
-        imageBytes: header.imageBytes,
-        expiresAt: header.expiresAt,
-      }),
+      lines: header?.lines ?? this.#house.live.linesOf(call.id),
+      ...(header !== undefined && { engine: header.driver, imageBytes: header.imageBytes }),
+      ...(waits !== undefined && { expiresAt: waits.expiresAt }),
     };
   }
 }
@@ -176,6 +181,12 @@ export class OpenChains implements Chains {
 function isOpen({ state, retryable }: CallRecord): boolean {
   return state === "suspended" || (state === "unknown" && retryable);
 }
+
+const advices: Readonly<Record<Exclude<ChainSummary["state"], "running">, string>> = {
+  waiting: "It goes on when what it waits for is decided and the same call is sent again, or it is resumed.",
+  interrupted:
+    "It was cut short. What it did is on record and is not repeated: send the same call again, or resume it. Where it is not to go on, settle it.",
+};
 
 const longestSource = 20_000;
 /** Whoever has just started has other work first, and may be over again. */

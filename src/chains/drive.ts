@@ -80,11 +80,11 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const before = { session: run.session.mark(), journal: run.journal.mark() };
     const other = await run.beginBatch(step.calls);
     if (run.watch.stopped !== undefined) return stopped(run);
-    if (other !== undefined) return diverged(other);
+    if (other !== undefined) return diverged(other, run);
     const answers = await together(step.calls, run);
     if (run.watch.stopped !== undefined) return stopped(run);
     const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
-    if (conflict !== undefined) return diverged(conflict.asked);
+    if (conflict !== undefined) return diverged(conflict.asked, run);
     const held = answers.filter(({ outcome }) => outcome?.status === "pending");
     if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls, held });
     overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
@@ -114,7 +114,7 @@ async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<re
       answers[at] = await answer(asked, run);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(run.callsAtOnce, calls.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(run.facts.house.terms.callsAtOnce, calls.length) }, lane));
   return answers;
 }
 
@@ -123,7 +123,7 @@ async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
   if (asked.kind !== undefined && asked.kind !== "call")
     return { asked, settled: await answerHost(asked, run), outcome: undefined };
   const outcome = await run.call(asked);
-  return { asked, settled: settledOf(asked.place, outcome, run.offer.sketches), outcome };
+  return { asked, settled: settledOf(asked.place, outcome, run.facts.offer.sketches), outcome };
 }
 
 /** Every frame of an engine is untrusted: places only grow, or one call could be answered with another one's result. */
@@ -169,8 +169,8 @@ async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...be
   };
 }
 
-function unfrozen(error: unknown, { parts, parent }: ScriptRun): undefined {
-  parts.log(`The script \`${parent.id}\` could not be frozen (${messageOf(error)}); it will be replayed.`);
+function unfrozen(error: unknown, { parts, facts }: ScriptRun): undefined {
+  parts.log(`The script \`${facts.parent.id}\` could not be frozen (${messageOf(error)}); it will be replayed.`);
 }
 
 /** The calls that wait, as their caller reads it. */
@@ -199,9 +199,11 @@ export function stoppedEnd(reason: StopReason, { totalTimeoutMs }: Pick<Limits, 
   }
 }
 
-function diverged({ tool, place, line }: AskedCall): End {
+/** Calls of tools alone are counted, from 1: it is by their numbers that they are told apart. */
+function diverged(asked: AskedCall, { numbering }: ScriptRun): End {
+  const { tool, line } = asked;
   const where = line === undefined ? "" : ` (line ${line})`;
-  const message = `The script was run again and did not repeat itself: its call ${place}${where}, \`${tool}\`, is not the one it made before. Nothing was repeated; make the script independent of time, chance and changing data.`;
+  const message = `The script was run again and did not repeat itself: its call ${numbering.of(asked).number + 1}${where}, \`${tool}\`, is not the one it made before. Nothing was repeated; make the script independent of time, chance and changing data.`;
   return { ...failed("diverged", message), ...(line !== undefined && { line }) };
 }
 

@@ -7,12 +7,14 @@
  */
 import { Arrival } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
+import { childNumber } from "../calls/child-key.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import type { CallRecord } from "../calls/records.ts";
 import { ask } from "../gates/budget.ts";
 import { keyOf } from "../gates/once.ts";
 import { assess } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
+import type { Parent } from "./chain-house.ts";
 import type { CallLine, MadeCall } from "./journal.ts";
 import type { AskedCall } from "./sandbox.ts";
 import { lineOf } from "./trace.ts";
@@ -53,7 +55,12 @@ export class Earlier {
     const outcome = made?.told ?? row?.outcome;
     if (call === undefined || outcome === undefined || outcome.status === "pending") return undefined;
     const endedAt = row?.endedAt ?? 0;
-    return lineOf(call, outcome, { place, durationMs: endedAt - (row?.startedAt ?? endedAt) });
+    return lineOf(call, outcome, { place, durationMs: endedAt - (row?.startedAt ?? endedAt), callId: row?.call.id });
+  }
+
+  /** Of the call that is on record under its number. */
+  idOf(number: number): string | undefined {
+    return this.#rows.get(number)?.call.id;
   }
 
   /** Whether another call was made under its number. */
@@ -90,17 +97,16 @@ export function shortDigest({ digest }: Pick<ToolCall, "digest">): string {
   return digest.slice(0, 16);
 }
 
-/** Of the ledger, by the numbers their keys are made of: from one on, up to another. */
+/** What the ledger has of a script's calls, by the numbers their keys are made of, from one on. */
 export async function earlierRows(
-  { from, to }: { readonly from: number; readonly to: number },
-  keyed: (number: number) => ToolCall,
+  { id, key }: Pick<Parent, "id" | "key">,
+  from: number,
   { ledger }: Pick<Parts, "ledger">,
 ): Promise<ReadonlyMap<number, CallRecord>> {
   const rows = new Map<number, CallRecord>();
-  for (let number = from; number < to; number += 1) {
-    const key = keyOf(keyed(number));
-    const row = key === undefined ? undefined : await ledger.find({ key });
-    if (row !== undefined) rows.set(number, row);
+  for (const row of await ledger.calledBy(id)) {
+    const number = childNumber(row.call, key);
+    if (number !== undefined && number >= from) rows.set(number, row);
   }
   return rows;
 }

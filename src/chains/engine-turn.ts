@@ -5,40 +5,17 @@
  * whatever happens, nothing of the turn is left behind: no session, no pin, no process.
  * Next: run-script.ts (which engines), script-end.ts (what their ends mean to the caller), drive.ts (the loop).
  */
-import type { ToolCall } from "../calls/call.ts";
 import { messageOf } from "../calls/fault.ts";
-import { type Caller, type Limits, Session } from "../calls/session.ts";
+import { Session } from "../calls/session.ts";
 import { releasePins } from "../results/release-pins.ts";
-import type { ToolContext } from "../tools/tool.ts";
-import type { ChainHouse } from "./chain-house.ts";
 import { drive, type End, type Stopped, stoppedEnd } from "./drive.ts";
 import { Earlier, earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type JournalState } from "./journal.ts";
-import type { ScriptOffer } from "./offer.ts";
 import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
-import { mostHostCalls, type Parent, ScriptRun } from "./script-run.ts";
+import type { ScriptFacts } from "./script-facts.ts";
+import { ScriptRun } from "./script-run.ts";
 import type { StopReason, Watch } from "./watch.ts";
-
-/** What is the same of a call of `tool_chain` in whichever engine. */
-export interface ScriptFacts {
-  readonly house: ChainHouse;
-  readonly context: ToolContext;
-  readonly caller: Caller;
-  readonly parent: Parent;
-  readonly limits: Limits;
-  readonly program: Program;
-  readonly sourceDigest: string;
-  readonly offer: ScriptOffer;
-  /** Monotonic: what engines that passed took of its time is taken. */
-  readonly begunAt: number;
-  /** Of its time, before it was frozen. */
-  readonly usedMs: number;
-  /** It has been in an engine before: sent again, or thawed. */
-  readonly wentBefore: boolean;
-  /** Keys of calls that a person may be asked about still: once it is over, for nothing. */
-  readonly requests: Set<string>;
-}
 
 /** The engine does not run it, and another one may. */
 export interface PassedOver {
@@ -96,20 +73,17 @@ export class EngineTurn {
     conclude: Conclude<T>,
     left: JournalState | undefined,
   ): Promise<T | PassedOver | Unbegun | "unfit"> {
-    const { house, caller, parent, offer, context, requests } = this.#facts;
-    const { parts, makeChild, terms } = house;
-    const watch = this.#watch;
+    const { house, program } = this.#facts;
+    const { parts, terms } = house;
     const image = fits(this.#driver, thawed) ? thawed : undefined;
     const session = this.#session(image);
     const journal = new Journal(terms.outputBytes, image?.journal ?? (left && Journal.again(left)));
+    house.live.follow(program.chainId, journal);
     const freezes = this.#driver.capabilities.durability === "snapshot";
     try {
-      const run = new ScriptRun({
-        ...{ parts, makeChild, session, journal, watch, freezes, usedCpuMs: image?.usedCpuMs ?? 0 },
-        earlier: await this.#earlier(journal),
-        ...{ callsAtOnce: terms.callsAtOnce, argumentBytes: terms.argumentBytes, parent, offer, context, caller },
-        requests,
-      });
+      const earlier = await this.#earlier(journal);
+      const turn = { session, journal, watch: this.#watch, earlier, freezes, usedCpuMs: image?.usedCpuMs ?? 0 };
+      const run = new ScriptRun(this.#facts, turn);
       await this.#repin(session);
       const end = await this.#driven(image, run);
       if (end === "unfit" || "unsupported" in end || "stopped" in end) return end;
@@ -132,14 +106,8 @@ export class EngineTurn {
   /** Of a script that was never begun before there is nothing. */
   async #earlier({ made, callsMade }: Journal): Promise<Earlier> {
     const { house, parent, wentBefore } = this.#facts;
-    const { parts, makeChild, terms } = house;
     if (!wentBefore && made.size === 0) return new Earlier(made, new Map());
-    const keyed = (number: number): ToolCall => makeChild(parent, number, { tool: "", action: "", arguments: {} });
-    const { maxToolCalls } = terms.limits;
-    // Where nothing was put away, an earlier Postern may have begun it: its calls went by their places.
-    const isNumbered = made.size > 0 && callsMade !== undefined;
-    const span = { from: callsMade ?? 0, to: maxToolCalls + (isNumbered ? 0 : mostHostCalls) };
-    return new Earlier(new Map(made), await earlierRows(span, keyed, parts));
+    return new Earlier(new Map(made), await earlierRows(parent, callsMade ?? 0, house.parts));
   }
 
   async #driven(image: FrozenScript | undefined, run: ScriptRun): Promise<End | PassedOver | Unbegun | "unfit"> {
@@ -171,13 +139,14 @@ export class EngineTurn {
 
   async #opened(frozen: FrozenScript | undefined, run: ScriptRun): Promise<SandboxSession | undefined> {
     const { house, program } = this.#facts;
-    const { cpuMs, memoryBytes, outputBytes, argumentBytes } = house.terms;
+    const { cpuMs, memoryBytes, outputBytes, argumentBytes, argumentValues } = house.terms;
     const left = Math.max(1, cpuMs - run.usedCpuMs);
     const limits = {
       cpuMs: left,
       memoryBytes,
       outputBytes,
       argumentBytes,
+      argumentValues,
       wallMs: run.session.remainingMs(),
       signal: run.watch.signal,
     };

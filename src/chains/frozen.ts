@@ -12,7 +12,7 @@ import type { SessionState } from "../calls/session.ts";
 import type { Durability, Store } from "../stores/store.ts";
 import type { Halted } from "./drive.ts";
 import type { ImageKey } from "./image-key.ts";
-import type { JournalState } from "./journal.ts";
+import { type JournalState, linesOfCalls } from "./journal.ts";
 import type { AskedCall } from "./sandbox.ts";
 import { seal, unseal } from "./seal.ts";
 
@@ -45,7 +45,6 @@ export interface FrozenHeader {
 }
 
 export interface FrozenWait {
-  readonly place: number;
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
@@ -86,7 +85,7 @@ export class FrozenScripts {
     const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
     const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
       const approvalId = waiting.get(place);
-      return approvalId === undefined ? [] : [{ place, approvalId, tool, ...(line !== undefined && { line }) }];
+      return approvalId === undefined ? [] : [{ approvalId, tool, ...(line !== undefined && { line }) }];
     });
     const header: FrozenHeader = {
       ...about,
@@ -94,7 +93,7 @@ export class FrozenScripts {
       keyId: this.#key.id,
       expiresAt,
       waiting: waits,
-      lines: journal.lines.flatMap(({ callId, line }) => (line === undefined ? [] : [{ callId, line }])),
+      lines: linesOfCalls(journal.lines),
       imageBytes: image?.byteLength ?? 0,
     };
     // Without an image the script begins anew, and asks for all of it again.

@@ -25,7 +25,7 @@ export async function materialized(asked: AskedCall, run: ScriptRun): Promise<Se
     return answered(asked, { path: pathOf(place, "txt"), media_type: "text/plain", bytes, text });
   }
   const { artifacts } = run.parts;
-  const { principal } = run.parent.authority;
+  const { principal } = run.facts.parent.authority;
   const meta = await artifacts.meta(digest, principal); // what is too large is not read
   if (meta.bytes > mostMaterializedBytes)
     return refused(
@@ -68,23 +68,23 @@ export async function put(asked: AskedCall, run: ScriptRun): Promise<Settled> {
   return answered(asked, { ref: digest, media_type: mediaType, bytes: bytes.byteLength, text: "" });
 }
 
-async function kept(bytes: Uint8Array, mediaType: string, { parts, parent, session }: ScriptRun): Promise<string> {
+async function kept(bytes: Uint8Array, mediaType: string, { parts, facts, session }: ScriptRun): Promise<string> {
   const { artifacts } = parts;
-  const { digest } = await artifacts.put(bytes, mediaType, parent.authority.principal);
+  const { digest } = await artifacts.put(bytes, mediaType, facts.parent.authority.principal);
   if (session.pins.includes(digest)) await artifacts.unpin(digest);
   else session.pin(digest);
   return digest;
 }
 
 /** What the script has put before. */
-async function joined(pieces: Json, { parts, parent, session }: ScriptRun): Promise<Buffer | undefined> {
+async function joined(pieces: Json, { parts, facts, session }: ScriptRun): Promise<Buffer | undefined> {
   if (!Array.isArray(pieces)) return undefined;
   const held = new Set(session.pins);
   const parted: Uint8Array[] = [];
   let length = 0;
   for (const digest of pieces) {
     if (typeof digest !== "string" || !held.has(digest)) return undefined;
-    const { bytes } = await parts.artifacts.open(digest, parent.authority.principal);
+    const { bytes } = await parts.artifacts.open(digest, facts.parent.authority.principal);
     parted.push(bytes);
     length += bytes.byteLength;
     if (length > mostPutBytes) break; // refused by its length

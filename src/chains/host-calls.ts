@@ -17,14 +17,14 @@ const longestQuery = 200;
 export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Settled> {
   if (!run.spendHost())
     return refused(asked.place, "budget_exhausted", "The script has asked for help, files and progress too often.");
-  const problem = tooLarge(asked, run.argumentBytes);
+  const problem = tooLarge(asked, run.facts.house.terms);
   if (problem !== undefined) return refused(asked.place, "arguments_invalid", problem);
   try {
     switch (asked.kind) {
       case "help":
         return help(asked, run);
       case "progress":
-        run.context.progress(
+        run.facts.context.progress(
           cut(textIn(asked.arguments, "text", "message", "content") ?? "", longestProgress),
           numberIn(asked.arguments, "fraction"),
         );
@@ -49,7 +49,8 @@ function help(asked: AskedCall, run: ScriptRun): Settled {
 }
 
 /** Signature and description of one tool; or what fits a few words; or all names. */
-function helpText(given: JsonObject, { offer: { sketches } }: ScriptRun): string {
+function helpText(given: JsonObject, { facts }: ScriptRun): string {
+  const { sketches } = facts.offer;
   const name = (textIn(given, "tool", "name", "query", "text") ?? "").slice(0, longestQuery);
   const exact = sketches.find((sketch) => sketch.name === name || placeOf(sketch) === name || sketch.short === name);
   if (exact !== undefined) return described(exact);

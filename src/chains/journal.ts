@@ -1,5 +1,6 @@
 import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ChainSummary } from "../calls/scripts.ts";
 import type { Printed } from "./sandbox.ts";
 
 /** One call of a script, as its trace tells it (SPEC 3.7). */
@@ -15,6 +16,9 @@ export interface CallLine {
   readonly line?: number;
   readonly code?: string;
 }
+
+/** Which line of the source made which call. */
+export type LineOfCall = ChainSummary["lines"][number];
 
 /** A file that goes back with the answer, or may. */
 export interface ScriptFile {
@@ -70,6 +74,8 @@ export class Journal {
   readonly #files = new Map<string, ScriptFile>();
   readonly #previews = new Map<string, Preview>();
   readonly #made = new Map<number, MadeCall>();
+  /** By place: which line made it, of calls that have begun and not ended. */
+  readonly #underWay = new Map<number, LineOfCall>();
   readonly #printed: Printed[] = [];
   readonly #mostPrinted: number;
   #printedBytes = 0;
@@ -142,8 +148,18 @@ export class Journal {
     return [...this.#files.values()];
   }
 
+  begin(place: number, begun: LineOfCall): void {
+    this.#underWay.set(place, begun);
+  }
+
   note(line: CallLine): void {
+    this.#underWay.delete(line.place);
     this.#lines.set(line.place, line);
+  }
+
+  /** Of all its calls, those under way among them. */
+  get linesOfCalls(): readonly LineOfCall[] {
+    return [...linesOfCalls([...this.#lines.values()]), ...this.#underWay.values()];
   }
 
   file(file: ScriptFile): void {
@@ -195,6 +211,11 @@ export class Journal {
     const lines = inOrder([...this.#lines.values()].slice(0, lineCount));
     return { ...rest, lines, printed: this.#printed.slice(0, printedCount), made: [...this.#made.values()] };
   }
+}
+
+/** Of those whose line the engine knows. */
+export function linesOfCalls(lines: readonly CallLine[]): readonly LineOfCall[] {
+  return lines.flatMap(({ callId, line }) => (line === undefined ? [] : [{ callId, line }]));
 }
 
 function inOrder(lines: readonly CallLine[]): readonly CallLine[] {

@@ -4,7 +4,7 @@ import { LiveScripts } from "./live-scripts.ts";
 import { Watch } from "./watch.ts";
 
 const chainId = `chain_${"0".repeat(32)}`;
-const script = { chainId, callId: "call_1", tenant: "default", runId: "run_1", startedAt: 0 };
+const script = { chainId, callId: "call_1" };
 const watch = (): Watch => new Watch(new FakeClock(), 1000, new AbortController().signal);
 
 it("register, deregister / get / session then null; deregister unknown / no throw (case 207)", () => {

@@ -1,20 +1,19 @@
 import { RuntimeFault } from "../calls/fault.ts";
+import type { Journal, LineOfCall } from "./journal.ts";
 import type { Watch } from "./watch.ts";
 
 /** A script that runs now, in this process. */
 export interface LiveScript {
   readonly chainId: string;
   readonly callId: string;
-  readonly tenant: string;
-  readonly runId: string;
-  /** Wall clock, milliseconds. */
-  readonly startedAt: number;
 }
 
 interface Entry {
   readonly script: LiveScript;
   readonly watch: Watch;
   readonly left: PromiseWithResolvers<void>;
+  /** Of its turn in an engine; none before the first. */
+  journal?: Journal;
 }
 
 /** SPEC 12.3: a script is in here before its engine starts, and out again whatever happened. */
@@ -54,6 +53,18 @@ export class LiveScripts implements Disposable {
     } finally {
       this.deregister(chainId);
     }
+  }
+
+  /** Its turn in an engine begins: what it calls is told from there on. */
+  follow(chainId: string, journal: Journal): void {
+    const entry = this.#entries.get(chainId);
+    if (entry !== undefined) entry.journal = journal;
+  }
+
+  /** Which line made which call, while it runs. */
+  linesOf(callId: string): readonly LineOfCall[] {
+    const entries = [...this.#entries.values()];
+    return entries.find(({ script }) => script.callId === callId)?.journal?.linesOfCalls ?? [];
   }
 
   get all(): readonly LiveScript[] {

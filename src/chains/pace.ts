@@ -31,6 +31,11 @@ export class Pace {
   /** Before a call. */
   async beforeCall(): Promise<void> {
     this.#calls += 1;
+    await this.beforeMore();
+  }
+
+  /** Before anything that may take long. */
+  async beforeMore(): Promise<void> {
     while (this.#clock.monotonic() - this.#turnBegan > longestTurnMs) await this.#turn();
   }
 

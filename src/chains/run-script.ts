@@ -8,13 +8,14 @@ import type { Suspended, ToolContext } from "../tools/tool.ts";
 import type { ChainHouse } from "./chain-house.ts";
 import { scriptLimits } from "./chain-options.ts";
 import { type Stopped, stoppedEnd } from "./drive.ts";
-import { type Conclude, EngineTurn, type PassedOver, type ScriptFacts, type Unbegun } from "./engine-turn.ts";
+import { type Conclude, EngineTurn, type PassedOver, type Unbegun } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
 import type { Journal, JournalState } from "./journal.ts";
 import { scriptOffer } from "./offer.ts";
 import type { ChainAnswer } from "./result.ts";
 import type { Program, SandboxDriver } from "./sandbox.ts";
 import { ScriptEnd } from "./script-end.ts";
+import type { ScriptFacts } from "./script-facts.ts";
 import { type StopReason, Watch } from "./watch.ts";
 import { withinScript } from "./within-script.ts";
 
@@ -96,14 +97,7 @@ class ScriptCall {
   async run(): Promise<ChainAnswer | Suspended> {
     const { house, context, parent, program, limits, usedMs } = this.#facts;
     const { clock, log } = house.parts;
-    const { principal, runId } = parent.authority;
-    const listed = {
-      chainId: program.chainId,
-      callId: parent.id,
-      tenant: principal.tenant,
-      runId,
-      startedAt: clock.now(),
-    };
+    const listed = { chainId: program.chainId, callId: parent.id };
     using watch = new Watch(clock, Math.max(0, limits.totalTimeoutMs - usedMs), context.signal);
     try {
       return await house.live.during(listed, watch, () => this.#throughEngines(watch));

@@ -66,6 +66,8 @@ export interface SandboxLimits {
   readonly wallMs: number;
   /** Of one call's arguments, as JSON; 4 MiB where nothing is said. */
   readonly argumentBytes?: number;
+  /** Values and names in one call's arguments, and in the answer; 100,000 where nothing is said. */
+  readonly argumentValues?: number;
   /** Once it is aborted nobody waits for the session any more; one that comes all the same is closed. */
   readonly signal?: AbortSignal;
 }
@@ -76,7 +78,7 @@ export type Step =
   | {
       readonly step: "done";
       readonly value: Json | undefined;
-      /** The value had so many bytes, more than it may, and is not there. */
+      /** The value had so many bytes and is not there: they were more than it may have, or it held more values. */
       readonly cutBytes?: number;
       readonly printed?: readonly Printed[];
     }
@@ -102,7 +104,7 @@ export interface AskedCall {
   readonly tool: string;
   readonly action?: string;
   readonly arguments: JsonObject;
-  /** The arguments had so many bytes, more than they may, and are not there. */
+  /** The arguments had so many bytes and are not there: they were more than they may have, or held more values. */
   readonly cutBytes?: number;
   readonly line?: number;
   readonly kind?: "call" | "help" | "materialize" | "artifact" | "progress";

@@ -6,19 +6,18 @@
  * nothing. And whichever it is, what is known of its calls is told.
  * Next: run-script.ts (which engines), result.ts (what the answer says), executors/settle.ts (what the row becomes).
  */
-import type { ToolCall } from "../calls/call.ts";
 import { messageOf } from "../calls/fault.ts";
 import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";
 import type { Suspended } from "../tools/tool.ts";
 import { type End, type FailedWhy, type Stopped, waitsFor } from "./drive.ts";
 import { earlierRows } from "./earlier.ts";
-import type { ScriptFacts } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type ScriptFile } from "./journal.ts";
 import { chainToolName } from "./names.ts";
 import { type ChainAnswer, chainAnswer, filesOf, type Told } from "./result.ts";
 import type { SandboxDriver } from "./sandbox.ts";
+import type { ScriptFacts } from "./script-facts.ts";
 import type { ScriptRun } from "./script-run.ts";
 import { lineOf } from "./trace.ts";
 
@@ -80,16 +79,13 @@ export class ScriptEnd {
   async #known(): Promise<Journal> {
     const { wentBefore, house, parent } = this.#facts;
     if (!wentBefore) return this.#journal;
-    const keyed = (number: number): ToolCall =>
-      house.makeChild(parent, number, { tool: "", action: "", arguments: {} });
-    const span = { from: 0, to: house.terms.limits.maxToolCalls };
-    const rows = await earlierRows(span, keyed, house.parts);
+    const rows = await earlierRows(parent, 0, house.parts);
     if (rows.size <= this.#journal.callCount) return this.#journal;
     const kept = this.#journal.freeze(this.#journal.mark());
     const journal = new Journal(house.terms.outputBytes, { ...kept, lines: [] });
     for (const [place, { call, outcome, startedAt = 0, endedAt = startedAt }] of rows)
       if (outcome !== undefined && outcome.status !== "pending")
-        journal.note(lineOf(call, outcome, { place, durationMs: endedAt - startedAt, line: undefined }));
+        journal.note(lineOf(call, outcome, { place, durationMs: endedAt - startedAt, callId: call.id }));
     return journal;
   }
 

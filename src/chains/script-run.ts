@@ -1,5 +1,5 @@
 import { Arrival } from "../calls/arrival.ts";
-import type { Authority, ToolCall } from "../calls/call.ts";
+import type { ToolCall } from "../calls/call.ts";
 import { type Ending, isEnding, outcomeOf, refuse } from "../calls/ending.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
@@ -8,51 +8,28 @@ import type { Caller, Session } from "../calls/session.ts";
 import { keyOf } from "../gates/once.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import { isSmall } from "../tools/plain-slowly.ts";
 import type { Earlier, Standing } from "./earlier.ts";
+import { inOrder } from "./in-order.ts";
 import type { Journal } from "./journal.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { Numbering } from "./numbering.ts";
-import type { ScriptOffer } from "./offer.ts";
 import { Pace } from "./pace.ts";
 import type { AskedCall } from "./sandbox.ts";
+import type { ScriptFacts } from "./script-facts.ts";
 import { lineOf } from "./trace.ts";
 import type { Watch } from "./watch.ts";
 
-/** The row a script's calls hang on: its first arrival, its key, and what its calls may do. */
-export interface Parent {
-  readonly id: string;
-  readonly key: string;
-  readonly authority: Authority;
-}
-
-/** Makes a child call: the parent's authority, its number in the parent as key. Wired by the runtime. */
-export type MakeChild = (
-  parent: Parent,
-  number: number,
-  request: { readonly tool: string; readonly action: string; readonly arguments: JsonObject },
-) => ToolCall;
-
-export interface ScriptRunOptions {
-  readonly parts: Parts;
-  readonly makeChild: MakeChild;
-  readonly parent: Parent;
+/** A script's turn in one engine. */
+export interface ScriptTurn {
   readonly session: Session;
   readonly journal: Journal;
-  readonly offer: ScriptOffer;
   readonly watch: Watch;
-  readonly context: ToolContext;
-  readonly caller: Caller;
   readonly earlier: Earlier;
   /** Whether its engine can be frozen; else it is replayed. */
   readonly freezes: boolean;
   /** Processor time that the script had used before it was frozen. */
   readonly usedCpuMs: number;
-  readonly callsAtOnce: number;
-  /** Of one call, as JSON. */
-  readonly argumentBytes: number;
-  /** Gets the keys of calls that may have left a request open. */
-  readonly requests: Set<string>;
 }
 
 interface Ended {
@@ -61,7 +38,7 @@ interface Ended {
   readonly durationMs: number;
 }
 
-export const mostHostCalls = 1000;
+const mostHostCalls = 1000;
 export const mostPutBytes: number = 64 * 1024 * 1024;
 const mostBroughtBytes = 8 * 1024 * 1024;
 const mostFrozenCharacters = 8 * 1024 * 1024;
@@ -72,37 +49,30 @@ export class ScriptRun {
   readonly journal: Journal;
   readonly numbering: Numbering;
   readonly watch: Watch;
-  readonly context: ToolContext;
-  readonly parts: Parts;
-  readonly parent: Parent;
-  readonly offer: ScriptOffer;
   readonly usedCpuMs: number;
-  readonly callsAtOnce: number;
-  readonly argumentBytes: number;
   readonly freezes: boolean;
   readonly pace: Pace;
-  readonly #options: ScriptRunOptions;
+  readonly facts: ScriptFacts;
+  readonly parts: Parts;
+  readonly #earlier: Earlier;
   readonly #caller: Caller;
-  readonly #compared = new Map<number, ToolCall>();
+  /** By place: the calls of the batch that are not entered yet. */
+  readonly #read = new Map<number, ToolCall>();
   #broughtBytes = 0;
   #askedCharacters = 0;
 
-  constructor(options: ScriptRunOptions) {
-    this.#options = options;
-    this.numbering = new Numbering(options.journal, options.earlier);
-    this.session = options.session;
-    this.journal = options.journal;
-    this.watch = options.watch;
-    this.context = options.context;
-    this.parts = options.parts;
-    this.parent = options.parent;
-    this.offer = options.offer;
-    this.usedCpuMs = options.usedCpuMs;
-    this.callsAtOnce = options.callsAtOnce;
-    this.argumentBytes = options.argumentBytes;
-    this.freezes = options.freezes;
-    this.pace = new Pace(options.parts.clock);
-    const { session, watch, caller } = options;
+  constructor(facts: ScriptFacts, { session, journal, watch, earlier, freezes, usedCpuMs }: ScriptTurn) {
+    this.facts = facts;
+    this.parts = facts.house.parts;
+    this.session = session;
+    this.journal = journal;
+    this.numbering = new Numbering(journal, earlier);
+    this.watch = watch;
+    this.#earlier = earlier;
+    this.freezes = freezes;
+    this.usedCpuMs = usedCpuMs;
+    this.pace = new Pace(this.parts.clock);
+    const { caller } = facts;
     const { patience, approvalWaitMs } = caller;
     this.#caller = {
       session,
@@ -130,25 +100,21 @@ export class ScriptRun {
   }
 
   /**
-   * The next calls that a script makes together: numbered, and held against what was made under those numbers before.
+   * The next calls that a script makes together: read, numbered, and held against what was made under those numbers before.
    *
    * @returns the one that is another one; then none of them is invoked
    */
   async beginBatch(calls: readonly AskedCall[]): Promise<AskedCall | undefined> {
     this.#broughtBytes = 0;
     this.#askedCharacters = 0;
-    this.#compared.clear();
+    this.#read.clear();
     const called = calls.filter(({ kind = "call" }) => kind === "call");
     this.numbering.begin(called);
-    return this.#options.earlier.isEmpty ? undefined : await this.#otherIn(called);
-  }
-
-  async #otherIn(called: readonly AskedCall[]): Promise<AskedCall | undefined> {
     for (const asked of called) {
-      await this.pace.beforeCall();
+      await this.pace.beforeMore();
       if (this.watch.stopped !== undefined) return undefined;
-      const call = this.#made(asked);
-      this.#compared.set(asked.place, call);
+      const call = await this.#made(asked);
+      this.#read.set(asked.place, call);
       if (!this.numbering.isOther(asked, call)) continue;
       const outcome = await this.#answered(call, refuse("idempotency_conflict"));
       this.#note(asked, { call, outcome, durationMs: 0 });
@@ -165,31 +131,36 @@ export class ScriptRun {
   /** Through every gate. Never throws: a call that was cut short is an outcome too. */
   async call(asked: AskedCall): Promise<ToolOutcome> {
     const { parts } = this;
-    const made = this.#compared.get(asked.place) ?? this.#made(asked);
+    const made = this.#read.get(asked.place) ?? (await this.#made(asked));
+    this.#read.delete(asked.place); // it may be large, and a person may be waited for
     const startedAt = parts.clock.monotonic();
+    const standing = this.numbering.of(asked);
     this.#tell(asked, made);
     this.numbering.reach(asked, made);
-    const outcome = this.#patient(await this.#entered(made, this.numbering.of(asked)));
+    const { line } = asked;
+    if (line !== undefined) this.journal.begin(asked.place, { callId: this.#rowId(asked, made), line });
+    const outcome = this.#patient(await this.#entered(made, standing));
     this.#note(asked, { call: made, outcome, durationMs: parts.clock.monotonic() - startedAt });
     const key = mayBeAsked(outcome) ? keyOf(made) : undefined;
-    if (key !== undefined) this.#options.requests.add(key);
+    if (key !== undefined) this.facts.requests.add(key);
     return outcome;
   }
 
   /** What is larger than it may be is refused where all arguments are, and nothing of it is kept. */
-  #made(asked: AskedCall): ToolCall {
-    const { makeChild } = this.#options;
+  async #made(asked: AskedCall): Promise<ToolCall> {
+    const { house, offer, parent } = this.facts;
     const { number } = this.numbering.of(asked);
-    const target = this.offer.targetOf(asked);
-    const make = (given: JsonObject): ToolCall => makeChild(this.parent, number, { ...target, arguments: given });
-    const made = make(asked.arguments);
+    const target = offer.targetOf(asked);
+    const make = (given: JsonObject): ToolCall => house.makeChild(parent, number, { ...target, arguments: given });
+    const given = isSmall(asked.arguments) ? asked.arguments : await inOrder(asked.arguments, this.pace);
+    const made = make(given as JsonObject); // it was one
     this.#askedCharacters += made.text.length;
-    const problem = tooLarge(asked, this.argumentBytes, made.text);
+    const problem = tooLarge(asked, house.terms, made.text);
     return problem === undefined ? made : new Arrival({ ...make({}), problem });
   }
 
   async #entered(call: ToolCall, standing: Standing): Promise<ToolOutcome> {
-    const { earlier } = this.#options;
+    const earlier = this.#earlier;
     const entering = earlier.isEmpty ? call : await earlier.enter(call, standing, this.parts);
     if (isEnding(entering)) return await this.#answered(call, entering);
     if (entering.resumes !== undefined) this.session.spend(); // what enters again is not counted, and this session has not yet
@@ -207,7 +178,7 @@ export class ScriptRun {
 
   /** Held long enough: the request is open still, and the script waits for it frozen. */
   #patient(outcome: ToolOutcome): ToolOutcome {
-    if (this.#options.caller.patience !== "suspend" || outcome.refusal?.code !== "approval_timed_out") return outcome;
+    if (this.facts.caller.patience !== "suspend" || outcome.refusal?.code !== "approval_timed_out") return outcome;
     const { details } = outcome.refusal;
     if (!isJsonObject(details) || typeof details["approval_id"] !== "string") return outcome;
     const expiresAt = Date.parse(String(details["expires_at"]));
@@ -228,9 +199,10 @@ export class ScriptRun {
   /** The line of the source that made the call: the timeline shows it beside the call, without its arguments. */
   #tell({ place, line }: AskedCall, { id, tool, action }: ToolCall): void {
     const where = line === undefined ? "" : ` at line ${line}`;
-    this.context.emit("chain.call", `The script calls ${tool}${where}.`, {
+    const { context, parent } = this.facts;
+    context.emit("chain.call", `The script calls ${tool}${where}.`, {
       call_id: id,
-      parent_id: this.parent.id,
+      parent_id: parent.id,
       tool,
       action,
       place,
@@ -238,9 +210,15 @@ export class ScriptRun {
     });
   }
 
-  #note({ place, line }: AskedCall, { call, outcome, durationMs }: Ended): void {
+  /** Of the first arrival: what its row is called by. */
+  #rowId(asked: AskedCall, made: ToolCall): string {
+    return this.#earlier.idOf(this.numbering.of(asked).number) ?? made.id;
+  }
+
+  #note(asked: AskedCall, { call, outcome, durationMs }: Ended): void {
     if (outcome.status === "pending") return;
-    this.journal.note(lineOf(call, outcome, { place, durationMs, line }));
+    const { place, line } = asked;
+    this.journal.note(lineOf(call, outcome, { place, durationMs, line, callId: this.#rowId(asked, call) }));
     const { artifact: kept, files = [] } = outcome;
     if (kept !== undefined)
       this.journal.preview({ artifact: kept, tool: call.tool, ...(line !== undefined && { line }) });

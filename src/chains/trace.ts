@@ -4,13 +4,16 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import { chainLimits } from "../calls/session.ts";
 import type { CallLine } from "./journal.ts";
 
-/** What a line says beside its call and how that ended. */
-export type Where = Pick<CallLine, "place" | "durationMs"> & { readonly line?: number | undefined };
+/** What a line says beside its call and how that ended. `callId`: of its row, where another arrival than its first has ended it. */
+export type Where = Pick<CallLine, "place" | "durationMs"> & {
+  readonly line?: number | undefined;
+  readonly callId?: string | undefined;
+};
 
 export function lineOf(
   { tool, digest }: Pick<ToolCall, "tool" | "digest">,
-  { status, refusal, timedOut, callId }: Exclude<ToolOutcome, { readonly status: "pending" }>,
-  { place, durationMs, line }: Where,
+  { status, refusal, timedOut, callId: endedAs }: Exclude<ToolOutcome, { readonly status: "pending" }>,
+  { place, durationMs, line, callId = endedAs }: Where,
 ): CallLine {
   const code = refusal?.code;
   const ended = code === "cancelled" ? code : status === "preview" ? "denied" : status;

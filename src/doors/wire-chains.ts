@@ -5,6 +5,7 @@ import { iso, type PrincipalWire, principalToWire } from "./wire.ts";
 export interface ChainWire {
   readonly call_id: string;
   readonly state: ChainSummary["state"];
+  readonly advice?: string | undefined;
   readonly requested_by: PrincipalWire;
   readonly run_id: string;
   readonly language?: string | undefined;
@@ -38,6 +39,7 @@ export function chainToWire(chain: ChainSummary): ChainWire {
   return {
     call_id: chain.callId,
     state: chain.state,
+    advice: chain.advice,
     requested_by: principalToWire(chain.principal),
     run_id: chain.runId,
     language: chain.language,

@@ -18,7 +18,7 @@ export interface TimelineWire {
   readonly agent?: string | undefined;
   readonly user?: string | undefined;
   readonly parent_id?: string | undefined;
-  /** Of the script that made it, counted from 1; only when the script said so at its end. */
+  /** Of the script that made it, counted from 1; where its engine knows it. */
   readonly line?: number | undefined;
   readonly risk_level?: CallRecord["risk"] | undefined;
   readonly idempotent?: boolean | undefined;
@@ -82,19 +82,19 @@ export function timelineToWire(
 
 /**
  * Which line of a script made which call, by the call's id: a script that has ended tells its calls in their order (SPEC 3.8),
- * one that waits those that ended and those it waits for.
+ * one that waits those that ended and those it waits for, one that runs all that it has made.
  */
 export function linesIn(
   records: readonly CallRecord[],
-  waiting: readonly Pick<ChainSummary, "lines" | "waiting">[] = [],
+  open: readonly Pick<ChainSummary, "lines" | "waiting">[] = [],
 ): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
-  const asked = new Map(waiting.flatMap((script) => script.waiting.map(({ approvalId, line }) => [approvalId, line])));
+  const asked = new Map(open.flatMap((script) => script.waiting.map(({ approvalId, line }) => [approvalId, line])));
   for (const { call, approvalId = "" } of records) {
     const line = asked.get(approvalId);
     if (line !== undefined) found.set(call.id, line);
   }
-  for (const { callId, line } of waiting.flatMap(({ lines }) => lines)) found.set(callId, line);
+  for (const { callId, line } of open.flatMap(({ lines }) => lines)) found.set(callId, line);
   for (const script of records) {
     const told = traceOf(script);
     if (told.length === 0) continue;

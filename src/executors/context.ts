@@ -15,7 +15,7 @@ import type { ToolContext } from "../tools/tool.ts";
 /** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
 export type CallChild = (
   parent: ClaimedCall,
-  position: number,
+  number: number,
   request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject },
   caller: Caller,
 ) => Promise<ToolOutcome>;

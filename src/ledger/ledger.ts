@@ -96,6 +96,11 @@ export class Ledger {
     return this.#store.call(by);
   }
 
+  /** What a call itself has called, new to old. */
+  calledBy(parentId: string): Promise<readonly CallRecord[]> {
+    return this.#store.calls({ parentId });
+  }
+
   /**
    * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start; a safe
    * idempotent call has no effect to protect, so its claim is only queued (DESIGN 5).

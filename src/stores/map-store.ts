@@ -109,6 +109,7 @@ export class MapStore implements Store {
     tool,
     tenant,
     runId,
+    parentId,
     before = Infinity,
     limit = Infinity,
   }: CallFilter): Promise<readonly CallRecord[]> {
@@ -117,6 +118,7 @@ export class MapStore implements Store {
       .filter(({ call }) => call.number < before && (tool === undefined || call.tool === tool))
       .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
+      .filter(({ call }) => parentId === undefined || call.parentId === parentId)
       .sort((a, b) => b.call.number - a.call.number)
       .slice(0, limit);
   }

@@ -65,6 +65,8 @@ export interface CallFilter {
   readonly tool?: string;
   readonly tenant?: string;
   readonly runId?: string;
+  /** The id of the call that made them. */
+  readonly parentId?: string;
   /** Row numbers below this: pages go from new to old. */
   readonly before?: number;
   readonly limit?: number;
@@ -132,6 +134,6 @@ export interface Store extends AsyncDisposable {
 
 export interface Documents {
   get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
-  /** Ids that begin with `prefix`, in order of their characters. */
+  /** Ids that begin with `prefix`, in order of their characters; none of those whose body is null, which is how one is taken away. */
   list(kind: string, prefix: string): Promise<readonly string[]>;
 }

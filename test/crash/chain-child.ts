@@ -7,7 +7,7 @@ import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts"
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 
-const [folder = "", at = "0", durability = ""] = process.argv.slice(2);
+const [folder = "", at = "0", which = ""] = process.argv.slice(2);
 let moment = 0;
 
 function passing(): void {
@@ -45,40 +45,62 @@ function passed(session: SandboxSession): SandboxSession {
   };
 }
 
-async function quickjs(): Promise<SandboxDriver & AsyncDisposable> {
-  const driver = await knownEngines.get("quickjs")?.(new SystemClock());
-  if (driver === undefined) throw new Error("There is no engine `quickjs`.");
-  const { name, engine: build, capabilities } = driver;
+/** A real engine by its name. */
+async function real(named: string): Promise<SandboxDriver & AsyncDisposable> {
+  const driver = await knownEngines.get(named)?.(new SystemClock());
+  if (driver === undefined) throw new Error(`There is no engine \`${named}\`.`);
+  const { name, capabilities } = driver;
   return {
-    ...{ name, engine: build, capabilities, unavailable: () => driver.unavailable() },
+    ...{ name, capabilities, unavailable: () => driver.unavailable() },
+    get engine() {
+      return driver.engine; // known when it has checked something
+    },
+    check: async (...given) => driver.check?.(...given),
     start: async (...given) => passed(await driver.start(...given)),
     restore: async (...given) => passed(await driver.restore(...given)),
     [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
   };
 }
 
-const engine =
-  durability === "quickjs"
-    ? await quickjs()
-    : fakeDriver({
-        durability: durability === "replay" ? "replay" : "snapshot",
-        started: passing,
-        step: (step) => {
-          passing();
-          return step;
-        },
-      });
-const words =
-  durability === "quickjs"
-    ? "const call = (tool, given) => tools[tool](given); const host = (_, { text }) => progress(text);"
-    : "";
-const code = `${words} const out = [];
+const isFake = which === "snapshot" || which === "replay";
+const engine = isFake
+  ? fakeDriver({
+      durability: which,
+      started: passing,
+      step: (step) => {
+        passing();
+        return step;
+      },
+    })
+  : await real(which);
+const { language } = engine.capabilities;
+const words = isFake
+  ? ""
+  : "const call = (tool, given) => tools[tool](given); const host = (_, { text }) => progress(text);";
+const javascript = `${words} const out = [];
   for (const [tool, to] of [["work", "a"], ["work", "b"], ["mail", "c"], ["work", "d"]]) {
     await host("progress", { text: "on the way" });
     try { await call("work", { to: 5 }); } catch {}
     try { out.push((await call(tool, { to })).text); } catch (error) { out.push(error.code); }
   }
   return out.join();`;
+const python = `import json
+out = []
+for name, to in [("work", "a"), ("work", "b"), ("mail", "c"), ("work", "d")]:
+    progress("on the way")
+    try:
+        tools.work(to=json.loads("5"))
+    except Exception:
+        pass
+    try:
+        if name == "work":
+            out.append(tools.work(to=to).text)
+        else:
+            out.append(tools.mail(to=to).text)
+    except Exception as error:
+        out.append(error.code)
+",".join(out)`;
+const code = language === "python" ? python : javascript;
 
 const runtime = await createRuntime({
   store: `sqlite:${join(folder, "postern.db")}`,
@@ -87,7 +109,7 @@ const runtime = await createRuntime({
   approvals: { patience: "suspend" },
 });
 for (;;) {
-  const outcome = await runtime.runChain({ code, language: "javascript" }, { idempotencyKey: "script" });
+  const outcome = await runtime.runChain({ code, language }, { idempotencyKey: "script" });
   passing();
   if (outcome.status !== "pending") {
     process.stdout.write(

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { SandboxDriver } from "../../src/chains/sandbox.ts";
-import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import type { ChainScript, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type House, house } from "./house.ts";
 import { resultOf } from "./script-house.ts";
@@ -12,6 +12,8 @@ const input = { type: "object", properties: { to: { type: "string" } } } as cons
 export class Bench {
   readonly did: string[] = [];
   isHeld = true;
+  /** What happens in place of holding. */
+  release: (() => Promise<string>) | undefined;
   reached: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
   get tools(): NonNullable<Parameters<typeof house>[1]> {
@@ -29,6 +31,7 @@ export class Bench {
         ...{ name: "hold", description: "Lasts until it is let go.", input },
         ...{ risk: "safe", effects: "read", idempotent: true },
         execute: (_given, { signal }) => {
+          if (this.release !== undefined) return this.release();
           if (!this.isHeld) return "let go";
           this.reached.resolve();
           return new Promise((_resolve, reject) =>
@@ -52,7 +55,7 @@ export function room(bench: Bench, driver: SandboxDriver = fakeDriver(), options
 export async function left(
   h: House,
   bench: Bench,
-  script: { readonly code: string },
+  script: ChainScript,
   more: { readonly idempotencyKey?: string } = {},
 ): Promise<void> {
   const controller = new AbortController();

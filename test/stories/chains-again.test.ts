@@ -1,8 +1,11 @@
 /** A script that is run again: held against what it did, call by call; what it was told stays so, what is used stays used. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
 import { Journal } from "../../src/chains/journal.ts";
-import type { defineTool } from "../../src/index.ts";
+import type { defineTool, RuntimeOptions } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -17,7 +20,7 @@ interface Room extends House {
 }
 
 /** With a `work` that has an effect and is not asked about, a `shaky` that fails at first, and a `slow`. */
-async function room(durability: "snapshot" | "replay" = "replay"): Promise<Room> {
+async function room(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
   const driver = fakeDriver({ durability });
   const did: string[] = [];
   const toOf = (given: unknown): string => (given as { readonly to: string }).to; // the schema says so
@@ -42,7 +45,8 @@ async function room(durability: "snapshot" | "replay" = "replay"): Promise<Room>
     ...{ name: "slow", description: "Takes six seconds.", risk: "safe", effects: "read", idempotent: true },
     execute: () => made.clock.advance(6_000),
   };
-  const made = await house({ chains: { drivers: [driver], engines: [driver.name] } }, [work, shaky, slow]);
+  const chains = { drivers: [driver], engines: [driver.name], ...options.chains };
+  const made = await house({ ...options, chains }, [work, shaky, slow]);
   return Object.assign(made, { did });
 }
 
@@ -97,6 +101,7 @@ describe("a script that is replayed", () => {
       { tool: "mail", code: "idempotency_conflict" },
       { tool: "work", status: "ok" },
     ]);
+    expect(result["error"]).toMatch(/its call 1 \(line \d+\), `mail`, is not the one it made before/);
     const requests = await h.runtime.approvals.list();
     expect(requests.map(({ arguments: { to } }) => to)).toEqual(["m"]);
   });
@@ -180,6 +185,29 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
     expect(h.ran).toHaveLength(3);
   });
 });
+
+it.each(durabilities)(
+  "what a script did is found by one look into the store, however much it may call (%s)",
+  async (durability) => {
+    const clock = new FakeClock();
+    const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+    const call = store.call.bind(store);
+    let looks = 0;
+    Object.assign(store, {
+      call: (by: Parameters<typeof call>[0]) => {
+        looks += 1;
+        return call(by);
+      },
+    });
+    await using h = await room(durability, { store, clock, chains: { limits: { maxToolCalls: 1_000 } } });
+    const pending = await h.runtime.runChain({ code: rest }, asker);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    looks = 0;
+    expect(resultOf(await h.runtime.runChain({ code: rest }, asker))).toMatchObject({ output_text: "sent" });
+    expect(looks).toBeLessThan(50);
+    expect(h.did).toEqual(["a"]);
+  },
+);
 
 describe("what is kept of a script", () => {
   it("that an earlier Postern put away goes on by the places of its calls", () => {

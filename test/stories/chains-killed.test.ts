@@ -3,11 +3,16 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { enginesHere } from "../fakes/engine-room.ts";
 
 const child = join(import.meta.dirname, "../crash/chain-child.ts");
 /** How many of the moments are tried; every one with POSTERN_KILLS=100. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);
+const engines = await enginesHere();
+afterAll(async () => {
+  await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
+});
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -20,8 +25,8 @@ interface Ended {
 }
 
 /** Undefined: it was killed. */
-async function lived(folder: string, at: number, durability: string): Promise<Ended | undefined> {
-  const living = spawn(process.execPath, [child, folder, String(at), durability], {
+async function lived(folder: string, at: number, engine: string): Promise<Ended | undefined> {
+  const living = spawn(process.execPath, [child, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
@@ -49,20 +54,20 @@ function diaryOf(place: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 }
 
-it.each(["snapshot", "replay", "quickjs"])(
+it.each(["snapshot", "replay", ...engines.filter(({ missing }) => missing === undefined).map(({ name }) => name)])(
   "a script whose process is killed at any moment is finished by the next one, each effect at most once (%s)",
-  async (durability) => {
+  async (engine) => {
     const whole = folder();
-    const undisturbed = await lived(whole, 0, durability);
+    const undisturbed = await lived(whole, 0, engine);
     expect(undisturbed).toMatchObject({ status: "ok", result: { output_text: "did a,did b,did c,did d" } });
     expect(diaryOf(whole)).toEqual(["a", "b", "c", "d"]);
     const moments = undisturbed?.moments ?? 0;
     const every = Math.max(1, Math.floor(moments / kills));
     for (let at = 1; at <= moments; at += every) {
       const place = folder();
-      expect(await lived(place, at, durability), `moment ${at}`).toBeUndefined();
+      expect(await lived(place, at, engine), `moment ${at}`).toBeUndefined();
       const before = diaryOf(place);
-      const ended = await lived(place, 0, durability);
+      const ended = await lived(place, 0, engine);
       const diary = diaryOf(place);
       expect(new Set(diary).size, `${at}: ${diary.join()}`).toBe(diary.length);
       expect(diary.slice(0, before.length)).toEqual(before);

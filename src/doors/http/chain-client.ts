@@ -2,7 +2,7 @@ import type { OutcomeWire } from "../wire.ts";
 import type { ChainsWire } from "../wire-chains.ts";
 import type { Line } from "./client-line.ts";
 
-/** Scripts that run or wait, from the other end. Throws as PosternClient does. */
+/** Scripts that are not over, from the other end. Throws as PosternClient does. */
 export class ChainClient {
   readonly #line: Line;
 

@@ -22,7 +22,8 @@ const chainsAnswer: z.ZodType<ChainsWire> = z.object({
   chains: z.array(
     z.object({
       call_id: text,
-      state: z.enum(["running", "waiting"]),
+      state: z.enum(["running", "waiting", "interrupted"]),
+      advice: text.optional(),
       requested_by: z.object({
         tenant: text,
         agent: text,
@@ -55,7 +56,8 @@ export const chainRoutes: readonly Route[] = [
     method: "get",
     path: "/v1/chains",
     needs: "calls:read",
-    summary: "Scripts that run now or wait for a person, new to old, and the engines there are. An agent sees its own.",
+    summary:
+      "Scripts that run now, wait for a person or were cut short and can go on, new to old, and the engines there are. An agent sees its own.",
     body: nothing,
     query: chainQuery,
     answers: chainsAnswer,
@@ -76,7 +78,7 @@ export const chainRoutes: readonly Route[] = [
     method: "post",
     path: "/v1/chains/{id}/resume",
     needs: "calls:make",
-    summary: "Let a script that waits go on; 202 while its person has not decided.",
+    summary: "Let a script go on that waits or was cut short; 202 while its person has not decided.",
     body: nothing,
     query: nothing,
     answers: outcomeAnswer,

@@ -49,10 +49,10 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
   if (!isKnown) return unknownRun(id);
   const next = records.length === most ? records.at(-1)?.call.number : undefined;
   const scripts = await scriptsOf(runtime, by, records);
-  const waiting = scripts.some(({ state }) => state === "suspended")
+  const open = scripts.some(({ state }) => openStates.has(state))
     ? await runtime.chains?.list({ tenant: by.principal.tenant, runId: id, limit: 1000, ...askerOf(by) })
     : [];
-  const lines = linesIn(scripts.concat(records), waiting);
+  const lines = linesIn(scripts.concat(records), open);
   const turnedAway = summary === undefined ? [] : await refusedIn(runtime, summary, records);
   const calls = [
     ...(await Promise.all(
@@ -62,6 +62,9 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
   ].sort((one, other) => other.number - one.number);
   return answer({ run_id: id, calls, next_before: next });
 }
+
+/** Of scripts that have not told their calls yet. */
+const openStates: ReadonlySet<CallRecord["state"]> = new Set(["attempted", "suspended", "unknown"]);
 
 /** Those that made these calls, on whichever page they are. */
 async function scriptsOf(runtime: Runtime, by: Who, records: readonly CallRecord[]): Promise<readonly CallRecord[]> {

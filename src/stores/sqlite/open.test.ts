@@ -88,7 +88,7 @@ describe("openDatabase", () => {
     expect(() => openAt("newer.db")).toThrow(
       expect.objectContaining({
         code: "store_newer",
-        message: expect.stringMatching(/version 99.* knows 5/),
+        message: expect.stringMatching(/version 99.* knows 6/),
       }),
     );
   });

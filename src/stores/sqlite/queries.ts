@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
+import { numberOf } from "../../calls/ids.ts";
 import type { CallRecord } from "../../calls/records.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "../references.ts";
 import type { CallFilter, Entry, EntryFilter } from "../store.ts";
@@ -12,6 +13,8 @@ const rowsOfEntriesATurn = 64;
 const fewRowsOfEntries = 4;
 const documentsATurn = 1024;
 const digestsATurn = 64;
+/** Only a body that short is read for it: images are megabytes. */
+const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
 
 /** What start-up needs to know. */
 export interface Start {
@@ -55,31 +58,34 @@ export class Queries {
 
   /** New to old, a stretch of numbers at a time. */
   async calls(where: CallFilter, lastNumber: number): Promise<readonly CallRecord[]> {
-    const { limit = Infinity } = where;
+    const { limit = Infinity, parentId } = where;
+    const parent = parentId === undefined ? undefined : (numberOf(parentId) ?? -1);
     const { sql: condition, values } = conditions({
+      parent, // a number in an id is only where to look
+      "more ->> '$.parentId'": parentId,
       state: where.state === undefined ? undefined : stateNumber(where.state),
       tool: where.tool,
       "authority ->> '$.principal.tenant'": where.tenant,
       "authority ->> '$.runId'": where.runId,
     });
-    const sql = `${selectCalls} where call.number < ? and call.number >= ? ${condition} order by call.number desc`;
+    const from =
+      parent === undefined ? selectCalls : `${selectCalls} join call_child on call_child.number = call.number`;
+    const sql = `${from} where call.number < ? and call.number >= ? ${condition} order by call.number desc limit ?`;
     const found: CallRecord[] = [];
-    for (
-      let before = Math.min(where.before ?? Infinity, lastNumber + 1);
-      before > 1 && found.length < limit;
-      before -= rowsATurn
-    ) {
-      const rows = this.#calls(
-        `${sql} limit ?`,
-        before,
-        before - rowsATurn,
-        ...values,
-        Math.min(limit - found.length, rowsATurn),
-      );
-      found.push(...rows);
+    for (let before = Math.min(where.before ?? Infinity, lastNumber + 1); before > 1 && found.length < limit; ) {
+      const floor = this.#floorBelow(before, parent);
+      found.push(...this.#calls(sql, before, floor, ...values, Math.min(limit - found.length, rowsATurn)));
+      before = floor;
       await turn();
     }
     return found;
+  }
+
+  /** As far down as one turn looks. Of a call's own calls the numbers are known. */
+  #floorBelow(before: number, parent: number | undefined): number {
+    if (parent === undefined) return before - rowsATurn;
+    const next = "select number from call_child where parent = ? and number < ? order by number desc limit ?";
+    return this.#number(`select min(number) from (${next})`, 0, parent, before, rowsATurn);
   }
 
   /** Those of the artifacts that a row needs. */
@@ -157,12 +163,12 @@ export class Queries {
     let from = prefix;
     for (let next = ">="; ; next = ">") {
       const statement = this.#database.prepare(
-        `select id from document where kind = ? and id ${next} ? order by id limit ${documentsATurn}`,
+        `select id, ${isNull} as is_null from document where kind = ? and id ${next} ? order by id limit ${documentsATurn}`,
       );
-      const some = statement.all(kind, from).map(({ id }) => String(id));
-      const mine = some.filter((id) => id.startsWith(prefix)); // as bytes, ids of one prefix stand together
-      ids.push(...mine);
-      from = some.at(-1) ?? "";
+      const some = statement.all(kind, from).map(({ id, is_null }) => ({ id: String(id), isNull: is_null === 1 }));
+      const mine = some.filter(({ id }) => id.startsWith(prefix)); // as bytes, ids of one prefix stand together
+      for (const { id, isNull } of mine) if (!isNull) ids.push(id);
+      from = some.at(-1)?.id ?? "";
       if (mine.length < documentsATurn) return ids.sort();
       await turn();
     }

@@ -212,7 +212,10 @@ describe("SqliteStore over restarts", () => {
     insert.run(number, id, ...values, ...texts);
     const plainId = id.replace(/.$/, "f");
     insert.run(number + 14, plainId, ...values, JSON.stringify(call.authority), null, "{}", '"done"');
-    database.exec(`insert into call_key values ('mine', ${number})`);
+    const childId = id.replace(/.$/, "e");
+    const more = JSON.stringify({ key: "child", parentId: id });
+    insert.run(number + 13, childId, ...values, JSON.stringify(call.authority), more, "{}", '"done"');
+    database.exec(`insert into call_key values ('mine', ${number}), ('child', ${number + 13})`);
     database.exec(`insert into event values (0, '{"type":"run.opened"}')`);
     database.close();
 
@@ -222,6 +225,7 @@ describe("SqliteStore over restarts", () => {
       call: { authority: call.authority },
       outcome: { text: "done" },
     });
+    expect(await again.calls({ parentId: id })).toMatchObject([{ key: "child", call: { id: childId, parentId: id } }]);
     expect([...(await again.needed([sent, kept, "d".repeat(64)]))].sort()).toEqual([sent, kept]);
     expect(await all(again.events({ after: -1 }))).toEqual([{ seq: 0, body: '{"type":"run.opened"}' }]);
   });

@@ -5,9 +5,10 @@ import { artifacts } from "./migrations/0002-artifacts.ts";
 import { forms } from "./migrations/0003-forms.ts";
 import { audiences } from "./migrations/0004-audiences.ts";
 import { urgency } from "./migrations/0005-urgency.ts";
+import { children } from "./migrations/0006-children.ts";
 
 /** In their order, never changed once released: the schema's version is how many were run. */
-export const migrations: readonly string[] = [first, artifacts, forms, audiences, urgency];
+export const migrations: readonly string[] = [first, artifacts, forms, audiences, urgency, children];
 
 /** "Post" in ASCII, in the header of the file: how `file(1)` and we know it. */
 const applicationId = 0x506f7374;

@@ -37,6 +37,7 @@ export class Tables {
   readonly #updateCall: StatementSync;
   readonly #putDocument: StatementSync;
   readonly #putMeta: StatementSync;
+  readonly #putChild: StatementSync;
   readonly #callByNumber: StatementSync;
   readonly #keys: Keys;
   readonly #waiting: Waiting;
@@ -56,6 +57,7 @@ export class Tables {
     this.#updateCall = database.prepare(updateSql);
     this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
     this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
+    this.#putChild = database.prepare("insert or ignore into call_child values (?, ?)");
     this.#callByNumber = database.prepare(`${selectCalls} where call.number = ?`);
     this.#keys = isKept ? new TableKeys(database) : new MapKeys();
     this.#waiting = new Waiting(database, isKept);
@@ -138,11 +140,13 @@ export class Tables {
   #writeCalls({ calls }: Batch): void {
     const inserts: SQLInputValue[] = [];
     for (const { record, isNew } of calls) {
-      const { number, text } = record.call;
+      const { number, text, parentId } = record.call;
       const form = this.#callForms.numberOf(record);
       if (isNew) {
         const outcome = addInsertValues(inserts, record, form);
         this.#referring.note(number, text, outcome);
+        const parent = parentId === undefined ? undefined : numberOf(parentId);
+        if (parent !== undefined) this.#putChild.get(parent, number);
       } else {
         const values = updateValues(record, form);
         this.#updateCall.get(...values);

@@ -1,8 +1,9 @@
 /** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
 import { afterAll, describe, expect, it } from "vitest";
+import { createRuntime, defineTool } from "../../../src/index.ts";
 import { type EngineRoom, engineRoom, enginesHere, wholeResultOf } from "../../fakes/engine-room.ts";
 import { inShortTurns } from "../../fakes/held-up.ts";
-import { asker, boss } from "../../fakes/house.ts";
+import { asker, boss, house } from "../../fakes/house.ts";
 import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
 
 const engines = await enginesHere();
@@ -11,6 +12,25 @@ const thirty = 30_000_000;
 afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
+
+/** Of as many values and names as a call's arguments may hold, `value` and all around it among them. */
+const shapes = {
+  "names out of order":
+    'Array.from({ length: 4 }, () => { const one = {}; for (let n = 0; n < 10_000; n++) one["k" + ((n * 7919) % 10_007)] = n; return one; })',
+  "numbers for names":
+    "Array.from({ length: 4 }, () => { const one = {}; for (let n = 0; n < 10_000; n++) one[(n * 7919) % 10_007] = n; return one; })",
+  "empty lists": "Array(49_998).fill([])",
+  "empty objects": "Array(49_998).fill({})",
+  numbers: "Array(99_995).fill(1.5)",
+  "objects in objects": "Array.from({ length: 14_000 }, () => ({ b: { a: 1 }, a: 0 }))",
+  "texts of 40 letters": 'Array(99_995).fill("x".repeat(38))',
+} as const;
+
+const take: Parameters<typeof defineTool>[0] = {
+  ...{ name: "take", description: "Takes anything.", risk: "safe", effects: "read", idempotent: true },
+  input: { type: "object", properties: { value: {} } },
+  execute: () => "taken",
+};
 
 describe.each(engines)("on $name", (engine) => {
   const { language } = engine;
@@ -40,6 +60,41 @@ describe.each(engines)("on $name", (engine) => {
         "tool_call.refused",
         "tool_call.attempted",
         "tool_call.succeeded",
+      ]);
+    },
+    180_000,
+  );
+
+  it.skipIf(engine.missing !== undefined)(
+    "more values than a call may hold are refused where the script can catch it, and hold nobody up",
+    async () => {
+      const code = isPython
+        ? `many = {}
+for n in range(100_000):
+    many[str(n * 7919 % 100_003)] = n
+for value in [many, [[] for n in range(200_000)]]:
+    try:
+        tools.take(value=value)
+    except Exception as error:
+        print(error)
+tools.take(value=[])
+"went on"`
+        : `const many = {}; for (let n = 0; n < 100_000; n++) many[(n * 7919) % 100_003] = n;
+           for (const value of [many, Array(200_000).fill([])]) try { await tools.take({ value }); } catch (error) { console.log(error.code + ": " + error.message); }
+           await tools.take({ value: [] }); return "went on";`;
+      const result = await inShortTurns(100, async () => {
+        const chains = { cpuMs: 60_000, memoryBytes: 512 << 20 };
+        await using at = await engineRoom(engine, { chains, tools: [defineTool(take)] });
+        return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
+      });
+      expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 3 });
+      const told =
+        /The arguments of `take` hold more than 100000 values and names, .*`argument_values`.*artifacts\.put/g;
+      expect(result.logs.match(told)).toHaveLength(2);
+      expect(result.call_trace).toMatchObject([
+        { status: "error", code: "arguments_invalid" },
+        { status: "error", code: "arguments_invalid" },
+        { tool: "take", status: "ok" },
       ]);
     },
     180_000,
@@ -80,6 +135,42 @@ describe.each(engines)("on $name", (engine) => {
 });
 
 describe("whatever the engine", () => {
+  it("more values than a call may hold are refused also where no frame is looked through, and signs in texts are none", async () => {
+    await using h = await scriptHouse();
+    const code = `const ends = [];
+      for (const to of [Array(100_000).fill([]), Array(99_998).fill(0), '\\\\"[,:{'.repeat(100_000)])
+        try { await call("echo", { to }); ends.push("ok"); } catch (error) { ends.push(error.code + " " + error.message); }
+      return ends.join("|");`;
+    const { output_text: text } = resultOf(await h.runtime.runChain({ code }, asker));
+    const [many, list, texts] = String(text).split("|");
+    expect(many).toMatch(/^arguments_invalid The arguments of `echo` hold more than 100000 values and names/);
+    expect(list).toMatch(/^arguments_invalid The arguments do not fit `echo`/);
+    expect(texts).toBe("ok");
+  });
+
+  it("an answer of more values than it may hold is told as that", async () => {
+    await using h = await house({ chains: { engines: ["quickjs"], argumentValues: 1_000 } });
+    const code = "return Array(1_000).fill({});";
+    expect(resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker))).toMatchObject({
+      ...{ status: "error", error_kind: "output" },
+      error: expect.stringContaining("more than 1000 values and names, or more than 100 names in one object"),
+    });
+  });
+
+  it.each(Object.entries(shapes))(
+    "the most values that a call may hold hold nobody up: %s",
+    async (_shape, made) => {
+      const code = `const value = ${made}; return (await tools.take({ value })).text;`;
+      const ended = await inShortTurns(100, async () => {
+        const chains = { engines: ["quickjs"], cpuMs: 60_000 };
+        await using runtime = await createRuntime({ chains, tools: [defineTool(take)] });
+        return resultOf(await runtime.runChain({ code, language: "javascript" }, asker));
+      });
+      expect(ended).toMatchObject({ status: "ok", output_text: "taken" });
+    },
+    180_000,
+  );
+
   it("counts a refused call, and says so each time it is replayed", async () => {
     await using h = await scriptHouse({}, undefined);
     const code = `try { await call("echo", { to: "x".repeat(5_000_000) }) } catch (error) { return error.code + error.message; }`;

@@ -111,6 +111,16 @@ export function readingContract(kit: StoreKit): void {
       expect(await kit.store.documents.get("toke", "na")).toEqual({ version: 1, body: null });
     });
 
+    it("lists no document that was taken away, and goes on with its version when it is put again", async () => {
+      for (const id of ["a", "b", "c"]) await commit(put(id, 0));
+      await commit({ write: "document", kind: "token", id: "b", body: null, expectedVersion: 1 });
+      expect(await kit.store.documents.list("token", "")).toEqual(["a", "c"]);
+      expect(await kit.store.documents.get("token", "b")).toEqual({ version: 2, body: null });
+      expect(await commit(put("b", 0))).toEqual({ won: false, version: 2 });
+      expect(await commit(put("b", 2))).toEqual(wins);
+      expect(await kit.store.documents.list("token", "")).toEqual(["a", "b", "c"]);
+    });
+
     it("keeps a document without an event out of the log", async () => {
       await commit({
         write: "document",
@@ -149,6 +159,33 @@ export function readingContract(kit: StoreKit): void {
       expect(await numbers({ runId: "run_1", state: "attempted", limit: 2 })).toEqual([5, 3]);
       expect(await numbers({ tool: "constructor" })).toEqual([]);
       expect(await numbers({ limit: 0 })).toEqual([]);
+    });
+
+    it("lists the calls that one call made, new to old and in pages, whatever else was called meanwhile", async () => {
+      const parents = [callOf(kit.store, kit.clock), callOf(kit.store, kit.clock)];
+      for (const parent of parents)
+        expect(await commit(claimOf(recordOf(parent, { fence: kit.store.incarnation })))).toEqual(wins);
+      const made = parents.map((): number[] => []);
+      for (let i = 0; i < 12; i += 1) {
+        const parent = i % 3 === 0 ? undefined : parents[i % 3 === 1 ? 0 : 1];
+        const call = callOf(kit.store, kit.clock, { ...(parent && { parentId: parent.id }) });
+        if (parent !== undefined) made[parents.indexOf(parent)]?.unshift(call.number);
+        const record = recordOf(call, { key: `child ${i}`, fence: kit.store.incarnation });
+        const claimed = kit.store.commit(claimOf(record), i > 8 ? "queued" : "synced");
+        if (i < 6) await claimed;
+        if (i < 6) await commit(settleOf(record, "ok"));
+      }
+      const [one, other] = parents;
+      const numbers = async (where: Parameters<Store["calls"]>[0]): Promise<number[]> =>
+        (await kit.store.calls(where)).map(({ call }) => call.number);
+      expect(await numbers({ parentId: one?.id ?? "" })).toEqual(made[0]);
+      expect(await numbers({ parentId: other?.id ?? "" })).toEqual(made[1]);
+      expect(await numbers({ parentId: one?.id ?? "", limit: 2 })).toEqual(made[0]?.slice(0, 2));
+      expect(await numbers({ parentId: one?.id ?? "", before: made[0]?.[1] ?? 0 })).toEqual(made[0]?.slice(2));
+      expect(await numbers({ parentId: one?.id ?? "", state: "ok" })).toEqual(made[0]?.slice(2));
+      expect(await numbers({ parentId: one?.id ?? "", tenant: "other" })).toEqual([]);
+      for (const parentId of ["", "call_1", one?.id.replace(/^call_./, "call_f") ?? ""])
+        expect(await numbers({ parentId })).toEqual([]);
     });
 
     it("lists approvals by risk, tool, run and agent, and from behind another one", async () => {

@@ -15,16 +15,19 @@ await onEachEngine(({ code, driver, expectLetGo, room, says, saysWide, wide }) =
     expect((await at.runtime.runChain(code("echo"))).status).not.toBe("ok");
   });
 
-  says("while it runs it is listed, afterwards nothing is; an unknown one is no error (case 207)", async () => {
-    await using at = await room();
-    const cancel = new AbortController();
-    const running = at.runtime.runChain(code("sleeps"), { signal: cancel.signal });
-    await expect.poll(async () => (await at.runtime.chains?.list())?.length, { timeout: patient }).toBe(1);
-    cancel.abort();
-    await running.catch(() => undefined);
-    expect(await at.runtime.chains?.list()).toEqual([]);
-    expect(await at.runtime.chains?.resume("call_unknown")).toBeUndefined();
-  });
+  says(
+    "while it runs it is listed, and as interrupted when its caller left; an unknown one is no error (case 207)",
+    async () => {
+      await using at = await room();
+      const cancel = new AbortController();
+      const running = at.runtime.runChain(code("sleeps"), { signal: cancel.signal });
+      await expect.poll(async () => (await at.runtime.chains?.list())?.length, { timeout: patient }).toBe(1);
+      cancel.abort();
+      await running.catch(() => undefined);
+      expect(await at.runtime.chains?.list()).toMatchObject([{ state: "interrupted" }]);
+      expect(await at.runtime.chains?.resume("call_unknown")).toBeUndefined();
+    },
+  );
 
   says(
     "a script that ended leaves no session: no process, and no place that could be answered (case 208)",

@@ -6,7 +6,7 @@ import type { ChainWire, TimelineCall } from "./wire.ts";
 /** The tool that runs scripts (SPEC 3.7). */
 export const chainTool = "tool_chain";
 
-/** Scripts of this run that run or wait, by their call. Nothing is asked where no script was called. */
+/** Scripts of this run that are not over, by their call. Nothing is asked where no script was called. */
 export function useChains(runId: string, calls: readonly TimelineCall[]): ReadonlyMap<string, ChainWire> {
   const { data } = useQuery({
     queryKey: ["live", "chains", runId],

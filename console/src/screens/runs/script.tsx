@@ -58,6 +58,7 @@ export function Script({
   return (
     <Part label={`Script ${languages.get(language) ?? ""}`}>
       {chain?.state === "waiting" && <PutAway chain={chain} />}
+      {chain?.state === "interrupted" && <Notice tone="accent">{chain.advice}</Notice>}
       {data === undefined && <NotYet error={error} again={refetch} rows={3} />}
       {typeof code === "string" && (
         <Listing code={code} traced={tracedIn(data?.outcome?.structured)} waiting={chain?.waiting ?? []} />

@@ -50,10 +50,11 @@ export interface TimelineCall {
   readonly artifacts: readonly { readonly digest: string; readonly media_type?: string; readonly name?: string }[];
 }
 
-/** A script that runs, or is put away until a person has decided. */
+/** A script that runs, is put away until a person has decided, or was cut short and can go on. */
 export interface ChainWire {
   readonly call_id: string;
-  readonly state: "running" | "waiting";
+  readonly state: "running" | "waiting" | "interrupted";
+  readonly advice?: string;
   readonly language?: string;
   readonly engine?: string;
   readonly image_bytes?: number;

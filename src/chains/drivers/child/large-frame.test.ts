@@ -6,7 +6,7 @@ import { LargeFrame } from "./large-frame.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
 const limits = { maxBytes: 10_000_000, maxDepth: 40 };
-const bounds = { argumentBytes: 40, valueBytes: 60, largeBytes: 0 };
+const bounds = { argumentBytes: 40, valueBytes: 60, mostValues: 12, mostNames: 5, largeBytes: 0 };
 
 /** What a reader makes of a text that comes in pieces of these lengths. */
 async function read(
@@ -47,17 +47,34 @@ function bytesOf(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** Signs between values and names. */
+function valuesOf(value: Json): number {
+  return JSON.stringify(value)
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, "")
+    .replaceAll(/[^,:[{]/g, "").length;
+}
+
+function namesOf(value: Json): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Math.max(own, ...Object.values(value).map(namesOf));
+}
+
+function isTooMuch(value: Json, mostBytes: number): boolean {
+  return bytesOf(value) > mostBytes || valuesOf(value) > bounds.mostValues || namesOf(value) > bounds.mostNames;
+}
+
 /** The same, by looking at it when all of it is there. */
 function cutBy(frame: JsonObject): JsonObject {
   const { calls: asked, value } = frame;
   const cutCalls = Array.isArray(asked)
     ? asked.map((call: Json) => {
         const given = isJsonObject(call) ? (call["arguments"] ?? null) : null;
-        const bytes = bytesOf(given);
-        return bytes > bounds.argumentBytes && isJsonObject(call) ? { ...call, arguments: {}, cutBytes: bytes } : call;
+        if (!isTooMuch(given, bounds.argumentBytes) || !isJsonObject(call)) return call;
+        return { ...call, arguments: {}, cutBytes: bytesOf(given) };
       })
     : undefined;
-  const isCut = value !== undefined && bytesOf(value) > bounds.valueBytes;
+  const isCut = value !== undefined && isTooMuch(value, bounds.valueBytes);
   return {
     ...frame,
     ...(cutCalls !== undefined && { calls: cutCalls }),
@@ -94,6 +111,25 @@ it("so many bytes may be kept of a frame, and those that are cut out of it do no
   await expect(read(many, [64], { keptBytes: 1_000 })).rejects.toThrow("A frame holds more than 1000 bytes.");
   const large = `{"calls":[{"arguments":{"a":"${"x".repeat(100_000)}"}}]}`;
   expect(await read(large, [64], { keptBytes: 1_000 })).toMatchObject({ calls: [{ cutBytes: 100_008 }] });
+});
+
+it.each([
+  ["lists in a list", `[${Array(7).fill("[]").join()}]`, `[${Array(6).fill("[]").join()}]`],
+  ["names in objects", '{"a":{"b":2,"c":3},"b":{"d":[[[]]]}}', '{"a":{"b":2,"c":3},"b":{"d":[[]]}}'],
+  ["names in one object", '{"a":1,"b":2,"c":3,"d":4,"":5,"f":6}', '{"a":1,"b":2,"c":3,"d":4,"":{"f":6}}'],
+  ["signs in a text are none", '["[,",1,2,3,4,5,6,7,8,9,0,1,2]', '["[[[[[[[[[[,,\\\\",1,2,3,4]'],
+])("so many values and no more may be in arguments: %s", async (_, more, most) => {
+  const argumentsOf = async (given: string): Promise<Json | undefined> =>
+    (await read(`{"calls":[{"arguments":${given}}]}`, [5]))["calls"];
+  expect(await argumentsOf(most)).toEqual([{ arguments: JSON.parse(most) }]);
+  expect(await argumentsOf(more)).toEqual([{ arguments: {}, cutBytes: more.length }]);
+});
+
+it("so many values may be kept of a frame, and those that are cut out of it do not count", async () => {
+  const most = 2_000_000;
+  const lists = (count: number): string => `[${"[],".repeat(count - 1)}[]]`;
+  await expect(read(`{"junk":${lists(most / 2)}}`)).rejects.toThrow(`A frame holds more than ${most} values.`);
+  expect(await read(`{"value":${lists(most / 2)}}`)).toEqual({ value: null, cutBytes: 3 * (most / 2) + 1 });
 });
 
 it.each([

@@ -2,18 +2,24 @@
  * A frame that takes more than a moment: looked through as its bytes come, and parsed with turns for others.
  *
  * Invariant: however much a child sends, nothing of it holds the host's loop. What is larger than a call's arguments or a
- * script's answer may be is counted, let go as it comes, and told as `cutBytes` beside it; the rest is bounded.
+ * script's answer may be, or holds more values, is counted, let go as it comes, and told as `cutBytes` beside it; the rest
+ * is bounded.
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { HeldJson } from "../../../tools/json-in-slices.ts";
-import { usualArgumentBytes } from "../../large-arguments.ts";
+import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
+import type { SandboxLimits } from "../../sandbox.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
 /** What one call's arguments and a script's answer may have, as JSON. */
 export interface FrameBounds {
   readonly argumentBytes: number;
   readonly valueBytes: number;
+  /** Either may hold so many values, names among them: the signs between them are counted. */
+  readonly mostValues: number;
+  /** And one object of it so many names. */
+  readonly mostNames: number;
   /** A frame above this is looked through before it is parsed. */
   readonly largeBytes: number;
 }
@@ -21,11 +27,19 @@ export interface FrameBounds {
 /** So much is parsed at once: a few milliseconds. */
 const mostAtOnce = 256 * 1024;
 
-export function frameBounds(argumentBytes: number, valueBytes: number): FrameBounds {
-  return { argumentBytes, valueBytes, largeBytes: Math.min(mostAtOnce, argumentBytes, valueBytes) };
+export function frameBounds(
+  limits: Pick<SandboxLimits, "argumentBytes" | "argumentValues" | "outputBytes">,
+): FrameBounds {
+  const { argumentBytes = usualArgumentBytes, argumentValues: mostValues = usualArgumentValues, outputBytes } = limits;
+  // Each sign is a byte, and each name five: what is shorter holds no more.
+  const largeBytes = Math.min(mostAtOnce, argumentBytes, outputBytes, Math.floor(mostValues / 2));
+  return { argumentBytes, valueBytes: outputBytes, mostValues, mostNames: mostNamesOf(mostValues), largeBytes };
 }
 
-export const usualBounds: FrameBounds = frameBounds(usualArgumentBytes, Number.MAX_SAFE_INTEGER);
+export const usualBounds: FrameBounds = frameBounds({ outputBytes: Number.MAX_SAFE_INTEGER });
+
+/** In what is kept of a frame, all in all: each costs more memory than its bytes say. */
+const mostFrameValues = 2_000_000;
 
 /** An image above it is not kept: its script is replayed. In base64. */
 const mostImageBytes = 8 * 1024 * 1024;
@@ -48,6 +62,11 @@ interface Measured {
   readonly instead: string;
   readonly parts: Buffer[];
   bytes: number;
+  values: number;
+  /** By depth: of the object that is open there. */
+  readonly names: number[];
+  /** Of the object that has most. */
+  namesAtMost: number;
 }
 
 interface LargeTerms {
@@ -62,6 +81,7 @@ export class LargeFrame {
   readonly #bounds: FrameBounds;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
+  #keptValues = 0;
   #missing: number;
   #depth = 0;
   #inText = false;
@@ -84,7 +104,7 @@ export class LargeFrame {
     return this.#missing;
   }
 
-  /** @throws ProtocolBroken when it is nested too deeply, or more of it would be kept than may be */
+  /** @throws ProtocolBroken when it is nested too deeply, or more bytes or values of it would be kept than may be */
   take(part: Buffer): void {
     this.#missing -= part.length;
     let from = 0;
@@ -98,6 +118,7 @@ export class LargeFrame {
       else if (byte === openBrace || byte === openBracket) this.#enter();
       else if (byte === colon) {
         const measured = this.#named();
+        this.#countName();
         if (measured === undefined) continue;
         this.#keep(part.subarray(from, at + 1));
         from = at + 1;
@@ -108,7 +129,8 @@ export class LargeFrame {
           from = at;
           this.#endMeasured(this.#measured);
         }
-        if (byte !== comma) this.#depth -= 1;
+        if (byte === comma) this.#count(1);
+        else this.#depth -= 1;
       }
     }
     this.#keep(part.subarray(from));
@@ -155,7 +177,9 @@ export class LargeFrame {
   }
 
   #enter(): void {
+    this.#count(1);
     this.#depth += 1;
+    if (this.#measured !== undefined) this.#measured.names[this.#depth] = 0;
     if (this.#depth > this.#terms.maxDepth)
       throw new ProtocolBroken(`A frame is nested deeper than ${this.#terms.maxDepth} levels.`);
   }
@@ -168,7 +192,16 @@ export class LargeFrame {
     if (depth === 1) this.#member = name;
     const most = this.#mostOf(depth, name);
     if (most === undefined) return undefined;
-    return { depth, most, instead: depth === 1 ? "null" : "{}", parts: [], bytes: 0 };
+    return {
+      depth,
+      most,
+      instead: depth === 1 ? "null" : "{}",
+      parts: [],
+      bytes: 0,
+      values: 0,
+      names: [],
+      namesAtMost: 0,
+    };
   }
 
   #mostOf(depth: number, name: string): number | undefined {
@@ -177,12 +210,38 @@ export class LargeFrame {
     return name === "image" ? mostImageBytes : undefined;
   }
 
-  #endMeasured({ bytes, most, instead, parts }: Measured): void {
+  #endMeasured(measured: Measured): void {
+    const { bytes, values, instead, parts } = measured;
     this.#measured = undefined;
-    if (bytes > most) this.#keep(Buffer.from(`${instead},"cutBytes":${bytes}`));
+    if (this.#isCut(measured)) this.#keep(Buffer.from(`${instead},"cutBytes":${bytes}`));
     else {
       this.#keptBytes -= bytes; // counted when it came
       for (const part of parts) this.#keep(part);
+      this.#count(values);
+    }
+  }
+
+  #isCut({ bytes, most, values, namesAtMost }: Measured): boolean {
+    const { mostValues, mostNames } = this.#bounds;
+    return bytes > most || values > mostValues || namesAtMost > mostNames;
+  }
+
+  #countName(): void {
+    this.#count(1);
+    const measured = this.#measured;
+    if (measured === undefined) return;
+    const count = (measured.names[this.#depth] ?? 0) + 1;
+    measured.names[this.#depth] = count;
+    measured.namesAtMost = Math.max(measured.namesAtMost, count);
+  }
+
+  /** What is measured is counted by itself until all of it is there. */
+  #count(values: number): void {
+    if (this.#measured !== undefined) this.#measured.values += values;
+    else {
+      this.#keptValues += values;
+      if (this.#keptValues > mostFrameValues)
+        throw new ProtocolBroken(`A frame holds more than ${mostFrameValues} values.`);
     }
   }
 
@@ -191,7 +250,7 @@ export class LargeFrame {
     const measured = this.#measured;
     if (measured !== undefined) {
       measured.bytes += bytes.length;
-      if (measured.bytes > measured.most) {
+      if (this.#isCut(measured)) {
         this.#keptBytes -= measured.parts.splice(0).reduce((sum, { length }) => sum + length, 0);
         return;
       }

@@ -6,7 +6,7 @@
 import type { Clock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { Json, JsonObject } from "../../../calls/json.ts";
-import { usualArgumentBytes } from "../../large-arguments.ts";
+import { moreThan, usualArgumentValues } from "../../large-arguments.ts";
 import type { Printed, SandboxLimits, SandboxSession, Settled, Step } from "../../sandbox.ts";
 import type { Heard, SandboxEnd } from "./frame-line.ts";
 import { frameBounds } from "./large-frame.ts";
@@ -54,9 +54,8 @@ export class ChildSession implements SandboxSession {
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
-    const { memoryBytes, argumentBytes = usualArgumentBytes, outputBytes } = terms.limits;
-    child.bound?.(memoryBytes + terms.overheadBytes);
-    child.boundFrames?.(frameBounds(argumentBytes, outputBytes));
+    child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
+    child.boundFrames?.(frameBounds(terms.limits));
   }
 
   get pid(): number | undefined {
@@ -203,11 +202,10 @@ export class ChildSession implements SandboxSession {
   }
 
   #tooMuch(bytes: number): Failed {
-    const { outputBytes } = this.#terms.limits;
-    return failed(
-      "output",
-      `The script returned ${bytes} bytes and ${outputBytes} may be; return less, or keep it with artifacts.put.`,
-    );
+    const { outputBytes, argumentValues = usualArgumentValues } = this.#terms.limits;
+    const much =
+      bytes > outputBytes ? `${bytes} bytes and ${outputBytes} may be (\`output_bytes\`)` : moreThan(argumentValues);
+    return failed("output", `The script returned ${much}; return less, or keep it with artifacts.put.`);
   }
 
   #finish(step: Step): void {

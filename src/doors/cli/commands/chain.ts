@@ -66,7 +66,7 @@ export async function listChains(host: Host, flags: ChainListFlags): Promise<Exi
 }
 
 function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): string {
-  if (chains.length === 0) return "No script runs or waits.\n";
+  if (chains.length === 0) return "No script runs, waits or was cut short.\n";
   const rows = chains.map(({ call_id, state, requested_by, run_id, since, waiting, source }) => [
     call_id,
     state,
@@ -77,7 +77,8 @@ function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): str
     source.trim().split("\n", 1)[0] ?? "",
   ]);
   const headings = ["SCRIPT", "STATE", "AGENT", "RUN", "SINCE", "WAITS FOR", "SOURCE"];
-  return table(headings, rows, { terminal, paint });
+  const advice = chains.find(({ state }) => state === "interrupted")?.advice;
+  return `${table(headings, rows, { terminal, paint })}${advice === undefined ? "" : `${paint("dim", "Interrupted")}\n  ${advice}\n`}`;
 }
 
 function engineLines({ paint }: Work, { engines }: ChainsWire): string {

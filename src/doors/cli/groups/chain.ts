@@ -19,12 +19,15 @@ export function chainCommands(program: Command, host: Host, act: Act): void {
   act(run, async (flags, [file = ""]) => (await load()).runChain(host, file, flags));
   const list = chain
     .command("list", { isDefault: true })
-    .description("scripts that run now or wait for a person, and the engines there are")
+    .description("scripts that run, wait for a person or were cut short, and the engines there are")
     .option("--run <id>", "of this run")
     .option("--limit <number>", "at most so many (default 100)");
   act(list, async (flags) => (await load()).listChains(host, flags));
   act(
-    chain.command("resume").argument("<id>").description("let a script that waits go on, by its call id"),
+    chain
+      .command("resume")
+      .argument("<id>")
+      .description("let a script go on that waits or was cut short, by its call id"),
     async (flags, [id = ""]) => (await load()).resumeChain(host, id, flags),
   );
 }

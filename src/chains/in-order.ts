@@ -1,0 +1,31 @@
+import type { Json } from "../calls/json.ts";
+import type { Pace } from "./pace.ts";
+
+/**
+ * The same value with the names of its objects in the order in which they are digested, sorted with turns for others in
+ * between: read at once, what is long and out of order would hold them up. Numbers for names stay where they are, and what
+ * is refused (`__proto__`) as it is.
+ */
+export async function inOrder(value: Json, pace: Pick<Pace, "beforeMore">): Promise<Json> {
+  if (typeof value !== "object" || value === null) return value;
+  await pace.beforeMore();
+  if (Array.isArray(value)) {
+    const list: Json[] = [];
+    for (const inner of value as readonly Json[]) list.push(holdsAny(inner) ? await inOrder(inner, pace) : inner);
+    return list;
+  }
+  const names = Object.keys(value).sort();
+  if (names.includes("__proto__")) return value;
+  const object: Record<string, Json> = {};
+  for (const name of names) {
+    const inner = (value as Readonly<Record<string, Json>>)[name] ?? null; // neither null nor a list
+    object[name] = holdsAny(inner) ? await inOrder(inner, pace) : inner;
+  }
+  return object;
+}
+
+function holdsAny(value: Json): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const _name in value) return true;
+  return false;
+}
