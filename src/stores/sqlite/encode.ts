@@ -143,30 +143,34 @@ function outcomeText({ outcome, call }: CallRecord): string | null {
   const [only] = outcome.content;
   if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text)
     return JSON.stringify(outcome);
-  const {
+  const { status, callId, text, structured, expiresAt, artifact, summary, files, preview, marks } = outcome;
+  const { refusal, approvalId, replayed, timedOut } = outcome;
+  const rare = artifact ?? summary ?? files ?? preview ?? marks ?? refusal ?? approvalId ?? replayed ?? timedOut;
+  if (rare === undefined && status === "ok" && callId === call.id && expiresAt === undefined) {
+    if (structured === undefined) return JSON.stringify(text);
+    if (JSON.stringify(structured) === text) return `[${text}]`; // what spells itself is kept once
+  }
+  const kept: Kept = {
     status,
     callId,
     text,
     structured,
     artifact,
     files,
+    summary,
     preview,
+    marks,
     refusal,
     approvalId,
     expiresAt,
     replayed,
     timedOut,
-  } = outcome;
-  if (artifact ?? files ?? preview ?? refusal ?? approvalId ?? replayed ?? timedOut) {
-    const { content: _, ...rest } = outcome;
-    return JSON.stringify(rest);
-  }
-  if (status === "ok" && callId === call.id && expiresAt === undefined) {
-    if (structured === undefined) return JSON.stringify(text);
-    if (JSON.stringify(structured) === text) return `[${text}]`; // what spells itself is kept once
-  }
-  return JSON.stringify({ status, callId, text, structured, expiresAt });
+  };
+  return JSON.stringify(kept);
 }
+
+/** Every field of an outcome but its content, said by the compiler: one that is new is kept as well. */
+type Kept = { readonly [Name in Exclude<keyof ToolOutcome, "content">]: unknown };
 
 /** Its content is its text. */
 type Short<Outcome> = Outcome extends ToolOutcome ? Omit<Outcome, "content"> : never;
