@@ -10,6 +10,8 @@ export interface Screen {
   readonly label: string;
   readonly icon: IconName;
   readonly component: RouteComponent;
+  /** Reached by a link, and from the top: it has no place in the navigation. */
+  readonly isAside?: true;
 }
 
 export const screens: readonly Screen[] = [
@@ -48,5 +50,12 @@ export const screens: readonly Screen[] = [
     label: "Audit",
     icon: "audit",
     component: lazyRouteComponent(() => import("./screens/audit/audit-screen.tsx"), "AuditScreen"),
+  },
+  {
+    path: "/alarms",
+    label: "Alarms",
+    icon: "bell",
+    component: lazyRouteComponent(() => import("./screens/alarms/alarms-screen.tsx"), "AlarmsScreen"),
+    isAside: true,
   },
 ];

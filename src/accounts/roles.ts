@@ -28,6 +28,7 @@ export const permissions = [
   "approvals:read",
   "approvals:decide",
   "grants:write",
+  "delegations:end",
   "calls:read",
   "calls:make",
   "calls:settle",
@@ -83,7 +84,7 @@ const everyone: readonly Permission[] = [
 /** The table. A role that decides does not administer, and a role that administers does not decide; one person may have both. */
 const table: Readonly<Record<Role, readonly Permission[]>> = {
   viewer: everyone,
-  approver: [...everyone, "approvals:decide", "grants:write", "memory:decide"],
+  approver: [...everyone, "approvals:decide", "grants:write", "delegations:end", "memory:decide"],
   operator: [
     ...everyone,
     "calls:make",
@@ -101,7 +102,7 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
     "runs:export",
   ],
   auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "runs:export", "channels:read"],
-  admin: [...everyone, "accounts:admin", "channels:read"],
+  admin: [...everyone, "accounts:admin", "delegations:end", "channels:read"],
 };
 
 /** An agent may call, wait, and see what is its own; never decide or administer, whatever token it has. */
@@ -129,8 +130,9 @@ const installationWide: ReadonlySet<Permission> = new Set([
 ]);
 export const ownTenant = "default";
 
+/** Who has no role yet is told so, and may leave: the session is theirs whatever they may do. */
 export function permissionsOf(held: readonly Role[], tenant: string): ReadonlySet<Permission> {
-  const all = held.flatMap((role) => table[role]);
+  const all = ["session:own" as const, ...held.flatMap((role) => table[role])];
   return new Set(tenant === ownTenant ? all : all.filter((permission) => !installationWide.has(permission)));
 }
 

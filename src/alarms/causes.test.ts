@@ -73,6 +73,8 @@ describe("causes of alarms", () => {
       await h.runtime.invoke({ tool: "mail", arguments: { to: `${call}` } }, asker);
     await settled();
     expect(open(h)).toEqual(["approval_storm"]);
+    const { authority } = (await h.runtime.calls.list({ limit: 1 }))[0]?.call ?? {};
+    expect(h.runtime.alarms.list()[0]?.data).toMatchObject({ tool: "mail", run: authority?.runId, agent: "a" });
     await h.clock.advance(600_000);
     await h.clock.advance(60_000);
     expect(open(h)).toEqual([]);

@@ -1,6 +1,7 @@
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { CallEvent, NotedEvent } from "../calls/event.ts";
-import { isJsonObject } from "../calls/json.ts";
+import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import type { Alarm, AlarmBell } from "./alarms.ts";
 import type { StoreAlarm } from "./broken.ts";
@@ -86,7 +87,7 @@ export class Causes implements Disposable {
       if (event.as === "succeeded") this.#succeeded(event);
       else if (event.as === "failed") this.#failed(event);
       else if (event.as === "storm_blocked") this.#stormed(event);
-    } else if (event.moment === "held") this.#held(event.call.authority.principal.tenant);
+    } else if (event.moment === "held") this.#held(event.call);
     else if (event.moment === "noted") this.#noted(event);
     else if (event.moment === "left") this.#left(event);
   }
@@ -113,7 +114,7 @@ export class Causes implements Disposable {
     this.#failing.delete(name);
     this.#failing.set(name, times);
     if (this.#failing.size > mostFailing) this.#failing.delete([...this.#failing.keys()][0] ?? "");
-    const data = { tool, call: call.id, last_error: outcome.text.slice(0, 300) };
+    const data = { ...aboutCall(call), last_error: outcome.text.slice(0, 300) };
     if (times >= authFailuresFrom && authWords.test(outcome.text.slice(0, 2_000))) {
       const summary = `\`${tool}\` is not let in by what it calls; its credential may be wrong or over.`;
       this.#bell.raise({ kind: "auth_failed", key: `auth_failed/${tool}`, tenant, severity: "warning", summary, data });
@@ -126,17 +127,19 @@ export class Causes implements Disposable {
   #stormed({ call }: Ended): void {
     const { tenant } = call.authority.principal;
     const summary = "Notifications are blocked: too many in an hour";
-    const data = { tool: call.tool, call: call.id };
+    const data = aboutCall(call);
     this.#noise("notification_storm", tenant);
     const key = `notification_storm/${tenant}`;
     this.#bell.raise({ kind: "notification_storm", key, tenant, severity: "warning", summary, data });
   }
 
-  #held(tenant: string): void {
+  #held(call: ToolCall): void {
+    const { tenant } = call.authority.principal;
     if (!this.#tooMany(requests, tenant)) return;
     const { kind, most } = requests;
     const summary = `More than ${most} approvals were asked for within ten minutes; people stop reading.`;
-    this.#bell.raise({ kind, key: `${kind}/${tenant}`, tenant, severity: "warning", summary });
+    const data = aboutCall(call);
+    this.#bell.raise({ kind, key: `${kind}/${tenant}`, tenant, severity: "warning", summary, data });
   }
 
   #noted(event: NotedEvent): void {
@@ -195,6 +198,11 @@ export class Causes implements Disposable {
     }
     if (this.#noisy.size > 0) this.#cancel = this.#clock.in(sweepEveryMs, () => this.#sweep(), false);
   }
+}
+
+/** Where to look: a storm is told by the call that was one too many. */
+function aboutCall({ id, tool, authority: { runId, principal } }: ToolCall): JsonObject {
+  return { tool, call: id, run: runId, agent: principal.agent };
 }
 
 /** Told by the store, after it was written there. */

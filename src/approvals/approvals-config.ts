@@ -1,5 +1,6 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
+import { isRole, roles } from "../accounts/roles.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { risks } from "../calls/risk.ts";
 import type { Patience } from "../calls/session.ts";
@@ -116,15 +117,27 @@ export const approvalsSchema: z.ZodType<ApprovalsFile> = z.strictObject({
   routes: z.array(route).optional().describe("Who is asked, and what a yes must bring: docs/reference/approvals.md."),
 });
 
-/** What only the routes themselves can judge, a quorum nobody can reach for example; a sentence, or undefined. */
+/**
+ * What only the routes themselves can judge, a quorum nobody can reach for example; a sentence, or undefined. People of a
+ * file's Postern have roles of its table alone; in a program a decider brings its own.
+ */
 export function routesProblem(file: ApprovalsFile): string | undefined {
   try {
     new Routing(approvalSettingsFrom(file).routes);
-    return undefined;
+    return (file.routes ?? []).flatMap(({ to, escalate_to }, i) => [
+      ...strangeRoles(to, `approvals.routes[${i}].to`),
+      ...strangeRoles(escalate_to, `approvals.routes[${i}].escalate_to`),
+    ])[0];
   } catch (error) {
     if (error instanceof RuntimeFault) return error.message;
     throw error;
   }
+}
+
+function strangeRoles({ roles: named = [] }: AddresseesFile = {}, at: string): readonly string[] {
+  return named
+    .filter((one) => !isRole(one))
+    .map((one) => `\`${at}.roles\` names \`${one}\`, which nobody can have; there are ${roles.join(", ")}.`);
 }
 
 export function approvalSettingsFrom(file: ApprovalsFile): ApprovalSettings {

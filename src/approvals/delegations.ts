@@ -177,7 +177,8 @@ function isDelegation(body: unknown): body is Delegation {
   );
 }
 
-function mayEnd({ from, to }: Delegation, { user, via, roles = [] }: Decider): boolean {
+/** Its giver, its receiver, and who administers accounts: votes that were given by it end with it. */
+export function mayEnd({ from, to }: Delegation, { user, via, roles = [] }: Decider): boolean {
   const isTheirs = isSamePerson(user, from) || isSamePerson(user, to);
   return isTheirs || via === operatorToken || roles.includes("admin");
 }

@@ -135,6 +135,12 @@ describe("the routes of approvals", () => {
       ],
     });
     expect(routesProblem(file)).toBeUndefined();
+    expect(routesProblem({ routes: [{ to: { roles: ["approvr"] } }] })).toBe(
+      "`approvals.routes[0].to.roles` names `approvr`, which nobody can have; there are viewer, approver, operator, auditor, admin.",
+    );
+    expect(
+      routesProblem({ routes: [{ ttl_seconds: 60, escalate_after_seconds: 60, escalate_to: { roles: ["admin"] } }] }),
+    ).toMatch(/escalateAfterMs` is 60000; it must be less than the `ttlMs` of 60000/);
     expect(routesProblem({ routes: [{ quorum: 3, to: { users: ["ann"] } }] })).toMatch(/at most the 1 users/);
   });
 });

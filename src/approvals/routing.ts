@@ -168,6 +168,12 @@ function checkRoute(route: ApprovalRoute, at: string): void {
     if (ms !== undefined && !(Number.isSafeInteger(ms) && ms > 0 && ms <= maxMs))
       throw invalid(`${at}.${time}`, ms, "a whole number of milliseconds from 1 to 30 days");
   }
+  if (escalateAfterMs !== undefined && route.ttlMs !== undefined && escalateAfterMs >= route.ttlMs)
+    throw invalid(
+      `${at}.escalateAfterMs`,
+      escalateAfterMs,
+      `less than the \`ttlMs\` of ${route.ttlMs}: else nobody is ever asked besides`,
+    );
   if ((escalateTo === undefined) !== (escalateAfterMs === undefined))
     throw invalid(`${at}.escalateTo`, escalateTo, "given together with `escalateAfterMs`");
   if (route.remember === true && quorum > 1)

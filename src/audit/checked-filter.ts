@@ -3,13 +3,14 @@ import type { AuditFilter, LatestFilter } from "./log.ts";
 
 const members: Readonly<Record<keyof AuditFilter | keyof LatestFilter, Kind>> = {
   traceId: "a text",
-  type: "a text",
+  type: "a text or a list of texts",
   tool: "a text",
   outcome: "a text",
   tenant: "a text",
   callId: "an id or a list of ids",
   runId: "a text",
   agent: "a text",
+  by: "a text",
   text: "a text",
   since: "a number",
   until: "a number",

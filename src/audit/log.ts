@@ -60,8 +60,8 @@ export interface AuditEvent {
 
 export interface AuditFilter {
   readonly traceId?: string;
-  /** Exact, or a prefix that ends in `.`: `gate.`. */
-  readonly type?: string;
+  /** Exact, or a prefix that ends in `.`: `gate.`; of several any. */
+  readonly type?: string | readonly string[];
   readonly tool?: string;
   readonly outcome?: string;
   readonly tenant?: string;
@@ -70,6 +70,8 @@ export interface AuditFilter {
   readonly runId?: string;
   /** The principal's agent. */
   readonly agent?: string;
+  /** The person who decided it, voted or did it by hand. */
+  readonly by?: string;
   /** Stands somewhere in the entry, in this spelling. */
   readonly text?: string;
   /** Wall clock, milliseconds. */

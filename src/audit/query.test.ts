@@ -52,6 +52,19 @@ const numbers = async (where: AuditFilter): Promise<readonly number[]> =>
   (await queryEvents(asked(), where)).map(({ seq }) => seq);
 
 describe("a query of the log", () => {
+  it("finds what is of any of several types, and what one person decided or did", async () => {
+    const noted = (type: string, by: string): DurableEvent => ({
+      ...{ moment: "noted", at, type, summary: `"type":"grant.made" by ${by}`, traceId: "1".repeat(32), by },
+      ...{ policyVersion: "p", outcome: "info" },
+    });
+    await tell(noted("approval.voted", "ann"), noted("alarm.tool_errors", "ann"), noted("grant.made", "bob"));
+    await tell(attempted(traced(1, "1".repeat(32))));
+    expect(await types({ type: ["approval.", "grant.made"] })).toEqual(["approval.voted", "grant.made"]);
+    expect(await types({ type: ["approval.", "alarm."], by: "ann" })).toEqual(["approval.voted", "alarm.tool_errors"]);
+    expect(await types({ by: "bob" })).toEqual(["grant.made"]);
+    expect(await types({ type: [] })).toEqual([]);
+  });
+
   it("finds of one safe call, by its trace id, that it was attempted and succeeded, and nothing else (case 197)", async () => {
     const [one, other] = [traced(1, "1".repeat(32)), traced(2, "2".repeat(32))];
     await tell(attempted(other), attempted(one), succeeded(one), succeeded(other));

@@ -42,15 +42,18 @@ async function* entriesIn(spans: readonly Span[], after: number, store: Asked["s
 export function isWanted(keyId: string, where: AuditFilter): (seq: number, body: string) => AuditEvent | undefined {
   const needles = needlesOf(where);
   const calls = where.callId === undefined ? undefined : [where.callId].flat();
-  const quoted = calls?.map((id) => JSON.stringify(id));
+  const types = where.type === undefined ? undefined : [where.type].flat();
+  const anyOf = [calls?.map((id) => JSON.stringify(id)), types?.map(spelledType)].filter((some) => some !== undefined);
   const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = where;
   const isTimed = where.since !== undefined || where.until !== undefined;
   return (seq, body) => {
     if (isTimed && !isBetween(timeOf(body), since, until)) return undefined;
     for (const needle of needles) if (!body.includes(needle)) return undefined;
-    if (quoted?.some((id) => body.includes(id)) === false) return undefined;
+    for (const some of anyOf) if (!some.some((needle) => body.includes(needle))) return undefined;
     const event = readable(keyId, seq, body);
-    return event !== undefined && isOf(event.refs, calls) && matches(event, where) ? event : undefined;
+    return event !== undefined && isOf(event.refs, calls) && isOfType(event, types) && matches(event, where)
+      ? event
+      : undefined;
   };
 }
 
@@ -72,21 +75,17 @@ function readable(keyId: string, seq: number, body: string): AuditEvent | undefi
 
 /** Texts a body must hold to be worth parsing. Somebody's `data` may hold them too: `matches` has the last word. */
 function needlesOf(where: AuditFilter): readonly string[] {
-  const { traceId, type, tool, outcome, tenant, runId, agent, text } = where;
-  const fields = { trace_id: traceId, tool_name: tool, outcome, tenant, run: runId, agent };
+  const { traceId, tool, outcome, tenant, runId, agent, by, text } = where;
+  const fields = { trace_id: traceId, tool_name: tool, outcome, tenant, run: runId, agent, decided_by: by };
   const needles = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`],
   );
-  if (type !== undefined) {
-    const spelled = `"type":${JSON.stringify(type)}`;
-    needles.push(type.endsWith(".") ? spelled.slice(0, -1) : spelled);
-  }
   if (text !== undefined) needles.push(JSON.stringify(text).slice(1, -1));
   return needles;
 }
 
 function matches(event: AuditEvent, where: AuditFilter): boolean {
-  const { traceId, type, tool, outcome, tenant, runId, agent } = where;
+  const { traceId, tool, outcome, tenant, runId, agent, by } = where;
   return (
     is(traceId, event.trace_id) &&
     is(tool, event.tool_name) &&
@@ -94,8 +93,17 @@ function matches(event: AuditEvent, where: AuditFilter): boolean {
     is(tenant, event.tenant) &&
     is(runId, event.refs.run) &&
     is(agent, event.principal?.agent) &&
-    (type?.endsWith(".") ? event.type.startsWith(type) : is(type, event.type))
+    is(by, event.decided_by)
   );
+}
+
+function isOfType({ type }: AuditEvent, types: readonly string[] | undefined): boolean {
+  return types === undefined || types.some((one) => (one.endsWith(".") ? type.startsWith(one) : type === one));
+}
+
+function spelledType(type: string): string {
+  const spelled = `"type":${JSON.stringify(type)}`;
+  return type.endsWith(".") ? spelled.slice(0, -1) : spelled;
 }
 
 function isOf({ tool_call: arrival, key }: AuditEvent["refs"], calls: readonly string[] | undefined): boolean {

@@ -10,6 +10,7 @@ type Word =
   | "a function"
   | "an object"
   | "a text or an object"
+  | "a text or a list of texts"
   | "a list of texts"
   | "a list of objects"
   | "an id or a list of ids";
@@ -25,6 +26,7 @@ const fits: Readonly<Record<Word, (value: unknown) => boolean>> = {
   "a function": (value) => typeof value === "function",
   "an object": isObject,
   "a text or an object": (value) => isText(value) || isObject(value),
+  "a text or a list of texts": (value) => [value].flat().every(isText),
   "a list of texts": (value) => Array.isArray(value) && value.every(isText),
   "a list of objects": (value) => Array.isArray(value) && value.every(isObject),
   "an id or a list of ids": (value) => [value].flat().every(isText),

@@ -12,6 +12,7 @@ import type { ApprovalRecord } from "../calls/records.ts";
 /** @public */
 export type NoticeType =
   | "approval.requested"
+  | "approval.edited"
   | "approval.decided"
   | "approval.expiring"
   | "approval.escalated"
@@ -51,6 +52,8 @@ export type Delivered =
       readonly delivered: false;
       readonly problem: string;
       readonly final?: boolean;
+      /** There is nobody there any more: nothing else is sent until somebody asks for it. */
+      readonly gone?: boolean;
       /** What the other side asked for, milliseconds. */
       readonly retryAfterMs?: number;
     };

@@ -3,6 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { asker, eventTypes, type House, house } from "../../test/fakes/house.ts";
 import { bodyOf, type HttpHouse, httpHouse } from "../../test/fakes/http-house.ts";
+import { shownDigest } from "../approvals/binding.ts";
 import type { Principal } from "../calls/call.ts";
 import { keyFrom, sign } from "./signature.ts";
 
@@ -40,6 +41,13 @@ interface Sent {
   readonly channel?: string;
 }
 
+/** A yes as a program sends it: with the digest of what the notice was made of. */
+async function yes(h: House, id: string): Promise<object> {
+  const approval = await h.runtime.approvals.get(id);
+  const digest = approval && shownDigest(approval);
+  return { approval_id: id, decision: "approved", user: "U123", expected_digest: digest };
+}
+
 function send({ h, door }: { h: House; door: HttpHouse }, body: object | string, sent: Sent = {}): Promise<Response> {
   const { id = `msg_${randomBytes(8).toString("hex")}`, late = 0, channel = "chat" } = sent;
   const raw = typeof body === "string" ? body : JSON.stringify(body);
@@ -56,7 +64,7 @@ describe("a decision that comes in", () => {
   it("is made by the person its user is here, and runs nothing by itself", async () => {
     await using r = await room();
     const id = await asked(r.h);
-    const body = { approval_id: id, decision: "approved", user: "U123", reason: "fine" };
+    const body = { ...(await yes(r.h, id)), reason: "fine" };
     const response = await send(r, body);
     expect([response.status, await bodyOf(response)]).toEqual([
       200,
@@ -88,7 +96,7 @@ describe("a decision that comes in", () => {
   ])("is refused when it is %s, all in the same words", async (_, sent) => {
     await using r = await room();
     const id = await asked(r.h);
-    const response = await send(r, { approval_id: id, decision: "approved", user: "U123" }, sent);
+    const response = await send(r, await yes(r.h, id), sent);
     expect(response.status).toBe(401);
     expect(await bodyOf(response)).toEqual({
       error: expect.objectContaining({
@@ -102,7 +110,7 @@ describe("a decision that comes in", () => {
   it("acts once: a replay is refused, also after a restart of the check", async () => {
     await using r = await room();
     const [one, two] = [await asked(r.h), await asked(r.h, "mail", { ...asker.principal, agent: "b" })];
-    const body = { approval_id: one, decision: "approved", user: "U123" };
+    const body = await yes(r.h, one);
     expect((await send(r, body, { id: "msg_same" })).status).toBe(200);
     const again = await send(r, body, { id: "msg_same" });
     expect([again.status, await codeOf(again)]).toEqual([409, "webhook_replayed"]);
@@ -114,7 +122,7 @@ describe("a decision that comes in", () => {
   it("sent a hundred times at once is made once", async () => {
     await using r = await room();
     const id = await asked(r.h);
-    const body = { approval_id: id, decision: "approved", user: "U123" };
+    const body = await yes(r.h, id);
     const all = await Promise.all(Array.from({ length: 100 }, () => send(r, body, { id: "msg_same" })));
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
     expect((await eventTypes(r.h.runtime)).filter((type) => type === "gate.approved")).toHaveLength(1);
@@ -123,7 +131,7 @@ describe("a decision that comes in", () => {
   it("on a critical call is for the console", async () => {
     await using r = await room();
     const id = await asked(r.h, "drop");
-    const response = await send(r, { approval_id: id, decision: "approved", user: "U123" });
+    const response = await send(r, await yes(r.h, id));
     expect([response.status, await codeOf(response)]).toEqual([403, "console_only"]);
     expect((await r.h.runtime.approvals.get(id))?.state).toBe("pending");
   });
@@ -131,14 +139,14 @@ describe("a decision that comes in", () => {
   it.each(["U999", "ann", "__proto__", "toString"])("of somebody nobody mapped (%s) is refused", async (user) => {
     await using r = await room();
     const id = await asked(r.h);
-    const response = await send(r, { approval_id: id, decision: "approved", user });
+    const response = await send(r, { ...(await yes(r.h, id)), user });
     expect([response.status, await codeOf(response)]).toEqual([403, "decider_unknown"]);
   });
 
   it("knows nothing of another tenant", async () => {
     await using r = await room();
     const id = await asked(r.h, "mail", { ...asker.principal, tenant: "acme" });
-    const response = await send(r, { approval_id: id, decision: "approved", user: "U123" });
+    const response = await send(r, await yes(r.h, id));
     expect([response.status, await codeOf(response)]).toEqual([404, "approval_unknown"]);
   });
 
@@ -147,15 +155,13 @@ describe("a decision that comes in", () => {
     const admin = { by: "operator", via: "token:operator" };
     await r.h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, admin);
     const id = await asked(r.h);
-    const body = { approval_id: id, decision: "approved", user: "U123" };
+    const body = await yes(r.h, id);
     expect(await codeOf(await send(r, body))).toBe("decider_unknown");
     await r.h.runtime.accounts.change("ann", { roles: ["approver"] }, admin);
     expect((await send(r, body)).status).toBe(200);
     await r.h.runtime.accounts.change("ann", { disabled: true }, admin);
     expect(
-      await codeOf(
-        await send(r, { ...body, approval_id: await asked(r.h, "mail", { ...asker.principal, agent: "b" }) }),
-      ),
+      await codeOf(await send(r, await yes(r.h, await asked(r.h, "mail", { ...asker.principal, agent: "b" })))),
     ).toBe("decider_unknown");
   });
 
@@ -165,6 +171,7 @@ describe("a decision that comes in", () => {
     ["an unknown field", { approval_id: "a", decision: "approved", user: "U123", by: "root" }],
     ["no user", { approval_id: "a", decision: "approved" }],
     ["a reason without end", { approval_id: "a", decision: "approved", user: "U123", reason: "x".repeat(2_001) }],
+    ["a yes that does not say to what", { approval_id: "a", decision: "approved", user: "U123" }],
     ["a list", []],
   ])("that is %s is refused and says what is wrong", async (_, body) => {
     await using r = await room();
@@ -175,7 +182,7 @@ describe("a decision that comes in", () => {
   it("is decided already, expired or shown otherwise: the same answers as anywhere", async () => {
     await using r = await room();
     const id = await asked(r.h);
-    const body = { approval_id: id, decision: "approved", user: "U123" };
+    const body = await yes(r.h, id);
     expect(await codeOf(await send(r, { ...body, expected_digest: "0".repeat(64) }))).toBe("approval_changed");
     await r.h.clock.advance(3_600_000);
     expect((await send(r, body)).status).toBe(410);

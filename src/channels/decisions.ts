@@ -194,6 +194,12 @@ function askedBy(body: string): Asked | Extract<Received, { taken: false }> {
     return refused("decision_invalid", "`reason` must be text of at most 2000 characters.");
   if (expectedDigest !== undefined && typeof expectedDigest !== "string")
     return refused("decision_invalid", "`expected_digest` must be text.");
+  // A message shows what whoever wrote it chose to show: the digest says what it was made of.
+  if (decision === "approved" && expectedDigest === undefined)
+    return refused(
+      "decision_invalid",
+      "A yes must bring `expected_digest`: the `shown_digest` of the notice it answers.",
+    );
   return {
     ...{ approvalId, user, decision },
     ...(reason !== undefined && { reason }),

@@ -5,6 +5,7 @@ import type { Notice, NoticeType } from "./channel.ts";
 
 export const noticeTypes: readonly NoticeType[] = [
   "approval.requested",
+  "approval.edited",
   "approval.decided",
   "approval.expiring",
   "approval.escalated",
@@ -22,17 +23,21 @@ const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
   ),
 ]);
 
+/** Under a quorum an edit is a vote: what the others had agreed to is void, and they are asked about something else. */
+const voted = "approval.voted";
+
 /** Undefined: nobody is told of such an entry. */
-export function noticeTypeOf(type: string): NoticeType | undefined {
+export function noticeTypeOf({ type, data }: Pick<LogEntry, "type" | "data">): NoticeType | undefined {
+  if (type === voted) return isJsonObject(data) && data["as"] === "modified" ? "approval.edited" : undefined;
   return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
 }
 
 const wordPattern = /"type":"((?:gate|approval|alarm)\.[a-z_]+)"/;
 
-/** What an entry of the log is told as, before it is read: nearly all are told to nobody. */
-export function typeInBody(body: string): NoticeType | undefined {
-  const [, word = ""] = wordPattern.exec(body) ?? [];
-  return word === "" ? undefined : noticeTypeOf(word);
+/** Whether an entry of the log may be told at all, before it is read: nearly all are told to nobody. */
+export function mayBeTold(body: string): boolean {
+  const [, type = ""] = wordPattern.exec(body) ?? [];
+  return type === voted || (type !== "" && noticeTypeOf({ type }) !== undefined);
 }
 
 export type LogEntry = Omit<AuditEvent, "audit_id" | "seq">;
@@ -79,8 +84,12 @@ export function noticeFrom({ id, type, entry, approval, console }: NoticeParts):
   };
 }
 
+const asking: ReadonlySet<NoticeType> = new Set([
+  ...(["approval.requested", "approval.edited", "approval.expiring", "approval.escalated"] as const),
+]);
+
 /** A request that is over needs nobody any more. */
 export function isStillAsked({ type, approval }: Notice, now: number): boolean {
-  if (type !== "approval.requested" && type !== "approval.expiring" && type !== "approval.escalated") return true;
+  if (!asking.has(type)) return true;
   return approval === undefined || (approval.state === "pending" && approval.expiresAt > now);
 }

@@ -96,4 +96,18 @@ describe("a channel", () => {
     await settled(20);
     expect(channel.told).toHaveLength(1);
   });
+
+  it("is told of what is committed at any moment of a reading, the last one too", async () => {
+    for (let moments = 0; moments < 16; moments += 1) {
+      const r = room();
+      let asked = 0;
+      const channel = told({ wants: () => (asked += 1) > 1 }); // the first one begins a reading, and is not wanted
+      await (await r.open(channel)).outbox.start();
+      void r.alarm();
+      for (let i = 0; i < moments; i += 1) await Promise.resolve();
+      void r.alarm();
+      await settled(20);
+      expect([moments, channel.told.length]).toEqual([moments, 1]);
+    }
+  });
 });

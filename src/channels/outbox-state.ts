@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { DeadLetter } from "./channel.ts";
+import type { Channel, ChannelState, DeadLetter } from "./channel.ts";
 
 /** The kind of its documents, one a channel. */
 export const outboxKind = "channel";
@@ -31,6 +31,26 @@ export interface OutboxState {
   readonly dead: readonly DeadLetter[];
   readonly delivered: number;
   readonly lastDeliveredAt?: number;
+}
+
+/** Between one try and the next: about nine hours in all. */
+const retryAfterSeconds: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600];
+
+/** Undefined: there were enough tries. @param chance between 0 and 1: not all who failed together try again together */
+export function retryAfterMs({ attempts }: Waiting, chance: number): number | undefined {
+  const seconds = retryAfterSeconds[attempts];
+  return seconds && Math.round(seconds * 1_000 * (0.8 + 0.4 * chance));
+}
+
+/** As it is told of. */
+export function channelState({ name, kind, target }: Channel, state: OutboxState): ChannelState {
+  const { waiting, dead, delivered, lastDeliveredAt } = state;
+  const problem = waiting.findLast((one) => one.problem !== undefined)?.problem;
+  return {
+    ...{ name, kind, target, waiting: waiting.length, delivered, dead },
+    ...(problem !== undefined && { problem }),
+    ...(lastDeliveredAt !== undefined && { lastDeliveredAt }),
+  };
 }
 
 export function stateToJson({ waiting, dead, ...state }: OutboxState): JsonObject {

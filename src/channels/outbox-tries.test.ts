@@ -69,4 +69,19 @@ describe("a channel", () => {
     await settled(20);
     expect(channelOf(h)?.dead).toHaveLength(1);
   });
+
+  it("where nobody is any more is sent nothing else, until somebody asks for it; what it was to be told is recorded", async () => {
+    const channel = told({ wants: ({ type }) => type === "approval.requested" });
+    channel.answers.push({ ...notTaken, final: true, gone: true });
+    await using h = await houseWith(channel);
+    for (const to of ["x", "y", "z"]) await h.runtime.invoke(mail(to), asker);
+    await settled(20);
+    for (let minute = 0; minute < 10; minute += 1) await h.clock.advance(60_000);
+    expect(channel.told).toHaveLength(1);
+    expect(channelOf(h)?.dead.map(({ problem }) => problem)).toEqual(Array(3).fill("It answered 500."));
+    expect(await h.runtime.channels?.retry("mine")).toBe(3);
+    await settled(20);
+    expect(channel.told).toHaveLength(4);
+    expect(channelOf(h)).toMatchObject({ dead: [], delivered: 3 });
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
-import { mail } from "../../test/fakes/deciders.ts";
+import { ann, bob, mail } from "../../test/fakes/deciders.ts";
 import { FaultyStore } from "../../test/fakes/faulty-store.ts";
 import { asker, boss, house } from "../../test/fakes/house.ts";
 import { sqliteFiles } from "../../test/fakes/sqlite-files.ts";
@@ -38,6 +38,18 @@ describe("a channel", () => {
       data: { approval_id: approvalId },
     });
     expect(channelOf(h)).toMatchObject({ delivered: 2, waiting: 0, dead: [] });
+  });
+
+  it("is told that a request was edited, with what it asks now, and not of each vote", async () => {
+    const channel = told();
+    const routes = [{ match: { tools: ["mail"] }, quorum: 2 }];
+    await using h = await houseWith(channel, { approvals: { patience: "suspend", routes } });
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: ann });
+    await h.runtime.approvals.decide(approvalId, { decision: "modified", arguments: { to: "y" }, by: bob });
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.edited"]);
+    expect(channel.told[1]?.approval).toMatchObject({ state: "pending", arguments: { to: "y" } });
   });
 
   it("is told only what it wants", async () => {

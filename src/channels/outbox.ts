@@ -6,11 +6,14 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Entry, Store } from "../stores/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, NoticeType } from "./channel.ts";
-import { approvalIn, entryIn, isStillAsked, noticeFrom, noticeTypeOf, typeInBody } from "./notice.ts";
+import { Line } from "./line.ts";
+import { approvalIn, entryIn, isStillAsked, mayBeTold, noticeFrom, noticeTypeOf } from "./notice.ts";
 import {
   type ChannelNote,
+  channelState,
   type OutboxState,
   outboxKind,
+  retryAfterMs,
   stateFromJson,
   stateToJson,
   type Waiting,
@@ -31,9 +34,6 @@ export interface OutboxOptions {
   readonly random: () => number;
 }
 
-const secondMs = 1_000;
-/** Between one try and the next: about nine hours in all. */
-const retryAfterMs: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600].map((seconds) => seconds * secondMs);
 /** So many wait for another try at most; what is behind them waits in the log. */
 const mostWaiting = 100;
 const atOnce = 4;
@@ -49,12 +49,15 @@ const saveEveryMs = 200;
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
   readonly #id: string;
+  readonly #line: Line;
   readonly #flying = new Set<number>();
   readonly #ending = new AbortController();
   #state: OutboxState = { series: "", after: -1, waiting: [], dead: [], delivered: 0 };
   #version = 0;
   #following: Disposable | undefined;
-  #reading: Promise<void> | undefined;
+  #isReading = false;
+  /** The last one; over, or under way. */
+  #reading: Promise<void> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
   #told = -1;
   /** Whether something was given up since the last one that was taken. */
@@ -64,6 +67,7 @@ export class Outbox implements AsyncDisposable {
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#id = options.channel.name;
+    this.#line = new Line(options.channel);
   }
 
   async start(): Promise<void> {
@@ -82,17 +86,11 @@ export class Outbox implements AsyncDisposable {
   }
 
   get state(): ChannelState {
-    const { channel } = this.#options;
-    const { waiting, dead, delivered, lastDeliveredAt } = this.#state;
-    const problem = waiting.findLast((one) => one.problem !== undefined)?.problem;
-    return {
-      ...{ name: channel.name, kind: channel.kind, target: channel.target, waiting: waiting.length, delivered, dead },
-      ...(problem !== undefined && { problem }),
-      ...(lastDeliveredAt !== undefined && { lastDeliveredAt }),
-    };
+    return channelState(this.#options.channel, this.#state);
   }
 
   test(): Promise<Delivered> {
+    this.#line.reopen();
     return this.#now("channel.test", "This is only a test: Postern reaches this channel.", {});
   }
 
@@ -107,10 +105,11 @@ export class Outbox implements AsyncDisposable {
   #now(type: NoticeType, summary: string, data: JsonObject): Promise<Delivered> {
     const at = new Date(this.#options.clock.now()).toISOString();
     const id = `msg_${this.#state.series}_${randomBytes(8).toString("hex")}`;
-    return this.#try({ id, type, at, tenant: "default", summary, data });
+    return this.#line.deliver({ id, type, at, tenant: "default", summary, data }, this.#ending.signal);
   }
 
   async retry(): Promise<number> {
+    this.#line.reopen();
     const { dead, waiting } = this.#state;
     const now = this.#options.clock.now();
     const again = dead.map(({ seq, type, problem }): Waiting => ({ seq, type, attempts: 0, nextAt: now, problem }));
@@ -131,10 +130,10 @@ export class Outbox implements AsyncDisposable {
 
   /** Beside a commit: nothing is read or made here, and nearly always nothing is to be told. */
   #hear(entries: readonly Entry[]): void {
-    const isLevel = this.#reading === undefined && this.#state.after === this.#told;
+    const isLevel = !this.#isReading && this.#state.after === this.#told;
     this.#told = entries.at(-1)?.seq ?? this.#told;
     const isNone = entries.every(
-      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || typeInBody(body) === undefined,
+      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayBeTold(body),
     );
     if (isLevel && isNone) this.#state = { ...this.#state, after: this.#told };
     else this.#read();
@@ -142,32 +141,46 @@ export class Outbox implements AsyncDisposable {
 
   /** From the place in the log on, as long as there is room for what waits. */
   #read(): void {
-    this.#reading ??= this.#readOn()
-      .catch((error: unknown) =>
-        this.#options.log(`The log could not be read for \`${this.#id}\`: ${messageOf(error)}`),
-      )
-      .finally(() => {
-        this.#reading = undefined;
-        this.#fly();
-      });
+    if (this.#isReading) return;
+    const told = `The log could not be read for \`${this.#id}\``;
+    this.#reading = this.#readOn().catch((error: unknown) => this.#options.log(`${told}: ${messageOf(error)}`));
   }
 
+  /** It ends in the moment in which it finds nothing more to read, not later: what is told after begins another. */
   async #readOn(): Promise<void> {
-    const { store, channel, clock } = this.#options;
-    for (;;) {
-      const before = this.#state.after;
-      if (before >= this.#told || this.#ending.signal.aborted) return;
-      for await (const { seq, body } of store.events({ after: before, limit: entriesARead })) {
-        if (this.#state.waiting.length >= mostWaiting) return;
-        const type = typeInBody(body);
-        const entry = type === undefined ? undefined : entryIn(body);
-        const isWanted = type !== undefined && entry !== undefined && channel.wants({ type, tenant: entry.tenant });
-        const more = isWanted ? [{ seq, type, attempts: 0, nextAt: clock.now() }] : [];
-        this.#state = { ...this.#state, after: seq, waiting: [...this.#state.waiting, ...more] };
+    this.#isReading = true;
+    try {
+      let isThere = true;
+      while (isThere && this.#mayReadOn) {
+        isThere = false;
+        for await (const entry of this.#options.store.events({ after: this.#state.after, limit: entriesARead })) {
+          isThere = true;
+          if (!this.#hasRoom) break;
+          this.#look(entry);
+        }
+        this.#fly();
       }
-      if (this.#state.after === before) return;
+    } finally {
+      this.#isReading = false;
       this.#fly();
     }
+  }
+
+  get #hasRoom(): boolean {
+    return this.#state.waiting.length < mostWaiting;
+  }
+
+  get #mayReadOn(): boolean {
+    return this.#hasRoom && this.#state.after < this.#told && !this.#ending.signal.aborted;
+  }
+
+  #look({ seq, body }: Entry): void {
+    const entry = mayBeTold(body) ? entryIn(body) : undefined;
+    const type = entry && noticeTypeOf(entry);
+    const isWanted =
+      type !== undefined && entry !== undefined && this.#options.channel.wants({ type, tenant: entry.tenant });
+    const more = isWanted ? [{ seq, type, attempts: 0, nextAt: this.#options.clock.now() }] : [];
+    this.#state = { ...this.#state, after: seq, waiting: [...this.#state.waiting, ...more] };
   }
 
   #fly(): void {
@@ -202,33 +215,21 @@ export class Outbox implements AsyncDisposable {
     const { store, approval, console, clock } = this.#options;
     for await (const { body } of store.events({ after: seq - 1, limit: 1 })) {
       const entry = entryIn(body);
-      const type = entry && noticeTypeOf(entry.type);
+      const type = entry && noticeTypeOf(entry);
       if (entry === undefined || type === undefined) break;
       const approvalId = approvalIn(entry);
       const asked = approvalId === undefined ? undefined : await approval(approvalId);
       const id = `msg_${this.#state.series}_${seq}`;
       const notice = noticeFrom({ id, type, entry, approval: asked, console: console() });
-      return isStillAsked(notice, clock.now()) ? this.#try(notice) : { delivered: true };
+      return isStillAsked(notice, clock.now()) ? this.#line.deliver(notice, this.#ending.signal) : { delivered: true };
     }
     return { delivered: true }; // there is nothing of it to tell
   }
 
-  async #try(notice: Parameters<Channel["deliver"]>[0]): Promise<Delivered> {
-    try {
-      return await this.#options.channel.deliver(notice, this.#ending.signal);
-    } catch (error) {
-      return { delivered: false, problem: messageOf(error) };
-    }
-  }
-
   #taken({ seq }: Waiting): void {
-    const { waiting, delivered } = this.#state;
-    this.#state = {
-      ...this.#state,
-      waiting: waiting.filter((other) => other.seq !== seq),
-      delivered: delivered + 1,
-      lastDeliveredAt: this.#options.clock.now(),
-    };
+    const lastDeliveredAt = this.#options.clock.now();
+    const waiting = this.#state.waiting.filter((other) => other.seq !== seq);
+    this.#state = { ...this.#state, waiting, delivered: this.#state.delivered + 1, lastDeliveredAt };
     if (!this.#failing) return;
     this.#failing = false;
     const summary = `The channel \`${this.#id}\` delivers again.`;
@@ -239,13 +240,10 @@ export class Outbox implements AsyncDisposable {
     const { clock, random } = this.#options;
     const others = this.#state.waiting.filter(({ seq }) => seq !== one.seq);
     const attempts = one.attempts + 1;
-    const waitMs = retryAfterMs[one.attempts];
-    if (final || waitMs === undefined) {
-      this.#giveUp({ ...one, attempts }, problem, others);
-      return;
-    }
-    const nextAt = clock.now() + Math.max(asked, Math.round(waitMs * (0.8 + 0.4 * random())));
-    this.#state = { ...this.#state, waiting: [...others, { ...one, attempts, nextAt, problem }] };
+    const waitMs = retryAfterMs(one, random());
+    const nextAt = clock.now() + Math.max(asked, waitMs ?? 0);
+    if (final || waitMs === undefined) this.#giveUp({ ...one, attempts }, problem, others);
+    else this.#state = { ...this.#state, waiting: [...others, { ...one, attempts, nextAt, problem }] };
   }
 
   #giveUp({ seq, type, attempts }: Waiting, problem: string, waiting: readonly Waiting[]): void {

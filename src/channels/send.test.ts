@@ -27,7 +27,7 @@ describe("sending", () => {
   it.each([
     [204, {}, { delivered: true }],
     [400, {}, { delivered: false, problem: "It answered 400.", final: false }],
-    [410, {}, { delivered: false, problem: "It answered 410.", final: true }],
+    [410, {}, { delivered: false, problem: "It answered 410.", final: true, gone: true }],
     [
       429,
       { "retry-after": "120" },

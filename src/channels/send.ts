@@ -78,6 +78,7 @@ function deliveredBy({ statusCode = 0, headers }: IncomingMessage): Delivered {
   const retryAfterMs = waitIn(headers["retry-after"]);
   return {
     ...{ delivered: false, problem, final: statusCode === 410 },
+    ...(statusCode === 410 && { gone: true }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }

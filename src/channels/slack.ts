@@ -43,6 +43,8 @@ function titleOf({ type, approval, summary }: Notice): string {
   switch (type) {
     case "approval.requested":
       return `Approval needed: ${tool}`;
+    case "approval.edited":
+      return `Edited, and still waiting: ${tool}`;
     case "approval.expiring":
       return `Still waiting: ${tool}`;
     case "approval.escalated":

@@ -103,9 +103,11 @@ export interface DelegationWire {
   readonly reason?: string | undefined;
   readonly at: string;
   readonly revoked?: { readonly by: string; readonly via?: string | undefined; readonly at: string } | undefined;
+  /** Whether who asks may end it. */
+  readonly ends?: true | undefined;
 }
 
-export function delegationToWire(delegation: Delegation, isLive: boolean): DelegationWire {
+export function delegationToWire(delegation: Delegation, isLive: boolean, ends: boolean): DelegationWire {
   const { id, from, via, to, until, reason, at, revoked } = delegation;
   return {
     delegation_id: id,
@@ -117,5 +119,6 @@ export function delegationToWire(delegation: Delegation, isLive: boolean): Deleg
     reason,
     at: iso(at),
     revoked: revoked && { by: revoked.by, via: revoked.via, at: iso(revoked.at) },
+    ...(ends && { ends }),
   };
 }

@@ -170,7 +170,21 @@ function redacted(value: Json, redact: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redacted(inner, redact)]));
 }
 
-export function matches(event: FeedEvent, filter: FeedFilter): boolean {
+/** What of an event a reader is told: as it is, without its words, or nothing. */
+export function toldAs(event: FeedEvent, filter: FeedFilter): FeedEvent | undefined {
+  const told = filter.also === "alarms" && whoMay.test(event.type) ? withoutWords(event) : event;
+  return matches(told, filter) ? told : undefined;
+}
+
+/** Who looks at a card must know that others may decide it now; whose account was changed, and how, is for who administers. */
+function withoutWords({ id, at, tenant, traceId }: FeedEvent): FeedEvent {
+  const summary = "Who may decide has changed";
+  return { id, at, tenant, traceId, type: "approval.deciders_changed", agent: "system", summary, data: {} };
+}
+
+const whoMay = /^operator\.action\.(?:account_\w+|token_revoked)$/;
+
+function matches(event: FeedEvent, filter: FeedFilter): boolean {
   const { tenant, principal, also, types, runId, traceId } = filter;
   return (
     event.tenant === tenant &&
@@ -184,8 +198,9 @@ export function matches(event: FeedEvent, filter: FeedFilter): boolean {
 
 function isFor({ callId, type }: FeedEvent, also: FeedFilter["also"]): boolean {
   if (also === "everything" || callId !== undefined) return true;
-  return also === "alarms" && (type.startsWith("alarm.") || type.startsWith("approval.") || switches.test(type));
+  return also === "alarms" && (forPeople.test(type) || switches.test(type));
 }
 
+const forPeople = /^(?:alarm|approval|grant)\./;
 /** Whether calls pass is everybody's to know, at once. */
 const switches = /^operator\.action\.(?:pause|resume|autonomy|tool|server)$/;

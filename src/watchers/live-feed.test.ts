@@ -3,6 +3,7 @@ import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../../test/fakes/house.ts";
+import { cheap, holder } from "../../test/fakes/people.ts";
 import type { FeedReader, FeedSeat, ResetReason } from "./feed.ts";
 import type { FeedEvent, FeedFilter } from "./feed-event.ts";
 
@@ -94,7 +95,8 @@ describe("the live feed", () => {
     await h.runtime.controls.pause(boss);
     await h.runtime.controls.resume(boss);
     await h.runtime.controls.setTool("mail", false, boss);
-    await h.runtime.note("operator.action.account_changed", "an account", boss);
+    await h.runtime.note("operator.action.secret_changed", "a secret", boss);
+    await h.runtime.note("operator.action.sign_in", "boss signed in", boss);
     await h.clock.advance(25);
     expect(viewer.types).toEqual(["operator.action.pause", "operator.action.resume", "operator.action.tool"]);
   });
@@ -175,6 +177,21 @@ describe("the live feed", () => {
     await h.clock.advance(25);
     expect(ears.heard).toHaveLength(4);
     expect(Number(ears.resets[0]?.[0])).toBeLessThan(Number(ears.heard[0]?.id));
+  });
+
+  it("tells everybody who looks on of grants, and that who may decide has changed, without whose account or how", async () => {
+    await using h = await house({ accounts: { passwordCost: cheap } });
+    const ears = await listen(h, { ...all, also: "alarms" });
+    const { approvalId = "" } = await h.runtime.invoke(mail, asker);
+    const remember = { for: "run", reason: "these" } as const;
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss, remember });
+    await h.runtime.accounts.add({ name: "evelyn", roles: ["approver"], displayName: "Eve Secret" }, holder);
+    await h.clock.advance(25);
+    expect(ears.types).toContain("grant.made");
+    expect(ears.heard.find(({ type }) => type === "approval.deciders_changed")).toMatchObject({ data: {} });
+    expect(JSON.stringify(ears.heard)).not.toMatch(/evelyn|Eve Secret|account_added/);
+    const agent = await listen(h, { ...all, also: "nothing" }, ears.heard[0]?.id ?? "");
+    expect(agent.types.filter((type) => /grant|deciders|operator/.test(type))).toEqual([]);
   });
 
   it("gives readers with the same filter the same list", async () => {

@@ -10,11 +10,11 @@ import {
   fromAnnounced,
   fromEntry,
   idOf,
-  matches,
   placeFrom,
   placeOf,
   seqOf,
   type Told,
+  toldAs,
 } from "./feed-event.ts";
 import type { Watcher } from "./watcher.ts";
 
@@ -131,13 +131,13 @@ export class LiveFeed implements Feed, Disposable {
       const before = seat.place;
       for await (const { seq, body } of this.#options.store.events({ after: seqOf(seat.place), limit: mostFromLog })) {
         seat.place = placeOf(seq, 0);
-        const event = fromEntry(seq, body);
-        if (matches(event, seat.filter)) seat.reader.take([event]);
+        const event = toldAs(fromEntry(seq, body), seat.filter);
+        if (event !== undefined) seat.reader.take([event]);
       }
       if (seat.place === before) break; // announced after the last entry, and gone
     }
-    const missed = this.#kept.filter(({ place, event }) => place > seat.place && matches(event, seat.filter));
-    if (missed.length > 0) seat.reader.take(missed.map(({ event }) => event));
+    const missed = toldOf(this.#kept, seat);
+    if (missed.length > 0) seat.reader.take(missed);
     seat.place = Math.max(seat.place, this.#kept.at(-1)?.place ?? 0);
     this.#seats.add(seat);
   }
@@ -266,9 +266,7 @@ export class LiveFeed implements Feed, Disposable {
     seat.place = last;
     const isLevel = before < (events[0]?.place ?? 0);
     const known = isLevel ? lists.get(seat.key) : undefined;
-    const wanted =
-      known ??
-      events.filter(({ place, event }) => place > before && matches(event, seat.filter)).map(({ event }) => event);
+    const wanted = known ?? toldOf(events, { place: before, filter: seat.filter });
     if (isLevel) lists.set(seat.key, wanted);
     seat.told += wanted.length;
     if (isFlood || seat.told > mostASecond) {
@@ -280,4 +278,9 @@ export class LiveFeed implements Feed, Disposable {
     this.#seats.delete(seat);
     if (this.#seats.size === 0) this.#linger();
   }
+}
+
+/** What a reader is told of these: what stands after its place, as far as it is for it. */
+function toldOf(events: Batch["events"], { place: after, filter }: Pick<Seat, "place" | "filter">): FeedEvent[] {
+  return events.flatMap(({ place, event }) => (place > after ? (toldAs(event, filter) ?? []) : []));
 }

@@ -113,7 +113,13 @@ describe("asking, through the browser and HTTP", () => {
     const waiting = { patience: "wait", approval_wait_ms: 50 };
     const outcome = await house.call("send_email", mail("98"), waiting);
     expect(outcome["status"]).not.toBe("ok");
-    const id = await house.ask("send_email", mail("98"));
+    const { approvals } = await house.operator("GET", "/v1/approvals?tool=send_email&state=pending");
+    const [asked, ...others] = (approvals as readonly Record<string, unknown>[]).filter((one) =>
+      JSON.stringify(one["what"]).includes('"subject":"98"'),
+    );
+    const id = String(asked?.["approval_id"]);
+    expect(others).toEqual([]);
+    expect(await house.ask("send_email", mail("98"))).toBe(id);
     await card(id);
     await button("Approve once").click();
     await expect.poll(() => status(id)).toBe("approved");

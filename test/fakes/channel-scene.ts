@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { shownDigest } from "../../src/approvals/binding.ts";
 import { keyFrom, sign } from "../../src/channels/signature.ts";
 import type { ApprovalRoute, RuntimeOptions } from "../../src/index.ts";
 import type { House } from "./house.ts";
@@ -36,7 +37,9 @@ export async function say(
   await using door = await httpHouse(h.runtime, { clock: h.clock });
   const { approvalId, user, decision = "approved" } = said;
   const { id = randomBytes(8).toString("hex"), at = 0 } = sent;
-  const raw = JSON.stringify({ approval_id: approvalId, decision, user });
+  const approval = await h.runtime.approvals.get(approvalId);
+  const expected_digest = decision === "approved" && approval ? shownDigest(approval) : undefined;
+  const raw = JSON.stringify({ approval_id: approvalId, decision, user, expected_digest });
   const timestamp = Math.floor(h.clock.now() / 1000) + at;
   const headers = {
     "webhook-id": id,

@@ -10,6 +10,8 @@ export interface Delegation {
   readonly reason?: string;
   readonly at: string;
   readonly revoked?: { readonly by: string; readonly at: string };
+  /** Whether who asked may end it. */
+  readonly ends?: true;
 }
 
 export function listDelegations(signal?: AbortSignal): Promise<{ readonly delegations: readonly Delegation[] }> {

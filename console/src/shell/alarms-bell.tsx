@@ -1,30 +1,25 @@
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { listAlarms } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
 import { Dialog } from "../kit/dialog.tsx";
 import { Icon } from "../kit/icons.tsx";
 import { late } from "../kit/late.tsx";
+import { useAlarms } from "./use-alarms.ts";
 
 const AlarmList = late(async () => (await import("./alarm-list.tsx")).AlarmList);
 
-/** What somebody should look at. Under the key `live`: any event makes it fresh. */
+/** At the top of every page; what a message about one leads to has the same list (screens/alarms). */
 export function AlarmsBell(): ReactNode {
   const may = useMay();
   const [open, setOpen] = useState(false);
-  const { data, error, refetch } = useQuery({
-    queryKey: ["live", "alarms"],
-    queryFn: ({ signal }) => listAlarms(signal),
-    enabled: may("alarms:read"),
-  });
+  const { alarms, error, again } = useAlarms();
   if (!may("alarms:read")) return null;
-  const unseen = data?.alarms.filter(({ state }) => state === "open").length ?? 0;
+  const unseen = alarms?.filter(({ state }) => state === "open").length ?? 0;
   const close = (): void => setOpen(false);
   return (
     <>
       <Bell unseen={unseen} onOpen={() => setOpen(true)} />
       <Dialog title="Alarms" open={open} wide onClose={close}>
-        <AlarmList alarms={data?.alarms} error={error} retry={() => void refetch()} onClose={close} />
+        <AlarmList alarms={alarms} error={error} retry={again} onClose={close} />
       </Dialog>
     </>
   );

@@ -5,6 +5,8 @@ import { Icon } from "../kit/icons.tsx";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 
+const places = screens.filter(({ isAside }) => isAside !== true);
+
 /** At the side of a desk, under the thumb on a phone. */
 export function Navigation(): ReactNode {
   const pending = usePendingCount();
@@ -18,7 +20,7 @@ export function Navigation(): ReactNode {
         <span className="text-[1.0714rem] font-semibold tracking-tight">Postern</span>
       </div>
       <ul className="flex justify-around lg:grid lg:justify-stretch lg:gap-0.5 lg:px-2 lg:py-2">
-        {screens.map(({ path, label, icon }) => (
+        {places.map(({ path, label, icon }) => (
           <li key={path} className="max-lg:flex-1">
             <Link
               to={path}

@@ -9,6 +9,7 @@ import { useNotices } from "../live/notices.ts";
 import { useProgressKept } from "../live/progress.ts";
 import { useInboxKept } from "../screens/approvals/inbox.ts";
 import { SignInAgain, SignInScreen } from "../screens/sign-in/sign-in-screen.tsx";
+import { WithoutRoles } from "../screens/sign-in/without-roles.tsx";
 import { Away } from "./away.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
@@ -23,6 +24,8 @@ export function Shell(): ReactNode {
   }, [userId]);
   if (session === undefined) return error === null ? null : <ErrorState error={error} retry={again} />;
   if (session === null && wasHere === undefined) return <SignInScreen />;
+  if (session?.permissions.includes("approvals:read") === false)
+    return <WithoutRoles session={session} again={again} />;
   return (
     // Another person gets another page: nothing of the one before stays.
     <Page key={session?.user.id ?? wasHere} userId={userId} />

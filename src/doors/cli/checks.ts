@@ -10,6 +10,7 @@ import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
 import { pathChecks } from "./path-checks.ts";
 import { policyChecks } from "./policy-checks.ts";
+import { routeFindings } from "./route-checks.ts";
 import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
 import { findServer } from "./server-file.ts";
@@ -199,7 +200,11 @@ function wayTo(name: string, problem: string, configured: Inspected["servers"][s
 }
 
 /** Store, servers and tools as they really start; a running Postern is asked instead. */
-async function* inside(host: Host, flags: GlobalFlags, { file, servers, limits }: Inspected): AsyncGenerator<Finding> {
+async function* inside(
+  host: Host,
+  flags: GlobalFlags,
+  { file, servers, limits, approvals }: Inspected,
+): AsyncGenerator<Finding> {
   const known = limitsWarning({ ...directLimits, ...limits });
   const told: string[] = [];
   const problem = (message: string): void => void (message !== known && told.push(message));
@@ -217,6 +222,7 @@ async function* inside(host: Host, flags: GlobalFlags, { file, servers, limits }
           fix: "Make room on the disk or mend it, then start again.",
         };
       yield* policyChecks(connection.operator, file === undefined ? undefined : () => host.configurationText(flags));
+      yield* routeFindings(approvals, await connection.operator.people.list());
       yield* aroundFindings(connection.operator);
       yield* serverFindings(health.servers, servers);
     } finally {

@@ -1,8 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
+import { approvalSettingsFrom } from "../../approvals/approvals-config.ts";
 import type { Finding } from "./checks.ts";
+import { routeFindings } from "./route-checks.ts";
 import { auditFinding, engineFinding } from "./running-checks.ts";
 
 let cli: CommandLine;
@@ -95,6 +98,30 @@ servers: { files: { command: node, args: [-e, "0", .], enabled: false } }
   chmodSync(join(folder, "postern.yaml"), 0o400);
   const again = await cli.run("doctor", "--json", "--config", join(folder, "postern.yaml"));
   expect(again.out).toContain("`console.edit_policy` is true, and the configuration is closed to this user.");
+});
+
+it("names each route that nobody could answer, by the people there are", async () => {
+  const file = `data: ${JSON.stringify(join(cli.folder, "routes-data"))}
+approvals:
+  routes:
+    - { name: typo, match: { tools: [a] }, to: { users: [anne], groups: [opps] } }
+    - { name: two, match: { tools: [b] }, quorum: 2 }
+    - { name: late, match: { tools: [c] }, escalate_after_seconds: 3600, escalate_to: { roles: [approver] } }
+`;
+  const { findings } = await doctored("routes", file);
+  const said = (found: readonly Finding[]) =>
+    found.filter(({ check }) => check === "routes").map(({ level, message }) => `${level} ${message}`);
+  const late = "warn `late`: it is over before it is escalated, but for tools whose requests stay open longer";
+  expect(said(findings)).toEqual([late]);
+  const ann = { name: "ann", roles: ["approver"], groups: [], disabled: false } as never; // what of an account is looked at
+  const { approvals } = parse(file);
+  expect(said([...routeFindings(approvalSettingsFrom(approvals), [ann])])).toEqual([
+    "warn `typo`: there is no account `anne`",
+    "warn `typo`: nobody who may decide is in the group `opps`",
+    "warn `typo`: a yes cannot be had: 0 people it is sent to may decide",
+    "warn `two`: 2 yeses cannot be had: 1 person it is sent to may decide",
+    late,
+  ]);
 });
 
 it("looks for the secret of the sign-in, and at variables that are nearly ours", async () => {

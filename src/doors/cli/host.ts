@@ -5,6 +5,7 @@
  * Invariant: a command works the same on a running Postern and on one started inside for it; it sees only the API.
  * Next: program.ts (commands and their flags), connect.ts (which Postern), commands/ (one file each).
  */
+import type { ApprovalSettings } from "../../approvals/approvals-config.ts";
 import type { Approver } from "../../approvals/approver.ts";
 import type { Clock } from "../../calls/clock.ts";
 import type { Limits } from "../../calls/session.ts";
@@ -77,6 +78,7 @@ export interface Inspected {
   readonly listen: { readonly host: string; readonly port: number };
   readonly servers: Readonly<Record<string, ServerTexts & { readonly cwd?: string }>>;
   readonly secretSettings: SecretSettings;
+  readonly approvals: Pick<ApprovalSettings, "routes" | "ttlMs">;
   readonly accounts: SecretUse["accounts"];
   readonly channels?: SecretUse["channels"];
   readonly chains?: SecretUse["chains"];

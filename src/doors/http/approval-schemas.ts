@@ -45,6 +45,7 @@ export const delegationAnswer: ZodType = z
     reason: text.optional(),
     at: when,
     revoked: z.object({ by: text, via: text.optional(), at: when }).optional(),
+    ends: z.literal(true).optional().openapi({ description: "You may end it." }),
   })
   .openapi("Delegation");
 export const delegationsAnswer: ZodType = z.object({ delegations: z.array(delegationAnswer) });

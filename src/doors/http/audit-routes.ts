@@ -24,7 +24,8 @@ export const auditRoutes: readonly Route[] = [
     method: "get",
     path: "/v1/audit",
     needs: "audit:read",
-    summary: "Events of the audit log, in order. `type` may end in `.` to mean all that begin so.",
+    summary:
+      "Events of the audit log, in order. `type`: some, apart by commas; one that ends in `.` means all that begin so.",
     body: nothing,
     query: auditQuery,
     answers: auditAnswer,

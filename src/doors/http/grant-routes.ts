@@ -1,9 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import type { Delegation } from "../../approvals/delegation.ts";
+import { mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState } from "../../approvals/grant.ts";
 import type { Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
-import { delegationToWire, type GrantWire, grantToWire } from "../wire-grants.ts";
+import { type DelegationWire, delegationToWire, type GrantWire, grantToWire } from "../wire-grants.ts";
 import { answer, problem } from "./answers.ts";
 import { delegationAnswer, delegationsAnswer, grantAnswer, grantsAnswer } from "./approval-schemas.ts";
 import { deciderOf } from "./decider.ts";
@@ -67,15 +69,14 @@ export const grantRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/delegations",
-    needs: "approvals:decide",
+    needs: "delegations:end",
     summary: "Who decides in whose place, new to old.",
     body: nothing,
     query: nothing,
     answers: delegationsAnswer,
     run: ({ runtime, by }) => {
-      const { delegations } = runtime.approvals;
-      const listed = delegations.list({ tenant: by.principal.tenant });
-      return answer({ delegations: listed.map((one) => delegationToWire(one, delegations.isLive(one))) });
+      const listed = runtime.approvals.delegations.list({ tenant: by.principal.tenant });
+      return answer({ delegations: listed.map((one) => told(runtime.approvals, by, one)) });
     },
   }),
   route({
@@ -89,25 +90,29 @@ export const grantRoutes: readonly Route[] = [
     run: async ({ runtime, by, body: { to, until, reason: given } }) => {
       const request = { to, until, ...(given !== undefined && { reason: given }) };
       const made = await runtime.approvals.delegations.make(request, deciderOf(by));
-      return made.delegated ? answer(delegationToWire(made.delegation, true)) : problem(made.code, made.message);
+      return made.delegated ? answer(told(runtime.approvals, by, made.delegation)) : problem(made.code, made.message);
     },
   }),
   route({
     method: "post",
     path: "/v1/delegations/{id}/revoke",
-    needs: "approvals:decide",
-    summary: "End a delegation.",
+    needs: "delegations:end",
+    summary: "End a delegation: who gave it, who has it, or who administers accounts.",
     body: nothing,
     query: nothing,
     answers: delegationAnswer,
     run: async ({ runtime, by, part }) => {
-      const { delegations } = runtime.approvals;
-      const made = await delegations.revoke(part("id"), deciderOf(by));
+      const made = await runtime.approvals.delegations.revoke(part("id"), deciderOf(by));
       if (!made.delegated) return problem(made.code, made.message);
-      return answer(delegationToWire(made.delegation, delegations.isLive(made.delegation)));
+      return answer(told(runtime.approvals, by, made.delegation));
     },
   }),
 ];
+
+function told({ delegations }: Runtime["approvals"], by: Who, one: Delegation): DelegationWire {
+  const isLive = delegations.isLive(one);
+  return delegationToWire(one, isLive, isLive && by.permissions.has("delegations:end") && mayEnd(one, deciderOf(by)));
+}
 
 /** What became of who gave it is nothing for an agent. */
 async function wireOf({ approvals: { grants } }: Runtime, { kind }: Who, grant: Grant): Promise<GrantWire> {

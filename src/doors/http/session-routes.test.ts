@@ -26,6 +26,19 @@ describe("signing in to the console", () => {
     });
   });
 
+  it("tells somebody without any role who they are, and lets them out; nothing else is theirs", async () => {
+    const { crowd, house, signIn } = await scene();
+    await crowd.add("newcomer", []);
+    const { shown } = await signIn("newcomer");
+    expect(await bodyOf(await house.ask("/v1/session", { headers: shown }))).toMatchObject({
+      ...{ user: { name: "newcomer" }, roles: [], permissions: ["session:own"] },
+    });
+    for (const path of ["/v1/approvals", "/v1/events", "/v1/tools", "/v1/tokens"])
+      expect((await house.ask(path, { headers: shown })).status, path).toBe(403);
+    const out = await house.ask("/v1/session", { method: "DELETE", headers: { ...shown, origin } });
+    expect(out.status).toBe(204);
+  });
+
   it("tells people of the house how commands are typed here, and nobody else where anything lies", async () => {
     const command = { ofTheHouse: "postern --data /srv/books", ofAnybody: "postern --data …" };
     const { crowd, house, signIn } = await scene({ command });

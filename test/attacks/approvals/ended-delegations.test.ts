@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { ann, bob } from "../../fakes/deciders.ts";
+import { bodyOf, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { entered, goodPassword, here, holder } from "../../fakes/people.ts";
 import { cal, lend, openRouted } from "../../fakes/route-house.ts";
 
 it("a delegation is ended by who gave it, by who has it, or by who administers, and by nobody else", async () => {
@@ -18,4 +20,26 @@ it("a delegation is ended by who gave it, by who has it, or by who administers, 
     if (!may) expect(delegations.isLive(one)).toBe(true);
     await delegations.revoke(one.id, ann);
   }
+});
+
+it("a delegation is ended over HTTP by an admin who decides nothing, and by nobody whose it is not; each is told which", async () => {
+  await using h = await openRouted({ quorum: 2 });
+  const { accounts } = h.runtime;
+  await accounts.add({ name: "root", roles: ["admin"], password: goodPassword }, holder);
+  await accounts.setPassword("bob", goodPassword, holder);
+  await accounts.change("bob", { roles: ["approver"] }, holder);
+  await using door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+  const one = await lend(h, ann, "cal");
+  const path = `/v1/delegations/${one.id}/revoke`;
+  for (const [name, status] of [
+    ["bob", 422],
+    ["root", 200],
+  ] as const) {
+    const headers = inSession(entered(await accounts.signIn(name, goodPassword, here)));
+    const listed = await bodyOf(await door.ask("/v1/delegations", { headers }));
+    expect(listed, name).toMatchObject({ delegations: [{ delegation_id: one.id }] });
+    expect(JSON.stringify(listed).includes('"ends":true'), name).toBe(status === 200);
+    expect((await door.ask(path, { method: "POST", body: {}, headers })).status, name).toBe(status);
+  }
+  expect((await h.runtime.audit.query({ type: "approval.delegation_revoked", by: "root" })).length).toBe(1);
 });

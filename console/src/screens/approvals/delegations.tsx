@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type Delegation, delegate, endDelegation, listDelegations } from "../../api/delegations.ts";
 import { serverNow } from "../../api/server-time.ts";
-import { useSession } from "../../api/session.ts";
+import { useMay, useSession } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Field } from "../../kit/field.tsx";
 import { Notice, NotYet } from "../../kit/states.tsx";
@@ -13,6 +13,7 @@ import { useSending } from "../use-sending.ts";
 
 /** While you are away somebody else decides in your place: what they say is kept with both names. */
 export function Delegations(): ReactNode {
+  const may = useMay();
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "delegations"],
     queryFn: ({ signal }) => listDelegations(signal),
@@ -30,7 +31,7 @@ export function Delegations(): ReactNode {
           ))}
         </ul>
       )}
-      <DelegationForm />
+      {may("approvals:decide") && <DelegationForm />}
     </>
   );
 }
@@ -50,9 +51,11 @@ function DelegationItem({ delegation }: { readonly delegation: Delegation }): Re
           {reason !== undefined && <Text>{` · “${reason}”`}</Text>}
         </span>
       </span>
-      <Button look="danger" size="small" busy={isBusy} onClick={() => void end()}>
-        End it
-      </Button>
+      {delegation.ends && (
+        <Button look="danger" size="small" busy={isBusy} onClick={() => void end()}>
+          End it
+        </Button>
+      )}
       {problem !== undefined && (
         <Notice>
           <Text>{problem}</Text>

@@ -19,7 +19,7 @@ export function Standing(): ReactNode {
       <Button look="plain" size="small" icon="clock" onClick={() => setOpen("grants")}>
         Remembered
       </Button>
-      {may("approvals:decide") && (
+      {may("delegations:end") && (
         <Button look="plain" size="small" icon="person" onClick={() => setOpen("delegations")}>
           Deputies
         </Button>

@@ -8,6 +8,7 @@ export const filterNames = [
   "type",
   "tool",
   "outcome",
+  "by",
   "agent",
   "run_id",
   "trace_id",
@@ -30,7 +31,7 @@ export function filterFrom(search: Readonly<Record<string, unknown>>): Filter {
 const kinds: readonly (readonly [type: string, word: string])[] = [
   ["", "Everything"],
   ["tool_call.", "Calls"],
-  ["gate.", "Gate and approvals"],
+  ["gate.,approval.,grant.", "Gate and approvals"],
   ["operator.", "Acts of operators"],
   ["alarm.", "Alarms"],
   ["mcp.", "Servers"],
@@ -125,6 +126,7 @@ function MoreFields({ filter, set }: PartProps): ReactNode {
       {(
         [
           ["tool", "Tool"],
+          ["by", "Decided or done by"],
           ["agent", "Agent"],
           ["run_id", "Run"],
           ["trace_id", "Trace"],

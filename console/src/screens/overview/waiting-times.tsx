@@ -15,6 +15,9 @@ const steps: readonly { readonly name: string; readonly belowMs: number }[] = [
   { name: "longer", belowMs: Number.POSITIVE_INFINITY },
 ];
 
+/** What a person says that ends a request. */
+const answers: ReadonlySet<string> = new Set(["gate.approved", "gate.denied", "gate.modified", "gate.skipped"]);
+
 interface GateEvent {
   readonly type: string;
   readonly timestamp: string;
@@ -28,7 +31,7 @@ export function WaitingTimes(): ReactNode {
     queryKey: ["live", "answered"],
     queryFn: ({ signal }) =>
       get<{ readonly events: readonly GateEvent[] }>("/v1/audit/latest", {
-        query: { type: "gate.", limit: 400 },
+        query: { type: ["gate.required", ...answers].join(","), limit: 400 },
         signal,
       }),
     enabled: may("audit:read"),
@@ -70,7 +73,7 @@ function waits(events: readonly GateEvent[]): readonly number[] {
     const at = Date.parse(timestamp);
     const end = answered.get(approval);
     if (type === "gate.required") return end === undefined ? [] : [end - at];
-    if (type === "gate.approved" || type === "gate.denied") answered.set(approval, at);
+    if (answers.has(type)) answered.set(approval, at);
     return [];
   });
 }

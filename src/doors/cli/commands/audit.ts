@@ -23,6 +23,7 @@ import { instant, oneOf, wholeNumber } from "./typed.ts";
 export interface ShowFlags extends GlobalFlags {
   readonly type?: string;
   readonly tool?: string;
+  readonly by?: string;
   readonly trace?: string;
   readonly outcome?: string;
   readonly since?: string;
@@ -66,10 +67,11 @@ async function latest(operator: PosternClient, where: AuditWhere, limit: number)
   return found.reverse();
 }
 
-function filterOf({ type, tool, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {
+function filterOf({ type, tool, by, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {
   return {
     ...(type !== undefined && { type }),
     ...(tool !== undefined && { tool }),
+    ...(by !== undefined && { by }),
     ...(trace !== undefined && { trace_id: trace }),
     ...(outcome !== undefined && { outcome: oneOf(outcome, outcomes, "--outcome") }),
     ...(since !== undefined && { since: instant(since, "--since", now) }),

@@ -7,8 +7,9 @@ export function auditCommands(program: Command, host: Host, act: Act): void {
   const show = audit
     .command("show", { isDefault: true })
     .description("its events, old to new")
-    .option("--type <type>", "one type, or all that begin so: gate.")
+    .option("--type <type>", "types apart by commas; one that ends in a dot: all that begin so: gate.,grant.")
     .option("--tool <name>", "only of this tool")
+    .option("--by <name>", "only what this person decided, voted or did by hand")
     .option("--trace <id>", "only of this session")
     .addOption(new Option("--outcome <outcome>", "how it ended").choices(["success", "failure", "suppressed", "info"]))
     .option("--since <time>", "ISO time, date, or age: 15m, 2h, 7d")
