@@ -6,7 +6,10 @@ import type { AskedCall, ToolSketch } from "./sandbox.ts";
 /** What a script may call, and where its names lead. */
 export interface ScriptOffer {
   readonly sketches: readonly ToolSketch[];
-  /** By table, never by taking a name apart. A name nobody offered goes to the gates as it is: they refuse and count it. */
+  /**
+   * By table, never by taking a name apart. An action that is asked for beside the name is the one that is meant. What nobody
+   * offered goes to the gates as it is: they refuse and count it.
+   */
   targetOf(asked: Pick<AskedCall, "tool" | "action">): { readonly tool: string; readonly action: string };
 }
 
@@ -23,9 +26,11 @@ export function scriptOffer(actions: readonly Offer[]): ScriptOffer {
   }
   return {
     sketches,
-    targetOf: ({ tool, action = "default" }) => {
+    targetOf: ({ tool, action }) => {
       const found = byName.get(tool);
-      return found === undefined ? { tool, action } : { tool: found.tool, action: found.name };
+      return found === undefined
+        ? { tool, action: action ?? "default" }
+        : { tool: found.tool, action: action ?? found.name };
     },
   };
 }
