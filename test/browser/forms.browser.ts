@@ -11,7 +11,10 @@ const rows = { table: "orders", set: { state: "closed" }, limit: 3 };
 
 const { house, at } = stage({
   people: { grace: everyRole, linus: ["approver"] },
-  approvals: "  routes: [{ name: two-people, match: { tools: [update_rows] }, quorum: 2 }]\n",
+  approvals: `  routes:
+    - { name: two-people, match: { tools: [update_rows] }, quorum: 2, deny: quorum }
+    - { name: typed, match: { tools: [post_text] }, typed_confirmation: true }
+`,
 });
 
 async function editing(page: Page): Promise<Locator> {
@@ -131,4 +134,96 @@ describe("a card that is not what would be approved", () => {
     await expect.poll(async () => (await house.approval(id))["status"]).toBe("denied");
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
+});
+
+describe("what a word has brought is told as it is", () => {
+  const told = (page: Page) => page.locator("[aria-live=polite]");
+
+  it("a no that needs another no, in the card, the dialog and what is said of it", async () => {
+    const id = await house.ask("update_rows", { ...rows, table: "no" });
+    await using grace = await at(`/approvals/${id}`);
+    const { page } = grace;
+    await armed(page);
+    await page.getByRole("article").getByText("A yes takes 2 people; a no takes 2 people as well.").waitFor();
+    await page.getByRole("button", { name: "Deny…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Yours is one: a no takes 2 people as well.").waitFor();
+    await dialog.getByRole("button", { name: "Deny", exact: true }).click();
+    await told(page).getByText("Your no is counted: 1 more person must say no before update_rows is denied.").waitFor();
+    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [{ as: "denied" }] });
+  });
+
+  it("a batch that needs more people, with the reason that goes with each of them", async () => {
+    const run = { run_id: "run-together" };
+    const ids = [await house.ask("update_rows", rows, run), await house.ask("update_rows", { ...rows, limit: 4 }, run)];
+    await using grace = await at(`/approvals/${ids[0]}`);
+    const { page } = grace;
+    await page.getByRole("button", { name: "Decide them together…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Why?").fill("not today");
+    await dialog.getByText("Here a no takes 2 people as well.").waitFor();
+    const skip = dialog.getByRole("button", { name: "Skip 2" });
+    await expect.poll(() => skip.isEnabled(), { timeout: 5_000 }).toBe(true);
+    expect(await stumbles(page)).toEqual([]);
+    await skip.click();
+    await told(page).getByText("2 counted, and more people must say no.").waitFor();
+    for (const id of ids)
+      expect(await house.approval(id)).toMatchObject({
+        status: "pending",
+        votes: [{ as: "skipped", reason: "not today" }],
+      });
+    await using linus = await at(`/approvals/${ids[0]}`, "linus");
+    await linus.page.getByRole("button", { name: "Decide them together…" }).click();
+    const yes = linus.page.getByRole("dialog").getByRole("button", { name: "Approve 2, each once" });
+    await expect.poll(() => yes.isEnabled(), { timeout: 5_000 }).toBe(true);
+    await yes.click();
+    await told(linus.page).getByText("2 counted, and more people must agree.").waitFor();
+    expect([...grace.problems, ...linus.problems]).toEqual([]);
+  });
+
+  it("a name that is typed at high risk is not called critical", async () => {
+    const id = await house.ask("post_text", { text: "typed" });
+    await using grace = await at(`/approvals/${id}`);
+    await armed(grace.page);
+    await grace.page.getByRole("button", { name: "Approve…" }).click();
+    await grace.page.getByRole("dialog", { name: "Approve a call of high risk" }).waitFor();
+  });
+});
+
+describe("the keyboard", () => {
+  it("is where it was when a dialog ends, and on the next card when one was decided", async () => {
+    const run = { run_id: "run-keyboard" };
+    const id = await house.ask("edit_file", { path: "one.txt", from: "a", to: "b" }, run);
+    await house.ask("edit_file", { path: "two.txt", from: "a", to: "b" }, run);
+    await using grace = await at(`/approvals/${id}`);
+    const { page } = grace;
+    await armed(page);
+    const deny = page.getByRole("button", { name: "Deny…" });
+    for (const close of ["Close", "Escape"]) {
+      await deny.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      if (close === "Escape") await page.keyboard.press("Escape");
+      else {
+        await page.getByRole("button", { name: close }).focus();
+        await page.keyboard.press("Enter");
+      }
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.locator("button:focus", { hasText: "Deny…" }).waitFor();
+    }
+    await armed(page);
+    await page.keyboard.press("a");
+    await page.waitForURL((url) => !url.pathname.endsWith(id));
+    await page.locator("article:focus").waitFor();
+  });
+});
+
+it("all of a diff can be read, which a yes to it covers", async () => {
+  const to = Array.from({ length: 4_000 }, (_, at) => `line ${at}`).join("\n");
+  const id = await house.ask("edit_file", { path: "long.txt", from: "a", to });
+  await using grace = await at(`/approvals/${id}`);
+  const { page } = grace;
+  expect(await page.getByText("line 3999", { exact: true }).count()).toBe(0);
+  await page.getByRole("button", { name: /^Show the other 2,\d+$/ }).click();
+  await page.locator("pre div", { hasText: /^line 3999$/ }).waitFor();
 });

@@ -164,13 +164,15 @@ export async function decide(approval: Approval, { verb, ...body }: Said): Promi
 export interface BatchAnswer {
   readonly approval_id: string;
   readonly decided: boolean;
+  /** How it stands since. */
+  readonly approval?: Approval;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
 export async function decideMany(
   approvals: readonly Approval[],
-  decision: "approved" | "denied",
-  reason: string | undefined,
+  decision: "approved" | "denied" | "skipped",
+  reason?: string | undefined,
 ): Promise<{ readonly answers: readonly BatchAnswer[] }> {
   if (decision === "approved") await assured(approvals);
   return post("/v1/approvals/batch", {

@@ -1,8 +1,9 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
+import { Text } from "./text.tsx";
 
-/** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. A sheet from below on a phone. */
+/** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. However it ends, who opened it has the keyboard again. A sheet from below on a phone. */
 export function Dialog({
   title,
   open,
@@ -25,13 +26,17 @@ export function Dialog({
   const name = useId();
   useEffect(() => {
     const element = dialog.current;
-    if (element === null) return;
-    if (open && !element.open) {
+    if (element === null || !open) return;
+    const opener = document.activeElement;
+    if (!element.open) {
       element.showModal();
       // What the dialog is there for, not its cross, has the keyboard.
       element.querySelector<HTMLElement>("[data-first]")?.focus();
     }
-    if (!open && element.open) element.close();
+    return () => {
+      // It is out of the page by now, and the keyboard with it; the browser gives it back only where a dialog is closed.
+      if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
+    };
   }, [open]);
   if (!open) return null;
   return (
@@ -48,7 +53,7 @@ export function Dialog({
     >
       <div className="flex items-center justify-between gap-3 border-b border-line px-4 py-3">
         <h2 id={name} className="min-w-0 text-[1.0714rem] font-semibold wrap-anywhere">
-          {title}
+          <Text>{title}</Text>
         </h2>
         {!stays && <Button look="plain" size="small" icon="cross" aria-label="Close" onClick={onClose} />}
       </div>

@@ -1,21 +1,37 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Text } from "./text.tsx";
 
+/** Lines that are drawn at once, and with each press more. */
 const most = 2_000;
+const more = 10_000;
+/** Characters of a line: of a preview the server keeps no more. */
+const mostOfLine = 65_536;
 
 /** A unified diff, line by line; what was added or taken away is said by sign and by colour. */
 export function Diff({ text }: { readonly text: string }): ReactNode {
+  const [shown, setShown] = useState(most);
   const lines = text.replace(/\n$/, "").split("\n");
+  const rest = lines.length - shown;
   return (
-    <pre className="mono overflow-x-auto rounded-md border border-line bg-sunken py-1 leading-relaxed">
-      {lines.slice(0, most).map((line, at) => (
-        <div key={at} className={classNames("px-3 whitespace-pre-wrap", lookOf(line))}>
-          {line === "" ? " " : <Text>{line}</Text>}
-        </div>
-      ))}
-      {lines.length > most && <div className="px-3 text-ink-3">{lines.length - most} more lines</div>}
-    </pre>
+    <div className="grid gap-2">
+      <pre className="mono overflow-x-auto rounded-md border border-line bg-sunken py-1 leading-relaxed">
+        {lines.slice(0, shown).map((line, at) => (
+          <div key={at} className={classNames("px-3 whitespace-pre-wrap", lookOf(line))}>
+            {line === "" ? " " : <Text limit={mostOfLine}>{line}</Text>}
+          </div>
+        ))}
+      </pre>
+      {rest > 0 && (
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-medium">
+          {shown.toLocaleString("en")} of {lines.length.toLocaleString("en")} lines are shown.
+          <Button size="small" onClick={() => setShown(shown + more)}>
+            Show {rest > more ? `${more.toLocaleString("en")} more` : `the other ${rest.toLocaleString("en")}`}
+          </Button>
+        </p>
+      )}
+    </div>
   );
 }
 

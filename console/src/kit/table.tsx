@@ -16,13 +16,11 @@ export function Table<Row>({
   columns,
   rows,
   keyOf,
-  onOpen,
 }: {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  readonly onOpen?: ((row: Row) => void) | undefined;
 }): ReactNode {
   const looks = ({ align, wide, className }: Column<Row>): string =>
     classNames(
@@ -46,14 +44,7 @@ export function Table<Row>({
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr
-              key={keyOf(row)}
-              className={classNames(
-                "border-b border-line align-top last:border-0",
-                onOpen && "cursor-pointer hover:bg-hover",
-              )}
-              onClick={onOpen && (() => onOpen(row))}
-            >
+            <tr key={keyOf(row)} className="border-b border-line align-top last:border-0">
               {columns.map((column) => (
                 <td key={column.name} className={looks(column)}>
                   {column.cell(row)}

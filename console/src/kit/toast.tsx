@@ -1,6 +1,7 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import { classNames } from "./class-names.ts";
 import { Icon } from "./icons.tsx";
+import { Text } from "./text.tsx";
 
 interface Toast {
   readonly id: number;
@@ -47,7 +48,7 @@ export function Toasts(): ReactNode {
           <span className={classNames("mt-0.5", tone === "good" ? "text-safe" : "text-critical")}>
             <Icon name={tone === "good" ? "check" : "warning"} />
           </span>
-          {text}
+          <Text>{text}</Text>
         </div>
       ))}
     </div>

@@ -1,6 +1,7 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
+import { noTakes } from "../said.ts";
 import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
@@ -88,6 +89,8 @@ function decidersOf({ routed, votes, quorum_left: left, status }: ApprovalWire):
   const lines = names.length === 0 ? [] : [`${names.join(", ")} (${routed.rule})`];
   if (routed.quorum > 1)
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} more to say yes` : ""}`);
+  const no = noTakes({ routed, votes });
+  if (no !== undefined && status === "pending") lines.push(no);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
   if (routed.quorum > 1)
     for (const { as, by, via, on_behalf_of: giver, lapsed } of votes) {

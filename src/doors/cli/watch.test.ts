@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { routed } from "../../../test/fakes/deciders.ts";
 import { asker, house } from "../../../test/fakes/house.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { SystemClock } from "../../calls/clock.ts";
@@ -14,9 +15,9 @@ import { writeServerFile } from "./server-file.ts";
 const folders = ownFolder();
 let count = 0;
 
-async function room(interactive: boolean) {
+async function room(interactive: boolean, more: Parameters<typeof house>[0] = {}) {
   const clock = new SystemClock();
-  const h = await house({ clock });
+  const h = await house({ clock, ...more });
   count += 1;
   const folder = `${folders}/${count}`;
   const credentials = await openCredentials(folder);
@@ -71,7 +72,7 @@ describe("postern approvals watch", () => {
     expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");
     await armed(r);
     r.type("a");
-    await seen(() => r.screen.last, "mail: approved.");
+    await seen(() => r.screen.last, "Approved. mail runs once");
     expect((await r.h.runtime.approvals.get(approvalId))?.decision).toMatchObject({ as: "approved", by: "operator" });
     await seen(() => r.screen.last, "nothing waits for you");
     r.type("q");
@@ -85,9 +86,22 @@ describe("postern approvals watch", () => {
     await seen(() => r.screen.last, "to = ann");
     await armed(r);
     for (const key of ["d", ..."no", "\r"]) r.type(key) && (await new Promise(setImmediate));
-    await seen(() => r.screen.last, "mail: denied.");
+    await seen(() => r.screen.last, "Denied. mail does not run");
     expect((await r.h.runtime.approvals.get(approvalId))?.decision).toMatchObject({ as: "denied", reason: "no" });
     r.type("\u0003");
+    expect(await watching).toBe(0);
+  });
+
+  it("tells that a no is one of several, where one is not enough", async () => {
+    await using r = await room(true, routed({ quorum: 2, deny: "quorum" }));
+    const { approvalId = "" } = await r.mail("ann");
+    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
+    await seen(() => r.screen.last, "a no takes 2 people as well");
+    await armed(r);
+    for (const key of ["d", ..."no", "\r"]) r.type(key) && (await new Promise(setImmediate));
+    await seen(() => r.screen.last, "Your no is counted: 1 more person must say no before mail is denied.");
+    expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");
+    r.type("q");
     expect(await watching).toBe(0);
   });
 
@@ -101,7 +115,7 @@ describe("postern approvals watch", () => {
     await seen(() => r.screen.last, "Type drop and Enter");
     expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");
     for (const key of [..."drop", "\r"]) r.type(key) && (await new Promise(setImmediate));
-    await seen(() => r.screen.last, "drop: approved.");
+    await seen(() => r.screen.last, "Approved. drop runs once");
     r.type("q");
     expect(await watching).toBe(0);
   });

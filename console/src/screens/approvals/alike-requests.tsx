@@ -14,7 +14,7 @@ const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchD
 export function AlikeRequests({ approval }: { readonly approval: Approval }): ReactNode {
   const { approvals } = useInbox();
   const [open, setOpen] = useState(false);
-  const alike = approvals.filter((one) => isAlike(approval, one) && maySay(one, "approve"));
+  const alike = approvals.filter((one) => isAlike(approval, one) && (maySay(one, "approve") || maySay(one, "deny")));
   if (alike.length < 2) return null;
   return (
     <Card>

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
 import { doubtText } from "../../api/checked.ts";
 import { Problem } from "../../api/problem.ts";
@@ -22,12 +22,14 @@ import { useDoubts } from "./use-doubts.ts";
 
 export interface ApprovalCardProps {
   readonly id: string;
+  /** It came in the place of one that was decided: it has the keyboard, and is said. */
+  readonly isNext: boolean;
   readonly onDecided: (id: string) => void;
   readonly onBack: () => void;
 }
 
 /** One request, whole: what will run comes first, then why it is asked, then who asks, then the fine print. */
-export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): ReactNode {
+export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProps): ReactNode {
   const { approvals, put } = useInbox();
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
@@ -37,6 +39,11 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
   });
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
   const doubts = useDoubts(data);
+  const article = useRef<HTMLElement>(null);
+  const isThere = data !== undefined;
+  useEffect(() => {
+    if (isNext && isThere) article.current?.focus({ preventScroll: true });
+  }, [isNext, isThere]);
   if (error instanceof Problem && error.code === "approval_unknown") return <Nowhere id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: Approval): void => {
@@ -52,7 +59,12 @@ export function ApprovalCard({ id, onDecided, onBack }: ApprovalCardProps): Reac
     <ChangedNotice before={meant} now={data} onUnderstood={() => acknowledge(data)} />
   ) : undefined;
   return (
-    <article aria-label={`Request to run ${data.what.tool}`} className="flex h-full min-h-0 flex-col bg-canvas">
+    <article
+      ref={article}
+      tabIndex={-1}
+      aria-label={`Request to run ${data.what.tool}`}
+      className="flex h-full min-h-0 flex-col bg-canvas outline-none"
+    >
       <Header approval={data} onBack={onBack} />
       {changed !== undefined && (
         <div className="max-h-[40dvh] shrink-0 overflow-y-auto px-4 pt-4 lg:px-6">{changed}</div>

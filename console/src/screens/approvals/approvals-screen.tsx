@@ -20,6 +20,7 @@ export function ApprovalsScreen(): ReactNode {
   const { id } = useParams({ strict: false });
   const navigate = useNavigate();
   const [wanted, setWanted] = useState(wantedLast);
+  const [following, setFollowing] = useState<string>();
   const { isDecided, isMine, words, isUnused } = wanted;
   const { inbox, shown } = useWanted(wanted);
   const waiting = useWaiting();
@@ -40,6 +41,7 @@ export function ApprovalsScreen(): ReactNode {
     if (isDecided) return;
     const from = shown.findIndex(({ approval_id }) => approval_id === decided);
     const after = shown[from + 1] ?? shown[from - 1];
+    setFollowing(after?.approval_id);
     go(after?.approval_id === decided ? undefined : after?.approval_id);
   };
   useKeys(isDecided ? {} : { j: () => step(1), k: () => step(-1) });
@@ -67,7 +69,7 @@ export function ApprovalsScreen(): ReactNode {
             <p className="px-6 py-14 text-center text-ink-3">What waits for you is shown here.</p>
           )
         ) : (
-          <ApprovalCard key={id} id={id} onDecided={next} onBack={() => go(undefined)} />
+          <ApprovalCard key={id} id={id} isNext={id === following} onDecided={next} onBack={() => go(undefined)} />
         )}
       </div>
     </div>

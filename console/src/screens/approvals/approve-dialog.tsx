@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { Text } from "../../kit/text.tsx";
 import { type DecideDialogProps, DecisionDialog, TypedName } from "./decision-fields.tsx";
 
-/** For what is critical, whose name is typed. */
+/** Where the name is typed: for what is critical, or as its route asks. */
 export function ApproveDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const [typed, setTyped] = useState("");
   const { what, routed, quorum_left } = approval;
@@ -14,7 +14,13 @@ export function ApproveDialog({ approval, deciding, changed, onClose }: DecideDi
     say: () => deciding.say({ verb: "approve", confirmation: typed }),
   } as const;
   return (
-    <DecisionDialog title="Approve a critical call" choices={[approve]} byEnter changed={changed} onClose={onClose}>
+    <DecisionDialog
+      title={`Approve a call of ${approval.risk_level} risk`}
+      choices={[approve]}
+      byEnter
+      changed={changed}
+      onClose={onClose}
+    >
       <p>
         <Text className="font-semibold">{what.tool}</Text> runs once, with exactly the arguments on the card.
         {routed.quorum > 1 && ` ${quorum_left} of ${routed.quorum} people must still agree.`}

@@ -1,16 +1,19 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, decideMany, namesOf } from "../../api/approvals.ts";
+import { noTakes, saidOfMany } from "../../../../src/doors/said.ts";
+import { type Approval, decideMany, maySay, namesOf } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { toast } from "../../kit/toast.tsx";
 import type { Choice } from "../choice-dialog.tsx";
 import { useTelling } from "../use-sending.ts";
 import { BatchLine } from "./batch-line.tsx";
-import { DecisionDialog } from "./decision-fields.tsx";
+import { DecisionDialog, Why, wordsIn } from "./decision-fields.tsx";
 import { useInbox } from "./inbox.ts";
 import { TooEarly } from "./too-early.tsx";
 import { markOf } from "./use-acknowledged.ts";
 import { useArmed } from "./use-armed.ts";
+
+const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
 /** Many at once, each as it was when this was opened, and each recorded by itself. */
 export function BatchDialog({
@@ -30,20 +33,17 @@ export function BatchDialog({
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(({ approval_id }) => approval_id)));
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const folded = shown.filter((one) => chosen.has(one.approval_id) && !opened.has(markOf(one))).length;
+  const [reason, setReason] = useState("");
   const tell = useTelling();
-  const decide = (decision: "approved" | "denied") => () =>
+  const meant = shown.filter(({ approval_id }) => chosen.has(approval_id));
+  const decide = (verb: "approve" | "deny" | "skip") => () =>
     tell(async () => {
-      const { answers } = await decideMany(
-        shown.filter(({ approval_id }) => chosen.has(approval_id)),
-        decision,
-        undefined,
-      );
-      const failed = answers.filter(({ decided }) => !decided);
+      const { answers } = await decideMany(meant, decisions[verb], wordsIn(reason));
+      const failed = answers.find(({ decided }) => !decided);
+      const said = saidOfMany(verb, answers);
       toast(
-        failed.length === 0
-          ? `${answers.length} ${decision}.`
-          : `${answers.length - failed.length} ${decision}, ${failed.length} not: ${failed[0]?.error?.message ?? ""}`,
-        failed.length === 0 ? "good" : "bad",
+        failed === undefined ? said : `${said} ${failed.error?.message ?? ""}`,
+        failed === undefined ? "good" : "bad",
       );
       reload();
     });
@@ -64,8 +64,19 @@ export function BatchDialog({
       </Notice>
     );
   const choices: readonly Choice[] = [
-    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, say: decide("denied") },
-    { word: `Approve ${chosen.size}, each once`, look: "primary", icon: "check", ...ready, say: decide("approved") },
+    { word: `Skip ${chosen.size}`, title: "The agent is told to go on without them", ...ready, say: decide("skip") },
+    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, say: decide("deny") },
+    ...(shown.every((one) => maySay(one, "approve"))
+      ? [
+          {
+            word: `Approve ${chosen.size}, each once`,
+            look: "primary",
+            icon: "check",
+            ...ready,
+            say: decide("approve"),
+          } as const,
+        ]
+      : []),
   ];
   return (
     <DecisionDialog
@@ -92,6 +103,12 @@ export function BatchDialog({
           />
         ))}
       </ul>
+      <Why value={reason} onChange={setReason} hint={noMany(shown)} />
     </DecisionDialog>
   );
+}
+
+function noMany(shown: readonly Approval[]): string {
+  const no = shown.map(noTakes).find((one) => one !== undefined);
+  return `Of a no the agent is told it.${no === undefined ? "" : ` Here ${no}.`}`;
 }

@@ -7,6 +7,9 @@ import { Json } from "../../kit/json.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 
+/** Characters: the server keeps no more of a preview, and the yes covers all of it. */
+const mostOfText = 65_536;
+
 /** What would happen, in the tool's own words. What runs is what the arguments say; the tool is asked for it again then, unless it says that its previews move. */
 export function PreviewPart({
   approval,
@@ -27,7 +30,9 @@ export function PreviewPart({
       <div className="grid gap-3 px-4 py-3">
         {preview !== undefined && (
           <p className="text-[1.0714rem]">
-            <Text lines>{preview.summary}</Text>
+            <Text lines limit={mostOfText}>
+              {preview.summary}
+            </Text>
           </p>
         )}
         {summary !== undefined && summary !== preview?.summary && (
@@ -59,7 +64,9 @@ function Before({ preview, isShownAnew }: { readonly preview: Preview; readonly 
       </summary>
       <div className="mt-2 grid gap-3 border-l-2 border-line pl-3">
         <p>
-          <Text lines>{preview.summary}</Text>
+          <Text lines limit={mostOfText}>
+            {preview.summary}
+          </Text>
         </p>
         <PreviewBody preview={preview} label="What would have changed" />
       </div>
@@ -102,7 +109,9 @@ function Message({ message }: { readonly message: NonNullable<Preview["message"]
         )}
       </dl>
       <div className="px-3 py-2.5">
-        <Text lines>{message.body}</Text>
+        <Text lines limit={mostOfText}>
+          {message.body}
+        </Text>
       </div>
     </div>
   );
@@ -126,7 +135,11 @@ function Changes({
         label={label}
         columns={table.columns.map((name, at) => ({
           name,
-          cell: ({ cells }: { readonly cells: readonly string[] }) => <Text lines>{cells[at]}</Text>,
+          cell: ({ cells }: { readonly cells: readonly string[] }) => (
+            <Text lines limit={mostOfText}>
+              {cells[at]}
+            </Text>
+          ),
         }))}
         rows={rows}
         keyOf={({ at }) => String(at)}

@@ -1,4 +1,5 @@
 import { useRef, useState } from "react";
+import { saidOf } from "../../../../src/doors/said.ts";
 import { type Approval, decide, needsTyping, type Said } from "../../api/approvals.ts";
 import { Problem, sentenceOf } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
@@ -45,7 +46,7 @@ export function useDeciding({ meant, isHeld, onSaid, ...answers }: DecidingOptio
     try {
       const fresh = await decide(meant, said);
       onSaid(fresh);
-      toast(done(fresh, said));
+      toast(saidOf(said.verb, fresh));
       return undefined;
     } catch (error) {
       if (error instanceof Problem && error.code === "confirmation_needed") {
@@ -64,17 +65,6 @@ export function useDeciding({ meant, isHeld, onSaid, ...answers }: DecidingOptio
     needsName: needsTyping(meant) || nameFor === meant.approval_id,
     say,
   };
-}
-
-function done({ what, status, quorum_left }: Approval, { verb }: Said): string {
-  if (status === "pending") {
-    return `Your yes is counted: ${quorum_left} more ${quorum_left === 1 ? "person" : "people"} must agree to ${what.tool}.`;
-  }
-  if (verb === "deny") return `Denied. ${what.tool} does not run.`;
-  if (verb === "skip") return `Skipped. The agent is told to go on without ${what.tool}.`;
-  if (verb === "withdraw") return `Withdrawn. ${what.tool} does not run.`;
-  if (verb === "revoke") return `Taken back. ${what.tool} does not run.`;
-  return `Approved. ${what.tool} runs once, with exactly these arguments.`;
 }
 
 function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {

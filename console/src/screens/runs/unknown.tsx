@@ -24,8 +24,11 @@ export function Unknown({ callId, maySettle }: { readonly callId: string; readon
   };
   return (
     <Notice tone="medium">
-      <p className="font-medium">It may have happened, or not: Postern stopped between start and answer.</p>
-      <p>Look where it should have had its effect. Until somebody says what is so, the same call is refused.</p>
+      <p className="font-medium">It may have happened, or not: no answer came.</p>
+      <p>
+        Postern stopped meanwhile, the line broke, or its time ran out. Look where it should have had its effect. Until
+        somebody says what is so, the same call is refused.
+      </p>
       {problem !== undefined && <Text className="block text-critical">{problem}</Text>}
       {maySettle && (
         <p className="mt-2 flex flex-wrap gap-2">

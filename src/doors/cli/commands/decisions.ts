@@ -1,6 +1,6 @@
-import { counted } from "../../../calls/counted.ts";
 import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
-import type { ApprovalWire, DecisionVerb } from "../../wire-approvals.ts";
+import { saidOf } from "../../said.ts";
+import type { DecisionVerb } from "../../wire-approvals.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
@@ -23,13 +23,7 @@ export interface DecideFlags extends GlobalFlags {
   readonly where?: string;
 }
 
-const told: Readonly<Record<DecisionVerb, string>> = {
-  approve: "Approved. The call runs once, as shown, when the agent sends it again or is still waiting.",
-  deny: "Denied. The call will not run; the agent is told so.",
-  skip: "Skipped. The call will not run; the agent is told to go on without it.",
-  modify:
-    "Approved with your arguments. The call runs once, with them, when the agent sends it again or is still waiting.",
-};
+const whenItRuns = " It runs when the agent sends it again or is still waiting.";
 const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
 /** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
@@ -43,7 +37,9 @@ export async function decide(
   if (others.length === 0) return decideOne(host, flags, { verb, id, body });
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
   if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
-    throw new UsageProblem("`--digest`, `--remember` and `--confirm` are for one approval at a time.");
+    throw new UsageProblem(
+      "`--digest`, `--remember` and `--confirm` are for one approval at a time; of several, write `ID=DIGEST` for each.",
+    );
   return decideMany(host, { verb, ids }, flags);
 }
 
@@ -58,15 +54,12 @@ async function decideOne(
     else {
       const { grant } = approval;
       const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
-      work.terminal.out(`${approvalCard(approval, work.now(), work)}${saidOf(verb, approval)}\n${kept}`);
+      work.terminal.out(
+        `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${approval.status === "approved" ? whenItRuns : ""}\n${kept}`,
+      );
     }
     return exitCodes.ok;
   });
-}
-
-function saidOf(verb: DecisionVerb, { status, quorum_left: left }: ApprovalWire): string {
-  if (status !== "pending") return told[verb];
-  return `Counted. ${counted(left, "more person", "more people")} must say yes.`;
 }
 
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
@@ -76,13 +69,21 @@ async function decideMany(
   { reason, ...flags }: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const meant = await Promise.all(ids.map((id) => wholeApprovalId(work, id)));
-    const body = { ids: meant, decision: words[verb], reason };
+    const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
+    const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
+    const expected = digests.length === 0 ? undefined : Object.fromEntries(digests);
+    const body = { ids: meant.map(({ id }) => id), decision: words[verb], reason, expected_digests: expected };
     const { answers } = await work.operator.inbox.decideMany(body);
     if (work.json) printJson(work, { answers });
     else work.terminal.out(answers.map((one) => answerLine(work, one)).join(""));
     return answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed;
   });
+}
+
+/** `ID`, or `ID=DIGEST` of what was seen. */
+async function seenAs(work: Work, typed: string): Promise<{ readonly id: string; readonly digest?: string }> {
+  const [begin = "", digest] = typed.split("=", 2);
+  return { id: await wholeApprovalId(work, begin), ...(digest !== undefined && { digest }) };
 }
 
 function answerLine({ paint, command }: Work, { approval_id: id, decided, approval, error }: BatchAnswerWire): string {
@@ -103,8 +104,7 @@ export async function takeBack(
     const approval = await work.operator.inbox.takeBack(await wholeApprovalId(work, id), verb, flags.reason);
     if (work.json) printJson(work, approval);
     else {
-      const said = verb === "revoke" ? "Revoked. The call will not run." : "Withdrawn. The call will not run.";
-      work.terminal.out(`${approvalCard(approval, work.now(), work)}${said}\n`);
+      work.terminal.out(`${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`);
     }
     return exitCodes.ok;
   });

@@ -1,5 +1,6 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { Heard } from "../../http/event-client.ts";
+import { saidOf } from "../../said.ts";
 import type { FeedEventWire } from "../../wire-feed.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -177,7 +178,7 @@ class InboxSession {
 
   async #grant(wish: Wish): Promise<void> {
     if (wish.wish === "leave") return this.#ending.abort();
-    const { approval_id: id, shown_digest: expected_digest, what } = wish.request;
+    const { approval_id: id, shown_digest: expected_digest } = wish.request;
     try {
       const body = { expected_digest };
       const decided =
@@ -187,8 +188,7 @@ class InboxSession {
               ...body,
               ...(wish.reason !== "" && { reason: wish.reason }),
             });
-      const said = decided.status === "pending" ? "counted; more persons must say yes" : decided.status;
-      this.#show({ ...this.#inbox, message: `${visible(what.tool)}: ${said}.` });
+      this.#show({ ...this.#inbox, message: visible(saidOf(wish.wish, decided)) });
     } catch (error) {
       const said = asTypedHere(messageOf(error), this.#work.command);
       this.#show({ ...this.#inbox, message: visible(said) });

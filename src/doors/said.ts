@@ -1,0 +1,71 @@
+/**
+ * What somebody's word has brought, in a sentence: the same at the command line, in `watch` and in the console, which is
+ * built with this file. It stands alone: it knows the wire by its shape.
+ */
+export interface Decided {
+  readonly status: string;
+  readonly what: { readonly tool: string };
+  readonly quorum_left: number;
+  readonly routed: { readonly quorum: number; readonly deny: "any" | "quorum" };
+  readonly votes: readonly { readonly as: string; readonly lapsed?: string | undefined }[];
+}
+
+export type Said = "approve" | "modify" | "deny" | "skip" | "withdraw" | "revoke";
+
+/** Whose names are strangers': drawn as such. */
+export function saidOf(verb: Said, decided: Decided): string {
+  const { status, what, quorum_left: left } = decided;
+  if (status === "pending") {
+    if (verb === "deny" || verb === "skip")
+      return `Your no is counted: ${persons(noesLeft(decided))} must say no before ${what.tool} is denied.`;
+    const yes = verb === "modify" ? "Your edit is counted as your yes" : "Your yes is counted";
+    return `${yes}: ${persons(left)} must agree to ${what.tool}.`;
+  }
+  switch (verb) {
+    case "approve":
+    case "modify":
+      return `Approved${verb === "modify" ? " as you edited it" : ""}. ${what.tool} runs once, with exactly these arguments.`;
+    case "deny":
+      return `Denied. ${what.tool} does not run; its agent is told so.`;
+    case "skip":
+      return `Skipped. ${what.tool} does not run; its agent is told to go on without it.`;
+    case "withdraw":
+      return `Withdrawn. ${what.tool} does not run.`;
+    case "revoke":
+      return `Revoked. ${what.tool} does not run.`;
+  }
+}
+
+const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
+
+/** Of many, each of which was decided, was counted, or was not taken. */
+export function saidOfMany(
+  verb: keyof typeof words,
+  answers: readonly { readonly decided: boolean; readonly approval?: { readonly status: string } | undefined }[],
+): string {
+  const taken = answers.filter(({ decided }) => decided);
+  const open = taken.filter(({ approval }) => approval?.status === "pending").length;
+  const said = [
+    [taken.length - open, words[verb]],
+    [open, `counted, and more people must ${verb === "approve" ? "agree" : "say no"}`],
+    [answers.length - taken.length, "not taken"],
+  ] as const;
+  const parts = said.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return `${parts.join("; ")}.`;
+}
+
+/** What a no does where one is not enough; undefined where it is. */
+export function noTakes({ routed, votes }: Pick<Decided, "routed" | "votes">): string | undefined {
+  if (routed.deny === "any" || routed.quorum < 2) return undefined;
+  const noes = routed.quorum - noesLeft({ routed, votes });
+  return `a no takes ${routed.quorum} people as well${noes === 0 ? "" : `, ${noes} of them said it`}`;
+}
+
+function noesLeft({ routed, votes }: Pick<Decided, "routed" | "votes">): number {
+  const noes = votes.filter(({ as, lapsed }) => as !== "approved" && lapsed === undefined).length;
+  return Math.max(0, routed.quorum - noes);
+}
+
+function persons(count: number): string {
+  return `${count} more ${count === 1 ? "person" : "people"}`;
+}
