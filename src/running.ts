@@ -4,9 +4,10 @@ import type { Alarms } from "./alarms/alarms.ts";
 import type { Approver } from "./approvals/approver.ts";
 import type { AuditLog } from "./audit/log.ts";
 import { type CallClaims, narrower, type PerCall, perCallFault, withinWaiting } from "./calls/authority.ts";
-import type { Authority, Principal } from "./calls/call.ts";
+import type { Authority, Principal, ToolCall } from "./calls/call.ts";
 import { CallRefused } from "./calls/call-refused.ts";
 import { checkMember } from "./calls/checked-members.ts";
+import { RuntimeFault } from "./calls/fault.ts";
 import type { JsonObject } from "./calls/json.ts";
 import { refusedOutcome, type ToolOutcome } from "./calls/outcome.ts";
 import type { ApprovalRecord } from "./calls/records.ts";
@@ -165,6 +166,7 @@ export class RunningRuntime implements Runtime {
     const { clock } = this.#parts;
     const limits = narrower(this.#options.limits, asked);
     const authority = this.#reception.authority(context, limits);
+    if (context.idempotencyKey !== undefined) throw keyOfMany();
     const session = new Session(limits, clock);
     const close = async (): Promise<void> => {
       if (session.closed) return;
@@ -252,7 +254,12 @@ export class RunningRuntime implements Runtime {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#entrance.closing) session.close();
-    const call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
+    let call: ToolCall;
+    try {
+      call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
+    } catch (fault) {
+      return Promise.reject(fault); // an `async` of its own would cost each call a promise
+    }
     if (this.#entrance.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
     return invoke(call, this.#reception.caller(session, per), this.#parts);
@@ -269,4 +276,10 @@ export class RunningRuntime implements Runtime {
       this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
     });
   }
+}
+
+/** One key for all calls of a session would make them one call. */
+function keyOfMany(): RuntimeFault {
+  const told = "A session has no `idempotencyKey`: a key is one call's; give it to `invoke`.";
+  return new RuntimeFault("context_invalid", told);
 }

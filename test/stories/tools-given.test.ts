@@ -128,7 +128,7 @@ describe("a batch of calls", () => {
     ]);
   });
 
-  it("each request has its own key, and the session's own is nobody's", async () => {
+  it("each request has its own key, and a session has none", async () => {
     let runs = 0;
     const execute = (): string => {
       runs += 1;
@@ -136,7 +136,9 @@ describe("a batch of calls", () => {
     };
     const count = named("count", { execute });
     await using runtime = await createRuntime({ tools: [count] });
-    await using session = runtime.openSession({}, { idempotencyKey: "the session's" });
+    await using session = runtime.openSession();
+    const ofAll = { idempotencyKey: "the session's" };
+    expect(() => runtime.openSession({}, ofAll)).toThrow(expect.objectContaining({ code: "context_invalid" }));
     const twice = [
       { tool: "count", idempotencyKey: "one" },
       { tool: "count", idempotencyKey: "one" },
@@ -144,6 +146,16 @@ describe("a batch of calls", () => {
     ];
     expect(texts(await session.invokeAll(twice))).toEqual(["1", "1", "2"]);
     expect(texts(await session.invokeAll(twice.slice(2), { reason: "once more" }))).toEqual(["3"]);
+  });
+
+  it.each([5, null, "ok"])("a request that is none is refused as one of the runtime itself is: %j", async (given) => {
+    const { runtime, session, began } = await bench(["ok"], []);
+    await using _closing = runtime;
+    for (const asked of [() => session.invoke(given as never), () => runtime.invoke(given as never)]) {
+      const answer = asked();
+      await expect(answer).rejects.toMatchObject({ code: "request_invalid" });
+    }
+    expect(began).toEqual([]);
   });
 
   it.each([[5], [null], [[null]], [[{ tool: "ok" }, "ok"]]])(
