@@ -10,6 +10,7 @@ import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Limits, SessionMark, SessionState } from "../calls/session.ts";
 import { settledOf } from "./answers.ts";
+import { mostHostCalls } from "./budget.ts";
 import { answerHost } from "./host-calls.ts";
 import type { JournalMark, JournalState } from "./journal.ts";
 import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
@@ -47,8 +48,6 @@ export type Stopped = Extract<End, { end: "failed" | "cancelled" }>;
 
 /** More calls than this at once are no work but a flood. */
 const mostAtOnce = 1000;
-/** So many batches in a row of nothing but calls over the budget: the script does not listen. */
-const mostOverdrawn = 3;
 
 /** @param batch of a thawed script: what it waits for, asked once more */
 export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
@@ -62,7 +61,6 @@ const endedBefore =
 
 async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   let waiting = batch;
-  let overdrawn = 0;
   for (;;) {
     const step: Step | undefined =
       waiting === undefined ? await run.watch.next(engine) : { step: "calls", calls: waiting };
@@ -87,8 +85,9 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     if (conflict !== undefined) return diverged(conflict.asked, run);
     const held = answers.filter(({ outcome }) => outcome?.status === "pending");
     if (held.length > 0) return await halt(engine, run, { ...before, batch: step.calls, held });
-    overdrawn = answers.every(({ settled }) => settled.code === "budget_exhausted") ? overdrawn + 1 : 0;
-    if (overdrawn > mostOverdrawn) return overdrew(run);
+    const called = answers.filter(({ outcome }) => outcome !== undefined);
+    const overdrawn = called.filter(({ settled }) => settled.code === "budget_exhausted");
+    if (run.budget.isIgnored(called.length, overdrawn.length)) return overdrew(run);
     for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
     await run.pace.afterBatch();
     if (run.watch.stopped !== undefined) return stopped(run);
@@ -210,7 +209,7 @@ function diverged(asked: AskedCall, { numbering }: ScriptRun): End {
 function overdrew(run: ScriptRun): End {
   return failed(
     "budget",
-    `The script went on calling after its budget of ${run.session.limits.maxToolCalls} calls was used up; it was stopped.`,
+    `The script went on calling after its budget of ${run.session.limits.maxToolCalls} calls (and ${mostHostCalls} questions of Postern) was used up; it was stopped.`,
   );
 }
 

@@ -82,7 +82,8 @@ export class Earlier {
     if (row === undefined) return notRun(call, parts);
     const { state, retryable, outcome, key } = row;
     if (state === "held") return refuse("approval_timed_out");
-    return state === "failed" && retryable && outcome !== undefined ? { ending: "replayed", outcome, key } : call;
+    const wouldRun = state === "unknown" || (state === "failed" && retryable);
+    return wouldRun && outcome !== undefined ? { ending: "replayed", outcome, key } : call;
   }
 }
 

@@ -64,8 +64,8 @@ export interface FrozenScript {
 export type Taken =
   | { readonly script: FrozenScript }
   | { readonly refused: string }
-  /** It is not kept any more: the ledger still knows what the script did. */
-  | { readonly gone: true };
+  /** It is not kept any more, or cannot be opened here: the ledger still knows what the script did. */
+  | { readonly gone: true; readonly why?: string };
 
 export class FrozenScripts {
   readonly #store: Store;
@@ -114,16 +114,14 @@ export class FrozenScripts {
     return alone ?? headerIn((await documents.get(kind, key))?.body); // an earlier Postern kept both in one
   }
 
-  /** Opens what the row names. A script that was changed, or sealed elsewhere, is refused and not guessed at. */
+  /** Opens what the row names. A script that was changed is refused and not guessed at. */
   async take(reference: string, key: string): Promise<Taken> {
     const body = (await this.#store.documents.get(kind, key))?.body;
     const header = headerIn(body);
     const sealed = isJsonObject(body) ? body["sealed"] : undefined;
     if (header === undefined || typeof sealed !== "string") return { gone: true };
     if (header.keyId !== this.#key.id)
-      return {
-        refused: "The frozen script was sealed by another installation, or its key was replaced; it cannot go on here.",
-      };
+      return { gone: true, why: "it was sealed with another key than this installation's" };
     const bytes = Buffer.from(sealed, "base64");
     const plain = header.key === key ? unseal(bytes, spelled(header), this.#key) : undefined;
     if (plain === undefined)

@@ -3,12 +3,13 @@
  * them, so that a script that waits in between, or is replayed, finds them where they are.
  */
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import { referenceKey } from "../results/artifact-store.ts";
+import { type ArtifactMeta, referenceKey } from "../results/artifact-store.ts";
 import { foundInTurns } from "../results/in-turns.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";
+import { mostPutBytes } from "./budget.ts";
 import { textIn } from "./members.ts";
 import type { AskedCall, Settled } from "./sandbox.ts";
-import { mostPutBytes, type ScriptRun } from "./script-run.ts";
+import type { ScriptRun } from "./script-run.ts";
 
 /** Bigger artifacts stay references: pass them on. */
 const mostMaterializedBytes = 4 * 1024 * 1024;
@@ -21,7 +22,7 @@ export async function materialized(asked: AskedCall, run: ScriptRun): Promise<Se
     const text = textIn(given, "text");
     if (text === undefined) return refused(place, "arguments_invalid", "`materialize` needs a result or a reference.");
     const bytes = Buffer.byteLength(text);
-    if (!run.brings(bytes)) return tooMuchAtOnce(place);
+    if (!run.budget.bring(bytes)) return tooMuchAtOnce(place);
     return answered(asked, { path: pathOf(place, "txt"), media_type: "text/plain", bytes, text });
   }
   const { artifacts } = run.parts;
@@ -33,7 +34,7 @@ export async function materialized(asked: AskedCall, run: ScriptRun): Promise<Se
       "arguments_invalid",
       `The artifact has ${meta.bytes} bytes and a script gets ${mostMaterializedBytes} at most; pass its reference to a tool instead.`,
     );
-  if (!run.brings(meta.bytes)) return tooMuchAtOnce(place);
+  if (!run.budget.bring(meta.bytes)) return tooMuchAtOnce(place);
   const { bytes } = await artifacts.open(digest, principal);
   const text = utf8(bytes);
   const body = text === undefined ? { base64: Buffer.from(bytes).toString("base64") } : { text };
@@ -51,14 +52,14 @@ export async function put(asked: AskedCall, run: ScriptRun): Promise<Settled> {
       `\`${mediaType.slice(0, 100)}\` is no media type; write \`image/png\`, for example.`,
     );
   const { pieces } = given;
-  const bytes = pieces === undefined ? bytesIn(given) : await joined(pieces, run);
+  const bytes = pieces === undefined ? counted(bytesIn(given), run) : await joined(pieces, run);
   if (bytes === undefined)
     return refused(place, "arguments_invalid", "`artifacts.put` needs text or bytes, and a media type.");
-  if (bytes.byteLength > mostPutBytes || (pieces === undefined && !run.spendHost(bytes.byteLength)))
+  if (bytes === "too many")
     return refused(
       place,
       "budget_exhausted",
-      `A script puts ${mostPutBytes} bytes away in all, and this is more; use what is there.`,
+      `A script puts ${mostPutBytes} bytes away in all, and joins no more than it has put; this is more. Use what is there.`,
     );
   const { redactor } = run.parts;
   if ((await foundInTurns(bytes, redactor)) || (await foundInTurns(bytes, redactor, "latin1")))
@@ -76,20 +77,37 @@ async function kept(bytes: Uint8Array, mediaType: string, { parts, facts, sessio
   return digest;
 }
 
-/** What the script has put before. */
-async function joined(pieces: Json, { parts, facts, session }: ScriptRun): Promise<Buffer | undefined> {
+function counted(bytes: Buffer | undefined, { budget }: ScriptRun): Buffer | "too many" | undefined {
+  return bytes === undefined || budget.put(bytes.byteLength) ? bytes : "too many";
+}
+
+/** What the script has put before. Its budget is asked before any of it is read. */
+async function joined(
+  pieces: Json,
+  { parts, facts, session, budget }: ScriptRun,
+): Promise<Buffer | "too many" | undefined> {
   if (!Array.isArray(pieces)) return undefined;
+  const { artifacts } = parts;
+  const { principal } = facts.parent.authority;
   const held = new Set(session.pins);
-  const parted: Uint8Array[] = [];
+  const parted: ArtifactMeta[] = [];
   let length = 0;
   for (const digest of pieces) {
     if (typeof digest !== "string" || !held.has(digest)) return undefined;
-    const { bytes } = await parts.artifacts.open(digest, facts.parent.authority.principal);
-    parted.push(bytes);
-    length += bytes.byteLength;
-    if (length > mostPutBytes) break; // refused by its length
+    const meta = await artifacts.meta(digest, principal);
+    parted.push(meta);
+    length += meta.bytes;
+    if (length > mostPutBytes) return "too many";
   }
-  return Buffer.concat(parted);
+  if (!budget.join(length)) return "too many";
+  const whole = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const { digest } of parted) {
+    const { bytes } = await artifacts.open(digest, principal);
+    whole.set(bytes, at);
+    at += bytes.byteLength;
+  }
+  return whole;
 }
 
 function bytesIn(given: JsonObject): Buffer | undefined {

@@ -2,6 +2,7 @@
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { cut } from "../results/cut.ts";
+import { codeOf } from "../system/error-code.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";
 import { materialized, put } from "./host-artifacts.ts";
 import { tooLarge } from "./large-arguments.ts";
@@ -15,7 +16,7 @@ const longestProgress = 2_000;
 const longestQuery = 200;
 
 export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Settled> {
-  if (!run.spendHost())
+  if (!run.budget.ask())
     return refused(asked.place, "budget_exhausted", "The script has asked for help, files and progress too often.");
   const problem = tooLarge(asked, run.facts.house.terms);
   if (problem !== undefined) return refused(asked.place, "arguments_invalid", problem);
@@ -39,13 +40,15 @@ export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Sett
   } catch (error) {
     if (error instanceof RuntimeFault && error.code === "artifact_unavailable")
       return refused(asked.place, "artifact_unavailable", error.message);
-    return refused(asked.place, "result_unavailable", messageOf(error).slice(0, 500));
+    run.parts.log(`A script's \`${asked.kind ?? asked.tool}\` failed: ${messageOf(error)}.`); // it may name places of this host
+    const message = `The artifacts could not be read or written (${codeOf(error)}); try it again, or do without.`;
+    return refused(asked.place, "result_unavailable", message);
   }
 }
 
 function help(asked: AskedCall, run: ScriptRun): Settled {
   const text = helpText(asked.arguments, run);
-  return run.brings(Buffer.byteLength(text)) ? answered(asked, { text }) : tooMuchAtOnce(asked.place);
+  return run.budget.bring(Buffer.byteLength(text)) ? answered(asked, { text }) : tooMuchAtOnce(asked.place);
 }
 
 /** Signature and description of one tool; or what fits a few words; or all names. */

@@ -1,6 +1,7 @@
 import type { Json } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ChainSummary } from "../calls/scripts.ts";
+import { Budget, type Spent } from "./budget.ts";
 import type { Printed } from "./sandbox.ts";
 
 /** One call of a script, as its trace tells it (SPEC 3.7). */
@@ -40,7 +41,7 @@ export interface MadeCall {
   readonly told?: ToolOutcome;
 }
 
-export interface JournalState {
+export interface JournalState extends Spent {
   readonly lines: readonly CallLine[];
   readonly printed: readonly Printed[];
   readonly files: readonly ScriptFile[];
@@ -51,8 +52,6 @@ export interface JournalState {
   readonly callsMade?: number;
   /** All that is known of them, the frozen batch's too. */
   readonly made?: readonly MadeCall[];
-  readonly hostCalls?: number;
-  readonly putBytes?: number;
 }
 
 /** A result whose text was only its beginning, and that the script has not asked for or handed on since. */
@@ -83,9 +82,7 @@ export class Journal {
   callsMade: number | undefined;
   /** The last place that was asked for; none: -1. */
   last = -1;
-  /** What was asked of the host, and how much of it was put away. */
-  hostCalls: number;
-  putBytes: number;
+  readonly budget: Budget;
 
   constructor(mostPrintedBytes: number, state?: JournalState) {
     this.#mostPrinted = mostPrintedBytes;
@@ -96,8 +93,7 @@ export class Journal {
     this.print(state?.printed);
     this.last = state?.last ?? -1;
     this.callsMade = state === undefined ? 0 : state.callsMade;
-    this.hostCalls = state?.hostCalls ?? 0;
-    this.putBytes = state?.putBytes ?? 0;
+    this.budget = new Budget(state);
   }
 
   /** Of a script that is run from its beginning again: what it made is held against it, and all else begins anew. */
@@ -201,8 +197,8 @@ export class Journal {
 
   /** For a later `freeze`: lines and what was printed only grow, so that none of them is copied while a script goes on. */
   mark(): JournalMark {
-    const { last, files, previews, hostCalls, putBytes } = this;
-    const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, hostCalls, putBytes };
+    const { last, files, previews, budget } = this;
+    const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, ...budget.spent };
     return { ...counts, files, last, previews, ...(this.callsMade !== undefined && { callsMade: this.callsMade }) };
   }
 

@@ -39,6 +39,9 @@ export async function runScript(
   const taken = frozen === undefined ? undefined : await house.frozen.take(frozen, facts.parent.key);
   if (taken !== undefined && "refused" in taken)
     return await new ScriptEnd(facts).failed({ why: "crash", message: taken.refused });
+  const { log } = house.parts;
+  if (taken !== undefined && "gone" in taken && taken.why !== undefined)
+    log(`The frozen script \`${facts.parent.id}\` is replayed: ${taken.why}.`);
   const thawed = taken !== undefined && "script" in taken ? taken.script : undefined;
   if (thawed === undefined) return await new ScriptCall(facts).run();
   if (thawed.header.source !== facts.sourceDigest) {

@@ -95,9 +95,9 @@ export type Step =
  * in which the other kinds do not count. `line`: of the source.
  *
  * Kinds other than `call` are answered by whoever drives the script, never by a tool. Their `tool` is the kind's name, and:
- * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref, maxBytes}` and gets `{path?, mediaType?, text}` or
- * `{…, base64}`; `artifact` brings `{path, type, text}` or `{…, base64}` and gets `{ref}`; `progress` brings
- * `{message, fraction?}` and gets anything.
+ * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref}` or `{text}` and gets `{path, media_type, bytes, text}` or
+ * `{…, base64}`; `artifact` brings `{type?, text}`, `{…, base64}` or, of what was brought before with `piece: true`,
+ * `{…, pieces: [ref, …]}`, and gets `{ref, media_type, bytes}`; `progress` brings `{message, fraction?}` and gets anything.
  */
 export interface AskedCall {
   readonly place: number;

@@ -31,15 +31,16 @@ export interface Failing {
 
 export class ScriptEnd {
   readonly #facts: ScriptFacts;
-  /** What it was frozen for. */
-  readonly #waits: readonly string[];
+  /** Of its own time, when it was thawed. */
+  readonly #leftMs: number;
   /** What it is known to have done, before an engine tells more. */
   #journal: Journal;
 
   constructor(facts: ScriptFacts, thawed?: FrozenScript) {
     this.#facts = facts;
     this.#journal = new Journal(facts.house.terms.outputBytes, thawed?.journal);
-    this.#waits = thawed?.header.waiting.map(({ approvalId }) => approvalId) ?? [];
+    const { limits, usedMs } = thawed?.session ?? { limits: { totalTimeoutMs: Number.POSITIVE_INFINITY }, usedMs: 0 };
+    this.#leftMs = limits.totalTimeoutMs - usedMs;
   }
 
   /** An engine took it so far, and could not go on. */
@@ -57,10 +58,10 @@ export class ScriptEnd {
     return await this.#told(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
-  /** Stopped before an engine had begun with it. */
+  /** Stopped before an engine had begun with it. One that no longer has the time to be thawed could only be stopped again. */
   async stopped(found: Stopped): Promise<ChainAnswer> {
     if (found.end === "cancelled") throw this.#facts.context.signal.reason;
-    return await this.failed({ ...found, again: true });
+    return await this.failed({ ...found, again: found.why !== "timeout" || this.#leftMs > longestThawMs });
   }
 
   async failed({ why, message, again = false }: Failing, engine?: string): Promise<ChainAnswer> {
@@ -148,14 +149,12 @@ export class ScriptEnd {
   /** It goes on no more. */
   async #over(): Promise<void> {
     const { house, parent, wentBefore, requests } = this.#facts;
-    const { ledger, log } = house.parts;
+    const { log } = house.parts;
     try {
       if (wentBefore) await house.frozen.forget(parent.key);
-      for (const id of this.#waits) await this.#withdraw(id);
-      for (const key of requests) {
-        const row = await ledger.find({ key });
-        if (row?.state === "held" && row.approvalId !== undefined) await this.#withdraw(row.approvalId);
-      }
+      if (!wentBefore && requests.size === 0) return; // nobody was asked about any of its calls
+      for (const { state, approvalId } of (await earlierRows(parent, 0, house.parts)).values())
+        if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);
     } catch (error) {
       log(`The script \`${parent.id}\` is over and left something open: ${messageOf(error)}.`); // its answer is told all the same
     }
@@ -183,5 +182,7 @@ export class ScriptEnd {
   }
 }
 
+/** What a busy machine needs to let a script go on; less of its time than that is none. */
+const longestThawMs = 5_000;
 const goesOn = " What it did is on record: send the same call again, it goes on from there and repeats nothing.";
 const nothingRan = " Nothing of it was run; it may be sent again.";

@@ -9,6 +9,7 @@ import { keyOf } from "../gates/once.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
 import { isSmall } from "../tools/plain-slowly.ts";
+import type { Budget } from "./budget.ts";
 import type { Earlier, Standing } from "./earlier.ts";
 import { inOrder } from "./in-order.ts";
 import type { Journal } from "./journal.ts";
@@ -38,9 +39,6 @@ interface Ended {
   readonly durationMs: number;
 }
 
-const mostHostCalls = 1000;
-export const mostPutBytes: number = 64 * 1024 * 1024;
-const mostBroughtBytes = 8 * 1024 * 1024;
 const mostFrozenCharacters = 8 * 1024 * 1024;
 
 /** One script on its way through one engine: its budget, its trace, and the one door its calls go through. */
@@ -58,7 +56,6 @@ export class ScriptRun {
   readonly #caller: Caller;
   /** By place: the calls of the batch that are not entered yet. */
   readonly #read = new Map<number, ToolCall>();
-  #broughtBytes = 0;
   #askedCharacters = 0;
 
   constructor(facts: ScriptFacts, { session, journal, watch, earlier, freezes, usedCpuMs }: ScriptTurn) {
@@ -85,18 +82,8 @@ export class ScriptRun {
     };
   }
 
-  /** What a script asks of the host costs no budget of calls, and has an end of its own. False: it is over. */
-  spendHost(putBytes = 0): boolean {
-    const { journal } = this;
-    if (putBytes === 0) journal.hostCalls += 1;
-    journal.putBytes += putBytes;
-    return journal.hostCalls <= mostHostCalls && journal.putBytes <= mostPutBytes;
-  }
-
-  /** What goes into a script at once is one frame, made at once. False: it is full, and what comes next is refused. */
-  brings(bytes: number): boolean {
-    this.#broughtBytes += bytes;
-    return this.#broughtBytes <= mostBroughtBytes;
+  get budget(): Budget {
+    return this.journal.budget;
   }
 
   /**
@@ -105,7 +92,7 @@ export class ScriptRun {
    * @returns the one that is another one; then none of them is invoked
    */
   async beginBatch(calls: readonly AskedCall[]): Promise<AskedCall | undefined> {
-    this.#broughtBytes = 0;
+    this.budget.beginBatch();
     this.#askedCharacters = 0;
     this.#read.clear();
     const called = calls.filter(({ kind = "call" }) => kind === "call");

@@ -183,7 +183,10 @@ export class MapStore implements Store {
       return found && { version: found.version, body: JSON.parse(found.text) };
     },
     list: async (kind, prefix) =>
-      [...(this.#shelf.get(kind)?.keys() ?? [])].filter((id) => id.startsWith(prefix)).sort(),
+      [...(this.#shelf.get(kind) ?? [])]
+        .filter(([id, { text }]) => id.startsWith(prefix) && text !== "null")
+        .map(([id]) => id)
+        .sort(),
   };
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -125,7 +125,10 @@ export interface Store extends AsyncDisposable {
 
   /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
   events(where: EntryFilter): AsyncIterable<Entry>;
-  /** Each committed batch in order, after it was committed. The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt. */
+  /**
+   * Each batch in order, once it is true: on a disk after it was committed, in memory when it was taken (decisions/0016).
+   * The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt.
+   */
   follow(listener: (entries: readonly Entry[]) => void): Disposable;
   readonly documents: Documents;
   /** Undefined while it works; the reason why nothing can be written any more. */

@@ -124,13 +124,18 @@ describe("a frozen script", () => {
     }
   });
 
-  it("of another installation is refused", async () => {
+  it("that was sealed with another key is replayed over what it did, and its yes is used", async () => {
     const place = folder();
     const id = await frozen(place);
     await writeFile(join(place, "chains.key"), `${Buffer.alloc(32, 7).toString("base64")}\n`, { mode: 0o600 });
-    await using h = await at(place);
-    expect((await h.runtime.chains?.resume(id))?.text).toContain("sealed by another installation");
-    expect(h.ran).toEqual([]);
+    const [how, said]: string[][] = [[], []];
+    const driver = fakeDriver({ started: (which) => void how?.push(which) });
+    await using h = await at(place, driver, { log: (problem) => void said?.push(problem) });
+    const done = await h.runtime.chains?.resume(id);
+    expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "to to first", tool_calls: 2 });
+    expect(how).toEqual(["start"]);
+    expect(h.ran).toEqual([{ to: "to first" }]);
+    expect(said?.join()).toContain("sealed with another key");
   });
 
   it("of another engine build is replayed over what it did", async () => {

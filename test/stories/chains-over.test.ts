@@ -1,0 +1,126 @@
+/** A script that can go on no more is over, and what it had open is closed with it. */
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { FakeClock, settled } from "../fakes/clock.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { Bench, room, yes } from "../fakes/script-bench.ts";
+import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+let names = 0;
+
+/** Does one thing the first time it is run, and nothing the next time, as none should. */
+function once(first: string): string {
+  names += 1;
+  const lives = `globalThis.over${names}`;
+  return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } return "end";`;
+}
+
+async function statesOf({ runtime }: House): Promise<readonly string[]> {
+  return (await runtime.approvals.list()).map(({ state }) => state);
+}
+
+describe("a thawed script that has less time left than it takes to thaw", () => {
+  it("is over: it is not told to come again, and its yes is withdrawn", async () => {
+    const driver = fakeDriver();
+    const late: SandboxDriver = {
+      ...driver,
+      restore: async (...given) => {
+        await h.clock.advance(60);
+        return driver.restore(...given);
+      },
+    };
+    const slow: Parameters<typeof house>[1] = [
+      {
+        ...{ name: "slow", description: "Takes nearly all.", risk: "safe", effects: "read", idempotent: true },
+        execute: () => h.clock.advance(9_990),
+      },
+    ];
+    await using h: House = await house({ chains: { drivers: [late], engines: [late.name] } }, slow);
+    const script = { code: 'await call("slow", {}); await call("mail", { to: "m" }); return "sent";', timeout: 10 };
+    const { approvalId = "" } = await h.runtime.runChain(script, asker);
+    await h.runtime.approvals.decide(approvalId, yes);
+    const ended = await h.runtime.runChain(script, asker);
+    expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 1 });
+    expect(ended.text).not.toContain("send the same call again");
+    expect(await statesOf(h)).toEqual(["withdrawn"]);
+    expect(await h.runtime.chains?.list()).toEqual([]);
+    expect(await h.runtime.calls.list({ tool: "tool_chain" })).toMatchObject([{ state: "failed", retryable: false }]);
+  });
+});
+
+describe("no request outlives the script that made it", () => {
+  it("where its caller left while a person was asked, and sent again it never came to that call", async () => {
+    const driver = fakeDriver({ durability: "replay" });
+    await using h = await scriptHouse({ approvals: { patience: "wait" } }, driver);
+    const code = once('await call("mail", { to: "m" });');
+    const controller = new AbortController();
+    const running = h.runtime.runChain({ code }, { ...asker, signal: controller.signal });
+    await settled(100);
+    controller.abort();
+    await expect(running).rejects.toThrow(/abort/);
+    expect(await statesOf(h)).toEqual(["pending"]);
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
+    expect(await statesOf(h)).toEqual(["withdrawn"]);
+  });
+
+  it("where it waited for several, and run again it never came to them", async () => {
+    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    const code = once('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
+    await h.runtime.runChain({ code }, asker);
+    expect(await statesOf(h)).toEqual(["pending", "pending"]);
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
+    expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
+  });
+
+  it("where no engine takes it any more", async () => {
+    const store = `sqlite:${files.at("unfit.db")}`;
+    const code = 'await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]); return "sent";';
+    {
+      await using h = await room(new Bench(), fakeDriver(), { store });
+      const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+      await h.runtime.approvals.decide(approvalId, yes);
+    }
+    const other = fakeDriver({ engine: "fake 2", check: async () => ({ unsupported: "no promises" }) });
+    await using h = await room(new Bench(), other, { store });
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "unsupported" });
+    expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
+    expect(h.ran).toEqual([]);
+  });
+});
+
+it("a store of one's own and no folder for the key: a script goes on after a restart all the same", async () => {
+  const bench = new Bench();
+  const clock = new FakeClock();
+  const location = files.at("own.db");
+  const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
+  const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
+  {
+    await using h = await room(bench, fakeDriver(), { store: open(), clock });
+    const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(approvalId, yes);
+  }
+  await using h = await room(bench, fakeDriver(), { store: open(), clock });
+  expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ output_text: "sent", tool_calls: 2 });
+  expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+});
+
+it("scripts that have ended are not looked at any more by whoever tidies up", async () => {
+  const clock = new FakeClock();
+  const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+  await using h = await room(new Bench(), fakeDriver(), { store, clock });
+  const listed = async () =>
+    Promise.all(["frozen-script", "frozen-header"].map((kind) => store.documents.list(kind, "")));
+  for (const to of ["1", "2", "3"]) {
+    const code = `await call("mail", { to: "${to}" }); return "sent";`;
+    const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+    expect((await listed()).map(({ length }) => length)).toEqual([1, 1]);
+    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.runChain({ code }, asker);
+  }
+  expect(await listed()).toEqual([[], []]);
+});

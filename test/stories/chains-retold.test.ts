@@ -1,0 +1,151 @@
+/** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { SandboxDriver, Step } from "../../src/chains/sandbox.ts";
+import type { RuntimeOptions } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { FakeClock, settled } from "../fakes/clock.ts";
+import { fakeDriver } from "../fakes/fake-sandbox.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { Bench, left, yes } from "../fakes/script-bench.ts";
+import { resultOf } from "../fakes/script-house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const denied: RuntimeOptions = { policy: { rules: [{ effect: "deny", tool: "set" }] } };
+
+/** A bench with a `set` that has an effect, and fails as often as it is told to. */
+class Room {
+  readonly bench = new Bench();
+  readonly set: string[] = [];
+  failures = 0;
+
+  open(options: RuntimeOptions = {}, driver: SandboxDriver = fakeDriver({ durability: "replay" })): Promise<House> {
+    const tool: Parameters<typeof house>[1] = [
+      {
+        ...{ name: "set", description: "Has an effect.", risk: "safe", effects: "write", idempotent: true },
+        input: { type: "object", properties: { to: { type: "string" } } },
+        execute: (given) => {
+          if (this.failures-- > 0) throw Object.assign(new Error("not now"), { retryable: true });
+          this.set.push((given as { readonly to: string }).to); // the schema says so
+        },
+      },
+    ];
+    const chains = { drivers: [driver], engines: [driver.name] };
+    return house({ chains, ...options }, [...this.bench.tools, ...tool]);
+  }
+}
+
+/** Tells how the first call ended, after it made up for it. */
+function madeUpFor(first: string, then: string): string {
+  return `let told = "done"; try { ${first} } catch (error) { told = error.code; }
+    await call("work", { to: "instead" }); ${then} return told;`;
+}
+
+describe("a script that is run again", () => {
+  const script = { code: madeUpFor('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
+  const held = { code: madeUpFor('await call("set", { to: "a" });', 'await call("hold", {});') };
+
+  it("is refused what it was refused before it waited, also where the policy allows it by now", async () => {
+    const room = new Room();
+    const store = `sqlite:${files.at("loosened.db")}`;
+    {
+      await using h = await room.open({ ...denied, store });
+      const { approvalId = "" } = await h.runtime.runChain(script, asker);
+      await h.runtime.approvals.decide(approvalId, yes);
+    }
+    await using h = await room.open({ store });
+    const done = resultOf(await h.runtime.runChain(script, asker));
+    expect(done).toMatchObject({ status: "ok", output_text: "permission_denied" });
+    expect([room.set, room.bench.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
+  });
+
+  it("does not run what left nothing in the ledger, once something after it is done", async () => {
+    const room = new Room();
+    const store = `sqlite:${files.at("nothing.db")}`;
+    {
+      await using h = await room.open({ ...denied, store });
+      await left(h, room.bench, held);
+    }
+    room.bench.isHeld = false;
+    await using h = await room.open({ store });
+    const done = resultOf(await h.runtime.runChain(held, asker));
+    expect(done).toMatchObject({ status: "ok", output_text: "cancelled" });
+    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+  });
+
+  it("does not run what failed at first and might be tried again, once something after it is done", async () => {
+    const room = new Room();
+    room.failures = 1;
+    await using h = await room.open();
+    await left(h, room.bench, held);
+    room.bench.isHeld = false;
+    const done = resultOf(await h.runtime.runChain(held, asker));
+    expect(done).toMatchObject({ status: "ok", output_text: "tool_failed" });
+    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+  });
+
+  it("does not repeat what nobody knows of, idempotent or not, once something after it is done", async () => {
+    const room = new Room();
+    const clock = new FakeClock();
+    const location = files.at("unknown.db");
+    const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
+    {
+      const store = open();
+      const commit = store.commit.bind(store);
+      let isFull = true;
+      Object.assign(store, {
+        commit: (...[write, durability]: Parameters<typeof commit>) =>
+          isFull && write.write === "settle" && room.set.length === 1 && room.bench.did.length === 0
+            ? Promise.reject(new Error("no room on the disk"))
+            : commit(write, durability),
+      });
+      await using h = await room.open({ store, clock });
+      const leaving = left(h, room.bench, held);
+      for (let turn = 0; turn < 100 && room.bench.did.length === 0; turn += 1) {
+        await settled(20);
+        await clock.advance(600); // it is tried again a while
+      }
+      await leaving;
+      isFull = false;
+    }
+    room.bench.isHeld = false;
+    await using h = await room.open({ store: open(), clock });
+    const done = resultOf(await h.runtime.runChain(held, asker));
+    expect(done).toMatchObject({ status: "ok", output_text: "outcome_unknown" });
+    expect([room.set, room.bench.did]).toEqual([["a"], ["instead"]]);
+  });
+
+  it("does not get the late yes of a request that it went on without", async () => {
+    const room = new Room();
+    await using h = await room.open({ approvals: { patience: "wait" } });
+    const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
+    const leaving = left(h, room.bench, { code });
+    await settled(100);
+    await h.clock.advance(56_000);
+    await leaving;
+    const [asked] = await h.runtime.approvals.list();
+    await h.runtime.approvals.decide(asked?.id ?? "", yes);
+    room.bench.isHeld = false;
+    const done = resultOf(await h.runtime.runChain({ code }, asker));
+    expect(done).toMatchObject({ status: "ok", output_text: "approval_timed_out" });
+    expect([h.ran, room.bench.did]).toEqual([[], ["instead"]]);
+    expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
+  });
+
+  it("and calls another action of the tool than before ends before anything of it is run", async () => {
+    const room = new Room();
+    let action = "send";
+    const step = (yielded: Step): Step =>
+      yielded.step === "calls"
+        ? { ...yielded, calls: yielded.calls.map((asked) => (asked.tool === "nope" ? { ...asked, action } : asked)) }
+        : yielded;
+    await using h = await room.open({}, fakeDriver({ durability: "replay", step }));
+    const code = 'try { await call("nope", { to: "x" }); } catch {} await call("mail", { to: "m" }); return "sent";';
+    const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
+    await h.runtime.approvals.decide(approvalId, yes);
+    action = "remove";
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
+    expect(h.ran).toEqual([]);
+  });
+});
