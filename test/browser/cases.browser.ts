@@ -128,6 +128,10 @@ describe("asking, through the browser and HTTP", () => {
   });
 
   it("a decision on the page / journaled with who, when, why, risk and tool; a denial as well (case 99)", async () => {
+    const yes = await house.ask("send_email", mail("99 yes"));
+    await card(yes);
+    await button("Approve once").click();
+    await expect.poll(() => status(yes)).toBe("approved");
     const id = await house.ask("send_email", mail("99"));
     await card(id);
     await armed(grace.page);
@@ -135,16 +139,20 @@ describe("asking, through the browser and HTTP", () => {
     await grace.page.getByRole("dialog").getByRole("textbox").fill("nobody asked for it");
     await grace.page.keyboard.press("Enter");
     await expect.poll(() => status(id)).toBe("denied");
-    await grace.page.goto("/audit?type=gate.denied");
-    await grace.page
-      .getByRole("button", { name: /send_email denied/ })
-      .first()
-      .click();
-    const main = grace.page.locator("main");
-    for (const text of ["nobody asked for it", "grace", "send_email default"])
-      await main.getByText(text).first().waitFor();
-    await main.locator("[title='Risk: high']").first().waitFor();
-    await main.locator("time").first().waitFor();
+    for (const [as, why] of [
+      ["denied", "nobody asked for it"],
+      ["approved", yes],
+    ] as const) {
+      await grace.page.goto(`/audit?type=gate.${as}`);
+      await grace.page
+        .getByRole("button", { name: new RegExp(`send_email ${as}`) })
+        .first()
+        .click();
+      const main = grace.page.locator("main");
+      for (const text of [why, "grace", "send_email default"]) await main.getByText(text).first().waitFor();
+      await main.locator("[title='Risk: high']").first().waitFor();
+      await main.locator("time").first().waitFor();
+    }
   });
 
   it("approval granted, then autonomy lowered so that the cell is BLOCK / run / refused (case 104)", async () => {

@@ -22,7 +22,10 @@ describe("audit, artifacts, health", () => {
 
   it("turns times of a query into milliseconds, and refuses what it does not know", async () => {
     await house.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.,grant.made&by=ann&limit=5", { as: "operator" });
-    expect(house.said[0]).toEqual(["audit.query", { since: Date.UTC(2026, 10, 20), type: ["gate.", "grant.made"], by: "ann", limit: 5 }]);
+    expect(house.said[0]).toEqual([
+      "audit.query",
+      { since: Date.UTC(2026, 10, 20), type: ["gate.", "grant.made"], by: "ann", limit: 5 },
+    ]);
     for (const query of ["sinse=1", "limit=0", "limit=1e3", "since=yesterday", "limit=1&limit=2"]) {
       expect((await house.ask(`/v1/audit?${query}`, { as: "operator" })).status, query).toBe(422);
     }

@@ -1,0 +1,86 @@
+/** Who comes in by a link, without a role, or only to administer: each finds a page that is meant for them. */
+import { describe, expect, it } from "vitest";
+import { noticeFrom, noticeTypes } from "../../src/channels/notice.ts";
+import { mail } from "./card.ts";
+import { everyRole, password } from "./house.ts";
+import { stage } from "./stage.ts";
+
+const people = { grace: everyRole, root: ["admin"], newcomer: [], ann: ["approver"] };
+const { house, open, at } = stage({ people });
+
+describe("whoever comes by a link of a message", () => {
+  it("finds what it is about, whatever the message says", async () => {
+    await using grace = await at("/approvals");
+    const id = await house.ask("send_email", mail("linked"));
+    const entry = { timestamp: "", tenant: "default", summary: "", refs: {} } as never; // what of an entry makes no link
+    const links = noticeTypes.map((type) => {
+      const approval = type.startsWith("approval.") ? ({ id } as never) : undefined;
+      return noticeFrom({ id: "msg_1", type, entry, approval, console: house.url }).link ?? "";
+    });
+    expect(new Set(links)).toEqual(new Set([`${house.url}/approvals/${id}`, `${house.url}/alarms`]));
+    for (const link of new Set(links)) {
+      await grace.page.goto(link);
+      await grace.live();
+      await grace.page.getByText("All quiet").or(grace.page.getByRole("article")).first().waitFor();
+      expect(await grace.page.getByText("There is no such page here").count(), link).toBe(0);
+    }
+    await grace.page.getByRole("heading", { name: "Alarms" }).or(grace.page.getByRole("article")).first().waitFor();
+    expect(grace.problems).toEqual([]);
+  });
+});
+
+describe("somebody without any role", () => {
+  it("is told so and whom to ask, may leave, and is let in once they have one", async () => {
+    await using person = await open();
+    await person.page.goto("/approvals");
+    const signIn = async (): Promise<void> => {
+      await person.page.getByLabel("Name").fill("newcomer");
+      await person.page.getByLabel("Password").fill(password);
+      await person.page.getByRole("button", { name: "Sign in" }).click();
+    };
+    await signIn();
+    const heading = person.page.getByRole("heading", { name: "You have no role here yet" });
+    await heading.waitFor();
+    await person.page.getByText("accounts roles newcomer viewer").waitFor();
+    await person.page.getByRole("button", { name: "Sign out" }).click();
+    await person.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
+    await signIn();
+    await heading.waitFor();
+    await person.page.reload();
+    await heading.waitFor();
+    await house.operator("PATCH", "/v1/accounts/newcomer", { roles: ["viewer"] });
+    await person.page.getByRole("button", { name: "Look again" }).click();
+    await person.live();
+    expect(await heading.count()).toBe(0);
+    expect(person.problems).toEqual([]);
+  });
+});
+
+describe("deputies", () => {
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+
+  it("are ended by who administers, and by nobody whose they are not; the audit log has it among approvals", async () => {
+    await house.operator("POST", "/v1/delegations", { to: "grace", until });
+    const dialog = async (name: string) => {
+      const person = await at("/approvals", name);
+      await person.page.getByRole("button", { name: "Deputies" }).click();
+      const shown = person.page.getByRole("dialog", { name: "Who decides in whose place" });
+      await shown.getByText("operator", { exact: true }).first().waitFor();
+      return { person, shown };
+    };
+    const other = await dialog("ann");
+    expect(await other.shown.getByRole("button", { name: "End it" }).count()).toBe(0);
+    await other.person[Symbol.asyncDispose]();
+    const admin = await dialog("root");
+    expect(await admin.shown.getByRole("button", { name: "Let them decide" }).count()).toBe(0);
+    await admin.shown.getByRole("button", { name: "End it" }).click();
+    await admin.shown.getByText("Everybody decides for themselves.").waitFor();
+    await admin.person[Symbol.asyncDispose]();
+    await using grace = await at("/audit");
+    await grace.page.getByLabel("Kind").selectOption({ label: "Gate and approvals" });
+    await grace.page.getByText("root ended the delegation of operator to grace").first().waitFor();
+    await grace.page.goto("/audit?by=root");
+    await grace.page.getByText("root ended the delegation of operator to grace").first().waitFor();
+    expect(await grace.page.getByText("delegated decisions to").count()).toBe(0);
+  });
+});
