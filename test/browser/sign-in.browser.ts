@@ -30,7 +30,7 @@ describe("the page keeps the second half of its session", () => {
     await grace.page.getByRole("button", { name: "Sign out" }).click();
     await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
     expect(await kept(grace)).toBeNull();
-    await second.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+    await second.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
     await grace.page.getByLabel("Name").fill("grace");
     await grace.page.getByLabel("Password").fill(password);
     await grace.page.getByRole("button", { name: "Sign in" }).click();

@@ -1,8 +1,9 @@
 /** Several pages of one browser: one line for all, notices while nobody looks, and one end for all. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { stumbles } from "./axe.ts";
 import { mail } from "./card.ts";
-import { everyRole } from "./house.ts";
+import { everyRole, password } from "./house.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({ people: { grace: everyRole } });
@@ -51,7 +52,8 @@ describe("pages of one browser", () => {
     await menu(page).click();
     await page.getByRole("button", { name: "Notify me of requests" }).click();
     await page.getByRole("button", { name: "Notify me no more" }).waitFor();
-    await house.ask("send_email", mail("seen"));
+    await house.ask("send_email", { ...mail("seen"), to: "seen@example.org" });
+    await page.getByText("A mail to seen@example.org").first().waitFor();
     const before = await page.title();
     await hide(page);
     await page.clock.fastForward("10:00");
@@ -87,6 +89,51 @@ describe("pages of one browser", () => {
   });
 });
 
+describe("one's own password", () => {
+  it("is changed under one's name, by who knows the one before, and ends every session", async () => {
+    await house.account("ann", ["viewer"]);
+    await using ann = await at("/approvals", "ann");
+    const second = await ann.tab("/runs");
+    await menu(ann.page).click();
+    await ann.page.getByRole("button", { name: "Change your password…" }).click();
+    const dialog = ann.page.getByRole("dialog");
+    await dialog.getByLabel("The one you have").fill("not this one at all");
+    await dialog.getByLabel("The new one").fill("another horse entirely");
+    await dialog.getByRole("button", { name: "Change it" }).click();
+    await dialog.getByText("The current password is not right.").waitFor();
+    expect(await stumbles(ann.page)).toEqual([]);
+    await dialog.getByLabel("The one you have").fill(password);
+    await dialog.getByRole("button", { name: "Change it" }).click();
+    await second.getByLabel("Password").waitFor();
+    await ann.page.getByLabel("Name").fill("ann");
+    await ann.page.getByLabel("Password").fill("another horse entirely");
+    await ann.page.getByRole("button", { name: "Sign in" }).click();
+    await ann.live();
+    expect(ann.problems).toEqual([]);
+  });
+});
+
+describe("a list that could not be read anew", () => {
+  it("is read again until it is, though something is shown", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    await page.getByRole("region", { name: "Requests that wait" }).waitFor();
+    let failures = 0;
+    await page.route(/\/v1\/approvals\?/, (route) => {
+      failures += 1;
+      return failures > 3 ? route.fallback() : route.fulfill({ status: 503, json: {} });
+    });
+    // So many at once that all of it is read again instead of each.
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) => house.ask("send_email", { ...mail("many"), to: `many-${n}@example.org` })),
+    );
+    const all = (await house.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
+    const count = Object.values(all).reduce((sum: number, one: number) => sum + one, 0);
+    await expect.poll(() => page.title(), { timeout: 15_000 }).toContain(`(${count})`);
+    expect(failures).toBeGreaterThan(3);
+  });
+});
+
 describe("a page that finds no place to follow Postern", () => {
   it("says so, and reads what it shows anew instead", async () => {
     await using grace = await at("/approvals");
@@ -97,6 +144,7 @@ describe("a page that finds no place to follow Postern", () => {
     await page.reload();
     await page.locator("[data-live=crowded]").waitFor();
     await house.ask("send_email", { ...mail("crowded"), to: "crowded@example.org" });
+    await page.getByLabel("Search requests").fill("crowded@example.org");
     await page.getByText("A mail to crowded@example.org").first().waitFor();
     expect(await page.getByText("Postern does not answer").count()).toBe(0);
   });

@@ -47,7 +47,8 @@ export async function good(method: Method, path: string, options: RequestOptions
   if (response.ok) return response;
   const problem = await problemOf(response);
   if (problem.code === "csrf_refused") proving?.refused();
-  if (response.status === 401 && path !== "/v1/session") onSignedOut?.();
+  // A wrong password is no end of a session.
+  if (response.status === 401 && problem.code !== "sign_in_refused" && path !== "/v1/session") onSignedOut?.();
   throw problem;
 }
 

@@ -60,6 +60,12 @@ export async function enter(client: QueryClient): Promise<void> {
   await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
 }
 
+/** Every session of the account ends. @throws Problem */
+export async function changePassword(current: string, password: string): Promise<void> {
+  await request("PUT", "/v1/session/password", { body: { current, password } });
+  keepProof(undefined);
+}
+
 export function useSignIn(): {
   readonly withPassword: (name: string, password: string) => Promise<void>;
   readonly withLink: (token: string) => Promise<void>;

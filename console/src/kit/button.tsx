@@ -20,8 +20,8 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 }
 
 const sizes = {
-  small: "h-7 px-2 text-[0.9286rem]",
-  normal: "h-8 px-3",
+  small: "h-7 max-sm:h-9 px-2 text-[0.9286rem]",
+  normal: "h-8 max-sm:h-10 px-3",
   large: "h-11 px-4 text-[1.0714rem]",
 } as const;
 

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { useSession, useSignIn } from "../api/session.ts";
 import { Button } from "../kit/button.tsx";
 import { Icon } from "../kit/icons.tsx";
+import { late } from "../kit/late.tsx";
 import { Text } from "../kit/text.tsx";
 import { toast } from "../kit/toast.tsx";
 import { type LiveState, useLiveState } from "../live/feed.ts";
@@ -12,6 +13,8 @@ import { usePendingCount } from "../screens/approvals/inbox.ts";
 import { AlarmsBell } from "./alarms-bell.tsx";
 import { PausedBadge } from "./paused-badge.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
+
+const PasswordDialog = late(async () => (await import("./password-dialog.tsx")).PasswordDialog);
 
 export function TopBar(): ReactNode {
   const { pathname } = useLocation();
@@ -93,6 +96,7 @@ function ThemeButton(): ReactNode {
 function Person(): ReactNode {
   const { session } = useSession();
   const { out } = useSignIn();
+  const [isChanging, setIsChanging] = useState(false);
   if (session === null || session === undefined) return null;
   const { display_name } = session.user;
   return (
@@ -110,8 +114,10 @@ function Person(): ReactNode {
           </p>
         </div>
         <Notices />
+        <Button onClick={() => setIsChanging(true)}>Change your password…</Button>
         <Button onClick={() => void out().catch((error: Error) => toast(error.message, "bad"))}>Sign out</Button>
       </div>
+      {isChanging && <PasswordDialog onClose={() => setIsChanging(false)} />}
     </details>
   );
 }

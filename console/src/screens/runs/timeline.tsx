@@ -127,7 +127,7 @@ function Head({
                 value ? "An hour is as wide as sixty minutes" : "Long stretches drawn short; the numbers are exact"
               }
               className={classNames(
-                "rounded px-2 py-0.5 text-[0.8571rem]",
+                "rounded px-2 py-0.5 text-[0.8571rem] max-sm:px-3 max-sm:py-2",
                 isTrue === value ? "bg-accent-tint font-medium text-accent" : "text-ink-2 hover:text-ink",
               )}
             >
