@@ -123,6 +123,17 @@ describe("approvals at the command line", () => {
     });
   });
 
+  it("decides of several only those that are as they were seen", async () => {
+    const ids = [await asked("c"), await asked("d")];
+    const { shown_digest: shown } = await json<Approval>("approvals", "show", ids[0] ?? "");
+    const both = ids.map((id) => `${id}=${shown}`);
+    expect(await cli.run("approvals", "deny", ...both, ...to)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(new RegExp(`^${ids[0]}  denied\n${ids[1]}  .*look at it again`)),
+    });
+    await cli.run("approvals", "deny", ids[1] ?? "", ...to);
+  });
+
   it("remembers a yes for a time, lists it with its uses, and ends it", async () => {
     const id = await asked("team: hello");
     const where = '{"$.text": {"like": "team: *"}}';

@@ -42,7 +42,7 @@ function decisionCommands(approvals: Command, host: Host, act: Act): void {
     const command = approvals
       .command(verb)
       .description(description)
-      .argument("<id...>")
+      .argument("<id...>", "of several, `ID=DIGEST` where each is to be as it was seen")
       .option("--reason <text>", "recorded, and told to the agent")
       .option(
         "--digest <sha256>",
