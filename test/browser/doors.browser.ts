@@ -29,6 +29,19 @@ describe("whoever comes by a link of a message", () => {
   });
 });
 
+describe("an alarm", () => {
+  it("that a call raised leads to its run", async () => {
+    for (let number = 0; number < 5; number += 1) await house.call("flaky_fetch", { number }, { run_id: "run-loop" });
+    await using grace = await at("/alarms");
+    await grace.page.getByRole("link", { name: "Look at its run" }).click();
+    await grace.page.waitForURL("**/runs/run-loop");
+    await grace.page.goto("/overview");
+    await grace.page.getByRole("button", { name: /^Alarms/ }).click();
+    await grace.page.getByRole("dialog").getByRole("link", { name: "Look at its run" }).click();
+    await grace.page.getByRole("dialog").waitFor({ state: "hidden" });
+  });
+});
+
 describe("somebody without any role", () => {
   it("is told so and whom to ask, may leave, and is let in once they have one", async () => {
     await using person = await open();

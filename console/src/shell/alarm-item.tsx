@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { type Alarm, type AlarmWord, settleAlarm } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
@@ -60,7 +61,13 @@ function meaningOf({ kind, data }: Alarm): string | undefined {
   return data["stopped"] === true ? storeStopped : storeRefused;
 }
 
-export function AlarmItem({ alarm }: { readonly alarm: Alarm }): ReactNode {
+export function AlarmItem({
+  alarm,
+  onLeave,
+}: {
+  readonly alarm: Alarm;
+  readonly onLeave?: (() => void) | undefined;
+}): ReactNode {
   const may = useMay();
   const [said, setSaid] = useState<"ack" | "resolve">();
   const isOver = alarm.state === "resolved";
@@ -79,6 +86,7 @@ export function AlarmItem({ alarm }: { readonly alarm: Alarm }): ReactNode {
         </span>
       </div>
       {meaning !== undefined && !isOver && <p className="text-ink-2">{meaning}</p>}
+      <ItsRun run={alarm.data["run"]} onLeave={onLeave} />
       <About alarm={alarm} />
       {may("alarms:write") && !isOver && (
         <div className="flex flex-wrap gap-2">
@@ -88,6 +96,21 @@ export function AlarmItem({ alarm }: { readonly alarm: Alarm }): ReactNode {
       )}
       {said !== undefined && <Say alarm={alarm} verb={said} onClose={() => setSaid(undefined)} />}
     </li>
+  );
+}
+
+/** Where to look first, of what a call raised. */
+function ItsRun({ run, onLeave }: { readonly run: unknown; readonly onLeave: (() => void) | undefined }): ReactNode {
+  if (typeof run !== "string") return null;
+  return (
+    <Link
+      to="/runs/$id"
+      params={{ id: run }}
+      onClick={() => onLeave?.()}
+      className="justify-self-start text-accent underline"
+    >
+      Look at its run
+    </Link>
   );
 }
 

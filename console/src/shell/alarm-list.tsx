@@ -9,10 +9,13 @@ export function AlarmList({
   alarms,
   error,
   retry,
+  onClose,
 }: {
   readonly alarms: readonly Alarm[] | undefined;
   readonly error: unknown;
   readonly retry: () => void;
+  /** Of the dialog it stands in. */
+  readonly onClose?: () => void;
 }): ReactNode {
   const [isPastShown, setIsPastShown] = useState(false);
   if (alarms === undefined) return <NotYet error={error} again={retry} rows={2} />;
@@ -28,7 +31,7 @@ export function AlarmList({
       )}
       <ul className="grid gap-3 empty:hidden">
         {[...standing, ...(isPastShown ? past : [])].map((alarm) => (
-          <AlarmItem key={alarm.alarm_id} alarm={alarm} />
+          <AlarmItem key={alarm.alarm_id} alarm={alarm} onLeave={onClose} />
         ))}
       </ul>
       {past.length > 0 && !isPastShown && (
