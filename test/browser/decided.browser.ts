@@ -26,10 +26,9 @@ describe("the tab Decided", () => {
     await page.getByText("runs once, with exactly these arguments").waitFor();
     await page.getByRole("button", { name: "Decided" }).click();
     const list = page.getByRole("region", { name: "Requests that were decided" });
-    await expect.poll(() => list.getByRole("link").allInnerTexts()).toEqual([
-      expect.stringMatching(/back@example\.org[\s\S]*approved/),
-      expect.stringMatching(/denied/),
-    ]);
+    await expect
+      .poll(() => list.getByRole("link").allInnerTexts())
+      .toEqual([expect.stringMatching(/back@example\.org[\s\S]*approved/), expect.stringMatching(/denied/)]);
     await page.getByRole("button", { name: "Approved, not run yet" }).click();
     await expect.poll(() => list.getByRole("link").count()).toBe(1);
     await list.getByRole("link").click();
@@ -39,7 +38,7 @@ describe("the tab Decided", () => {
     await expect.poll(() => status(id)).toBe("withdrawn");
     await page.getByText("No approval is unused").waitFor();
     expect(page.url()).toContain(id); // what was decided stays in sight
-    await page.getByRole("button", { name: "Whatever was said" }).click();
+    await page.getByRole("button", { name: "Any outcome" }).click();
     await list
       .getByRole("link", { name: /back@example\.org/ })
       .getByText("withdrawn", { exact: true })

@@ -59,7 +59,7 @@ function Outcomes({ wanted: { isUnused }, onChange }: HeadProps): ReactNode {
     <fieldset className={chips}>
       <legend className="sr-only">Show by outcome</legend>
       <Chip isOn={!isUnused} onClick={() => onChange({ isUnused: false })}>
-        Whatever was said
+        Any outcome
       </Chip>
       <Chip
         isOn={isUnused}
