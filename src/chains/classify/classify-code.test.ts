@@ -107,6 +107,12 @@ const criticalJavaScript = [
   "return ((",
 ];
 
+/** One call in the other, as deep as may be read. */
+function closed(part: string): string {
+  const times = Math.floor(100_000 / part.length);
+  return part.repeat(times) + ")".repeat(times * (part.split("(").length - part.split(")").length));
+}
+
 describe("code classified (case 266)", () => {
   it.each(safePython)("reading and counting is safe: %s", (code) => {
     expect(classifyCode(code, "python")).toEqual({ risk: "safe", reasons: [] });
@@ -178,5 +184,20 @@ describe("code classified (case 266)", () => {
         for (const language of ["python", "javascript"] as const)
           classifyCode(part.repeat(Math.floor(200_000 / part.length)), language);
     });
+  });
+
+  it("what is nested deep, or odd in a thousand places, is read in time, and twenty reasons are told", async () => {
+    const nested = ["f.to_csv(x=", "f.apply(", "f.agg(x=", "open(", "a[b].then((x) => ", ".map(f[k](", "p.replace("];
+    const named = ["import a\n", "open(a)\n", "'{a.b}'.format\n", 'from "a" ', "f.apply(a + 'b', 1)\n"];
+    await expectWork(10_000, () => {
+      for (const part of [
+        ...nested.map((one) => closed(one)),
+        ...named.map((one) => `import pathlib\n${one.repeat(15_000)}`),
+      ])
+        for (const language of ["python", "javascript"] as const) classifyCode(part.slice(0, 200_000), language);
+      const own = Array.from({ length: 20_000 }, (_, at) => `a${at}()`).join(";");
+      classifyCode(`x[y];${own}`, "javascript");
+    });
+    expect(classifyCode(named.map((one) => one.repeat(500)).join(""), "python").reasons).toHaveLength(20);
   });
 });

@@ -1,5 +1,5 @@
 /** JavaScript and TypeScript, by what is not known to be harmless. */
-import { anyOf, lineAt, type Mark, marked, words } from "./code-marks.ts";
+import { anyOf, lineAt, type Mark, marked, mostReasons, words } from "./code-marks.ts";
 import { unknownCalls } from "./javascript-calls.ts";
 import { javascriptText, withoutTemplates } from "./javascript-text.ts";
 
@@ -84,6 +84,7 @@ function strangers(source: string): readonly string[] {
   const found = source.matchAll(/\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]*)\1/g);
   return [...found]
     .filter(({ 2: name = "" }) => !harmless.has(name.replace(/^node:/, "")))
+    .slice(0, mostReasons)
     .map(
       ({ 2: name = "", index }) =>
         `${lineAt(source, index)}: imports \`${name.slice(0, 80)}\`, which is not known to be harmless`,

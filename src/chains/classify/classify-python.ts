@@ -1,7 +1,8 @@
 /** Python, by what is not known to be harmless. */
-import { anyOf, lineAt, type Mark, marked } from "./code-marks.ts";
+import { anyOf, lineAt, type Mark, marked, mostReasons } from "./code-marks.ts";
 import { blankPython, type PythonText } from "./code-text.ts";
 import { strangers, unknownCalls } from "./python-calls.ts";
+import { pythonLookups } from "./python-lookups.ts";
 import { pythonPlaces } from "./python-places.ts";
 import { innards, tellingText } from "./python-words.ts";
 
@@ -89,6 +90,7 @@ export function classifyPython(code: string, workspace: readonly string[]): read
     ...unknownCalls(plain),
     ...textsIn(joined),
     ...pythonPlaces(joined, workspace),
+    ...pythonLookups(joined),
   ];
 }
 
@@ -107,10 +109,13 @@ function hiddenIn(source: string, code: string): readonly string[] {
 /** Texts that say what code would say: to a library, or to `format`, which looks into objects. */
 function textsIn({ code, strings }: Extract<PythonText, { code: string }>): readonly string[] {
   const isFormatting = /\.\s*format(?:_map)?\b/.test(code);
-  return [...strings].flatMap(([at, text]) => {
-    const looks = isFormatting && /\{[^{}]*[.[]|^[^{}]*\}|\{[^{}]*$/.test(text.replaceAll(/\{\{|\}\}/g, ""));
-    if (looks) return [`${lineAt(code, at)}: looks into objects by \`format\``];
-    if (tellingText.test(text)) return [`${lineAt(code, at)}: names \`${text.slice(0, 40)}\` in a text`];
-    return [];
-  });
+  const looks = (text: string): boolean =>
+    isFormatting && /\{[^{}]*[.[]|^[^{}]*\}|\{[^{}]*$/.test(text.replaceAll(/\{\{|\}\}/g, ""));
+  return [...strings]
+    .filter(([, text]) => tellingText.test(text) || looks(text))
+    .slice(0, mostReasons)
+    .map(([at, text]) => {
+      const says = looks(text) ? "looks into objects by `format`" : `names \`${text.slice(0, 40)}\` in a text`;
+      return `${lineAt(code, at)}: ${says}`;
+    });
 }

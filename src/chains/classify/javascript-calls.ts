@@ -2,7 +2,8 @@
  * What JavaScript calls, where a member is named at run time: by such a name every object gives what makes code of a text.
  * It is harmless as long as nothing is called but what is known: what the language computes with, and functions of the code.
  */
-import { lineAt, words } from "./code-marks.ts";
+import { lineAt, mostReasons, words } from "./code-marks.ts";
+import { calledLater } from "./javascript-callbacks.ts";
 
 const globals =
   words(`parseInt parseFloat Number String Boolean Array Object Date Symbol BigInt isNaN isFinite encodeURIComponent
@@ -36,11 +37,10 @@ const methods =
 /** They hand a name on to be looked up. */
 const byName = /(?:\bimport\s+([^"';]{0,1000}?)\s*)?\b(?:from|import)\s*["'](?:lodash|lodash-es|ramda)["']/;
 const computed = /[\w$)\]"'`}]\s*(?:\?\.\s*)?\[\s*(?!-?\d+\s*\]|["'][^"'\]]*["']\s*\]|\])|[{,]\s*\[[^\][]*\]\s*:/;
-const callsLater =
-  /\.\s*(?:map|flatMap|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|sort|toSorted|then|catch|finally)\s*\(\s*([A-Za-z_$][\w$]*)\s*[,)]|(?<![\w$])(?:setTimeout|setInterval|queueMicrotask)\s*\(\s*([A-Za-z_$][\w$]*)\s*[,)]|\.\s*(?:from|stringify|parse)\s*\([^,()]*,\s*([A-Za-z_$][\w$]*)\s*[,)]/g;
 const otherWays: readonly RegExp[] = [
   /(?<![\w$])Symbol\s*\.|\.\s*defineProperty\b/,
   /(?<![\w$])(?:toString|valueOf|toJSON|then|get|set)\s*:\s*(?!\(|async\b|function\b)[\w$]/,
+  /\.\s*(?:toString|valueOf|toJSON|then)\s*=(?![=>])/,
   /(?<!\}\s*)\)\s*\(/,
 ];
 
@@ -62,9 +62,12 @@ export function unknownCalls(source: string, code: string): readonly string[] {
         : !methods.has(name) && !own.has(name)
     )
       odd(name, index);
-  for (const { 1: one, 2: timed, 3: second, index } of code.matchAll(callsLater)) {
-    const name = one ?? timed ?? second ?? "";
-    if (!isKnown(name) && name !== "null" && name !== "undefined") odd(name, index);
+  for (const { what, at } of calledLater(code)) {
+    if (found.size >= mostReasons) break;
+    const [, , last = ""] = /^([\w$]+\s*\.\s*)*([\w$]+)$/.exec(what) ?? [];
+    const isName =
+      what === last ? isKnown(last) || /^(?:null|undefined|\d+)$/.test(last) : methods.has(last) || own.has(last);
+    if (!isName && !/^(?:(["'`])[^"'`]*\1|\[[^\][]*\])$/.test(what)) odd(what, at);
   }
   for (const { 1: name = "", index } of code.matchAll(/(?<![\w$])extends\s+([^\s{]+)/g))
     if (!isKnown(name)) odd(name, index);
@@ -72,10 +75,12 @@ export function unknownCalls(source: string, code: string): readonly string[] {
     const match = way.exec(code);
     if (match !== null) odd(match[0].trim(), match.index);
   }
-  return [...found].map(
-    ([name, at]) =>
-      `${lineAt(code, at)}: names a member when it runs, and calls \`${name.slice(0, 40)}\`, which is not known`,
-  );
+  return [...found]
+    .slice(0, mostReasons)
+    .map(
+      ([name, at]) =>
+        `${lineAt(code, at)}: names a member when it runs, and calls \`${name.slice(0, 40)}\`, which is not known`,
+    );
 }
 
 /** Functions, classes and methods of the code; not what is bound anew, for nobody knows to what. */

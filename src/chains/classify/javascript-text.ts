@@ -50,7 +50,7 @@ export function withoutTemplates(code: string): string {
 }
 
 /** A division, or a regular expression; where neither is sure, nothing. */
-function slash(source: string, at: number, before: string): string | undefined {
+export function slash(source: string, at: number, before: string): string | undefined {
   if (source[at] !== "/") return undefined;
   const last = lastOf(before);
   if (last === "" || regularBefore.test(last)) return match(regular, source, at);

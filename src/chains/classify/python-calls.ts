@@ -78,7 +78,7 @@ export function unknownCalls(code: string): readonly string[] {
 }
 
 /** A name that was a module's, and may be anything now. */
-function boundAnew(code: string): readonly string[] {
+export function boundAnew(code: string): readonly string[] {
   const bindings = [
     /(?:^|[;:])[ \t]*([\w*][\w*, \t]{0,200}?)(?::[^=\n]{1,100})?=(?!=)/gm,
     /\bfor\b([^:\n]{1,200}?)\bin\b/g,

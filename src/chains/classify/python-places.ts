@@ -1,5 +1,5 @@
 /** Where Python reads and writes: harmless is a place that stands in the code and is inside the workspace. */
-import { lineAt } from "./code-marks.ts";
+import { lineAt, mostReasons } from "./code-marks.ts";
 import type { PythonText } from "./code-text.ts";
 
 type Read = Extract<PythonText, { code: string }>;
@@ -54,6 +54,7 @@ export function pythonPlaces(read: Read, workspace: readonly string[]): readonly
   const { code } = read;
   const reasons: string[] = [];
   const judge = (at: number, does: Place["does"], path: string | undefined): void => {
+    if (reasons.length >= mostReasons) return;
     const problem = path === undefined ? unknown(does) : outside(path, does, workspace);
     if (problem !== undefined) reasons.push(`${lineAt(code, at)}: ${problem}`);
   };
@@ -80,16 +81,19 @@ export function pythonPlaces(read: Read, workspace: readonly string[]): readonly
   }
   for (const { 0: text, index } of code.matchAll(/\.\s*query\s*\(\s*/g)) {
     const condition = textAt(read, index + text.length);
+    if (reasons.length >= mostReasons) break;
     if (condition === undefined || codeInQuery.test(condition)) reasons.push(`${lineAt(code, index)}: runs a query`);
   }
   for (const [pattern, says] of /\bpathlib\b/.test(code) ? [...unseen, ...unseenOfPaths] : unseen)
-    for (const { index } of code.matchAll(pattern)) reasons.push(`${lineAt(code, index)}: ${says}`);
+    for (const { index } of code.matchAll(pattern))
+      if (reasons.length < mostReasons) reasons.push(`${lineAt(code, index)}: ${says}`);
   return reasons;
 }
 
 /** No place is named: the text is the answer. */
 function givesBack(rest: string): boolean {
   const inside = rest.slice(0, closing(rest));
+  if (inside.length >= longestCall) return false;
   const named = /\b(?:path|path_or_buf|path_or_buffer|buf|file|io|fname|filename|where|con|name|excel_writer)\s*=|\*/;
   return inside.trim() === "" || (/^\s*\w+\s*=(?!=)/.test(inside) && !named.test(inside));
 }
@@ -106,6 +110,7 @@ function outside(path: string, does: Place["does"], workspace: readonly string[]
 function isMove(code: string, from: number, name: string): boolean {
   if (!/\bpathlib\b/.test(code)) return false;
   const inside = code.slice(from, from + closing(code.slice(from)));
+  if (inside.length >= longestCall) return true;
   if (name === "rename") return !/^\s*\w+\s*=(?!=)/.test(inside);
   return !inside.includes(",");
 }
@@ -127,6 +132,7 @@ function textAt({ code, strings }: Read, at: number): string | undefined {
 function opensToWrite({ code, strings }: Read, at: number, place: "first" | "second" = "second"): boolean {
   const rest = code.slice(at);
   const inside = rest.slice(0, closing(rest));
+  if (inside.length >= longestCall) return true;
   const named = /\bmode\s*=\s*/.exec(inside);
   const comma = inside.indexOf(",");
   const second = comma < 0 ? inside.length : comma + 1;
@@ -139,14 +145,17 @@ function opensToWrite({ code, strings }: Read, at: number, place: "first" | "sec
 
 function closing(text: string): number {
   let depth = 0;
-  for (let i = 0; i < text.length; i += 1) {
+  for (let i = 0; i < text.length && i < longestCall; i += 1) {
     if (text[i] === "(") depth += 1;
     else if (text[i] === ")" && depth-- === 0) return i;
   }
-  return text.length;
+  return longestCall;
 }
 
+/** Of a longer one nobody sees where it leads. */
+const longestCall = 4_000;
+
 function isInside(path: string, workspace: readonly string[]): boolean {
-  if (path.split("/").includes("..") || path.startsWith("~") || /^[A-Za-z]:|^\w+:\/\/|\\/.test(path)) return false;
+  if (path.split("/").includes("..") || path.startsWith("~") || /^[^/]*:|\\/.test(path)) return false; // `file:/etc`, `C:`
   return !path.startsWith("/") || workspace.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }

@@ -63,6 +63,19 @@ const roundAboutPython = [
   "import numpy as np\nimport json\nfor json in [np.arange(3)]:\n    json.dump('/etc/x')",
   "import numpy as np\nimport json\n(lambda json: json.dump('/etc/x'))(np.arange(3))",
   "import numpy as np\nimport json\ndef f(json):\n    json.dump('/etc/x')\nf(np.arange(3))",
+  "import pandas as pd\npd.read_csv('file:/etc/passwd')",
+  "import pandas as pd\npd.read_csv(' http://evil/x')",
+  "import pandas as pd\npd.read_csv('zip+fi\tle:/etc/passwd')",
+  "df.apply('to' '_csv', args=('/etc/cron.d/x',))",
+  "df.apply('t\\x6f_csv', args=('/etc/cron.d/x',))",
+  "df.apply('_'.join(['to', 'csv']), args=('/etc/cron.d/x',))",
+  "df.agg(['to' + '_csv'])",
+  "name = 'to' '_csv'\ndf.apply(name, args=('/etc/cron.d/x',))",
+  "name = 'to' '_csv'\ndf.apply(args=('/etc/cron.d/x',), func=name)",
+  "df.transform(f'{a}_csv', 0, '/etc/cron.d/x')",
+  "df.agg(**{'func': 'to' '_csv', 'path_or_buf': '/etc/cron.d/x'})",
+  "df.pivot_table(index='a', aggfunc='to' + '_csv')",
+  "import base64\ndf.apply(base64.b64decode('dG9fY3N2').decode(), args=('/etc/cron.d/x',))",
 ];
 
 /** As models write them. */
@@ -87,6 +100,10 @@ const ordinaryPython = [
   "try:\n    x = int('a')\nexcept ValueError as e:\n    print(f'bad: {e}')\nfinally:\n    print('done')",
   "df['price'] = df['price'].str.replace('$', '').astype(float)\ndf = df.dropna(subset=['price']).drop_duplicates()\nprint(df.pivot_table(index='a', columns='b', values='price', aggfunc='sum').fillna(0))",
   "import hashlib, base64, uuid\nprint(hashlib.sha256(b'a').hexdigest(), base64.b64encode(b'a').decode(), uuid.uuid4())",
+  "import numpy as np\ndf.groupby('a').agg({'b': ['sum', 'mean'], 'c': np.max})\ndf.groupby('a')['b'].apply(', '.join)\ndf.groupby('a').agg(total=('b', 'sum'), names=('c', ', '.join)).reset_index()",
+  "def label(row):\n    return 'x' if row['a'] > 1 else 'y'\ndf['l'] = df.apply(label, axis=1)\ndf['m'] = df['a'].apply(lambda v, k=2: v * k)\nprint(df.apply(len), df.agg({c: 'sum' for c in df.columns}))\nfuncs = ['min', 'max']\nprint(df.agg(funcs), df.transform('cumsum'))",
+  "from sklearn.preprocessing import StandardScaler\ns = StandardScaler().fit(X[cols])\nprint(s.transform(X[cols]), df.pivot_table(index='a', aggfunc=['sum', 'mean']))",
+  "import polars as pl\nprint(df.group_by('k').agg(pl.col('v').sum().alias('a' + 'b'), n=pl.len()))",
 ];
 
 const roundAboutJavaScript = [
@@ -117,6 +134,13 @@ const roundAboutJavaScript = [
   'const k = ["con","structor"].join(""); const f = () => 1; for (const F of [f[k]]) F("return 1");',
   'const k = ["con","structor"].join(""); const f = () => 1; try { throw f[k]; } catch (F) { F("return 1"); }',
   'const k = ["con","structor"].join(""); const f = () => 1; Promise.resolve(f[k]).then((F) => F("x"));',
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; await Promise.resolve('return 1').then(f[k]).then((g) => [g]).then((gs) => [1].map(gs[0]))",
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; Promise.resolve('return 1').then((t) => t.replace(/[)]/, ''), f[k]);",
+  "const k = atob('Y29uc3RydWN0b3I='); Promise.resolve('return 1').then(function () {}[k]);",
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; const o = {}; o.run = f[k]; Promise.resolve('return 1').then(o.run);",
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; JSON.parse(String(text), f[k]);",
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; setTimeout(f[k], 1, 'return 1');",
+  "const k = atob('Y29uc3RydWN0b3I='); const f = () => 1; const o = {}; o.toJSON = f[k]; JSON.stringify({ a: o });",
 ];
 
 const ordinaryJavaScript = [
@@ -136,6 +160,7 @@ const ordinaryJavaScript = [
   "function retry(fn, times) { for (let n = 0; n < times; n += 1) { try { return fn(); } catch {} } }\nreturn retry(() => 1, 3);",
   `const seen = new Set();\nconst unique = list.filter((item) => { const key = \`\${item.a}|\${item.b}\`; if (seen.has(key)) return false; seen.add(key); return true; });\nreturn unique;`,
   "interface Row { name: string; amount: number }\nconst totals: Record<string, number> = {};\nfor (const row of rows as Row[]) totals[row.name] = (totals[row.name] ?? 0) + row.amount;\nconsole.log(totals);",
+  "const rows = list.map(Number).filter(Number.isFinite).map((v, i) => v / total[i]);\nconst keys = Array.from(new Set(rows), String);\nreturn keys.sort(function (a, b) { return sizes[a] - sizes[b]; }).map(Math.round).reduce((sum, n) => sum + n, 0);",
 ];
 
 it.each(roundAboutPython)("Python that gets there by another way is critical (case 266): %s", (code) => {
