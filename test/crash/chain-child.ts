@@ -98,7 +98,7 @@ for name, to in [("work", "a"), ("work", "b"), ("mail", "c"), ("work", "d")]:
         else:
             out.append(tools.mail(to=to).text)
     except Exception as error:
-        out.append(error.code)
+        out.append("outcome_unknown" if "may have happened" in str(error) else str(error))
 ",".join(out)`;
 const code = language === "python" ? python : javascript;
 
