@@ -1,5 +1,8 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 
 const big = "line of text\n".repeat(20_000);
 const png = Buffer.from("89504e470d0a1a0a", "hex").toString("base64");
@@ -104,6 +107,21 @@ describe("big values in a script", () => {
       try { await tools.count({ body: { $artifact: "${digest}" } }); } catch (error) { codes.push(error.code); }
       return codes;`;
     expect(await answerOf(at, code)).toEqual(["artifact_unavailable"]);
+  });
+
+  it("a store that fails says so with its code, and no place of this host", async () => {
+    const folder = ownFolder();
+    const logged: string[] = [];
+    const log = (line: string): void => void logged.push(line);
+    await using runtime = await createRuntime({ folder, log, tools: [], chains: { engines: ["quickjs"] } });
+    rmSync(join(folder, "artifacts", "tmp"), { recursive: true });
+    writeFileSync(join(folder, "artifacts", "tmp"), "in the way");
+    const code = `files.write("/workspace/a.txt", "x");
+      try { return await artifacts.put("/workspace/a.txt", "text/plain") } catch (error) { return [error.code, error.message] }`;
+    const { text } = await runtime.runChain({ code });
+    expect(text).toMatch(/result_unavailable.*\(E[A-Z]+\)/);
+    expect(text).not.toContain(folder);
+    expect(logged.join("\n")).toContain(folder);
   });
 
   it("help tells signatures and descriptions", async () => {
