@@ -10,7 +10,7 @@ await onEachEngine(({ code, driver, expectLetGo, room, says, saysWide, wide }) =
     await expect.poll(() => at.ran.length, { timeout: patient }).toBe(1);
     await at.runtime.close(1_500);
     const { structured } = await running;
-    expect(resultOf({ structured: structured ?? null })?.error_kind ?? "closed").toBe("closed");
+    expect(resultOf({ structured: structured ?? null })).toMatchObject({ status: "error", error_kind: "closed" });
     expect(at.ran).toEqual(["1"]);
     expect((await at.runtime.runChain(code("echo"))).status).not.toBe("ok");
   });
