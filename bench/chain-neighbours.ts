@@ -50,18 +50,39 @@ const memoryFloor = plainProcess(
   "a plain process at niceness 19 that takes 128 MiB (the floor of memory)",
   "for (const a = []; a.length * 1e5 < 128 << 20; ) a.push(Buffer.alloc(1e5, 120));",
 );
-const scenes: readonly Scene[] = [
-  nothing,
-  floor,
-  memoryFloor,
-  script("an endless loop", "while (true) {}"),
-  { ...script("memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'), floor: memoryFloor },
-  script("a flood of output", 'for (;;) console.log("x".repeat(1000))'),
-  script("calls without end", 'for (;;) try { await tools.echo({ text: "x" }) } catch {}'),
-  script(
-    "a thousand calls at once",
-    'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))',
-  ),
+const calls = 'for (;;) try { await tools.echo({ text: "x" }) } catch {}';
+const callsAtOnce = 'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))';
+
+/** What scripts may do, and what is done beside their neighbours. */
+interface Setting {
+  /** Calls of a script. */
+  readonly maxToolCalls: number;
+  readonly scenes: readonly Scene[];
+}
+
+const settings: readonly Setting[] = [
+  {
+    maxToolCalls: 50, // as it is where nobody sets it
+    scenes: [
+      nothing,
+      floor,
+      memoryFloor,
+      script("an endless loop", "while (true) {}"),
+      { ...script("memory", 'const a = []; for (;;) a.push("x".repeat(1e5) + a.length)'), floor: memoryFloor },
+      script("a flood of output", 'for (;;) console.log("x".repeat(1000))'),
+      script("calls without end", calls),
+      script("a thousand calls at once, without end", callsAtOnce),
+    ],
+  },
+  {
+    maxToolCalls: 1_000_000,
+    scenes: [
+      nothing,
+      floor,
+      script("calls without end, a million allowed", calls),
+      script("a thousand calls at once, a million allowed", callsAtOnce),
+    ],
+  },
 ];
 
 function script(name: string, code: string): Scene {
@@ -107,22 +128,23 @@ interface Neighbour extends AsyncDisposable {
 
 /** Callers of a tool beside a script that behaves badly and without one, window by window: over HTTP, and in this process. */
 export async function neighbours(options: NeighbourOptions): Promise<readonly NeighbourFigures[]> {
-  const runtime = await createRuntime({
-    ...{ tools, approvals: { patience: "suspend" } },
-    chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: 1_000_000 } },
-    limits: { maxToolCalls: 1_000_000 },
-  });
-  try {
-    const figures: NeighbourFigures[] = [];
-    for (const open of [overHttp, inProcess]) {
-      await using neighbour = await open(runtime);
-      await window(neighbour, 2.5 * options.windowMs);
-      figures.push(...(await besideAll(runtime, neighbour, options)));
+  const figures: NeighbourFigures[] = [];
+  for (const { maxToolCalls, scenes } of settings) {
+    const runtime = await createRuntime({
+      ...{ tools, approvals: { patience: "suspend" }, limits: { maxToolCalls: 1_000_000 } },
+      chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls } },
+    });
+    try {
+      for (const open of [overHttp, inProcess]) {
+        await using neighbour = await open(runtime);
+        await window(neighbour, 2.5 * options.windowMs);
+        figures.push(...(await besideAll({ runtime, neighbour, scenes }, options)));
+      }
+    } finally {
+      await runtime.close();
     }
-    return figures;
-  } finally {
-    await runtime.close();
   }
+  return figures;
 }
 
 async function inProcess(runtime: Runtime): Promise<Neighbour> {
@@ -153,10 +175,14 @@ async function overHttp(runtime: Runtime): Promise<Neighbour> {
   };
 }
 
+interface Besides extends Pick<Setting, "scenes"> {
+  readonly runtime: Runtime;
+  readonly neighbour: Neighbour;
+}
+
 /** Every scene in every round, each time another one first: what the machine does meanwhile, it does to all of them. */
 async function besideAll(
-  runtime: Runtime,
-  neighbour: Neighbour,
+  { runtime, neighbour, scenes }: Besides,
   { rounds, windowMs }: NeighbourOptions,
 ): Promise<readonly NeighbourFigures[]> {
   const windows = new Map<Scene, number[][]>(scenes.map((scene) => [scene, []]));

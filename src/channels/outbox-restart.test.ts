@@ -101,7 +101,12 @@ describe("a channel", () => {
     for (let moments = 0; moments < 16; moments += 1) {
       const r = room();
       let asked = 0;
-      const channel = told({ wants: () => (asked += 1) > 1 }); // the first one begins a reading, and is not wanted
+      const channel = told({
+        wants: () => {
+          asked += 1;
+          return asked > 1;
+        },
+      }); // the first one begins a reading, and is not wanted
       await (await r.open(channel)).outbox.start();
       void r.alarm();
       for (let i = 0; i < moments; i += 1) await Promise.resolve();

@@ -13,7 +13,14 @@ const by = actor("operator");
 const run = { runId: "run_1" };
 const noObject = [[5], [null], ["x"], [Number.NaN]] as const;
 const noId = [[5], [null], [undefined], [{}]] as const;
-const filters = [...noObject, [{ nonsense: 1 }], [{ limit: -1 }], [{ limit: Number.NaN }], [{ limit: "9" }]] as const;
+const filters = [
+  ...noObject,
+  [{ nonsense: 1 }],
+  [{ limit: -1 }],
+  [{ limit: 1.5 }],
+  [{ limit: Number.NaN }],
+  [{ limit: "9" }],
+] as const;
 const echo = { tool: "echo", arguments: { to: "x" } };
 const me = { tenant: "default", agent: "a" };
 const nobody = [5, null, undefined, "anna", {}, { tenant: 5, agent: "a" }] as const;
@@ -22,7 +29,6 @@ const uses = [...[5, null, undefined, {}].map((odd) => [odd, me]), ...nobody.map
 const ignore = (): void => {};
 const reader = { take: () => true, reset: ignore, beat: ignore, end: ignore };
 const feedOfNobody = { tenant: "t", also: "nothing" };
-const notWhole = filters.filter(([where]) => typeof where !== "object" || where === null || !("limit" in where));
 
 type Nonsense = readonly (readonly unknown[])[];
 const lookUp = "a look-up: what is no name is nobody's";
@@ -56,8 +62,8 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "audit.head": nothing,
   "audit.checkpoint": nothing,
   "audit.verify": noObject.filter(([note]) => note !== "x"),
-  "audit.query": notWhole,
-  "audit.latest": notWhole,
+  "audit.query": filters,
+  "audit.latest": filters,
   "audit.prove": lookUp,
   "audit.export": nothing,
   "pins.approve": [[5], [null, null], [{}, 5]],

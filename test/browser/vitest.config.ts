@@ -30,7 +30,13 @@ const config: ViteUserConfig = defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       {
-        test: { ...each, name: "acting", retry: tries.acting, include: ["test/browser/**/*.browser.ts"], exclude: measuring },
+        test: {
+          ...each,
+          name: "acting",
+          retry: tries.acting,
+          include: ["test/browser/**/*.browser.ts"],
+          exclude: measuring,
+        },
       },
       {
         test: {

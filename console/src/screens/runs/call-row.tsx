@@ -57,7 +57,14 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
             {call.line !== undefined && <span className="mono text-ink-3"> line {call.line}</span>}
             {chain !== undefined && <WaitsAt chain={chain} />}
           </span>
-          <span className="ml-auto shrink-0">
+          <span className="ml-auto flex shrink-0 items-center gap-2">
+            {call.artifacts.length > 0 && (
+              <span className="tabular inline-flex items-center gap-1 text-ink-3" title="Artifacts it left behind">
+                <Icon name="down_tray" size={12} /> {call.artifacts.length}
+                <span className="sr-only">{call.artifacts.length === 1 ? "artifact" : "artifacts"}</span>
+              </span>
+            )}
+            <span className="tabular text-[0.9286rem] text-ink-2 md:hidden">{spent(row)}</span>
             <StateBadge state={wordOf(call)} />
           </span>
         </span>
