@@ -37,7 +37,7 @@ export default defineConfig({
             },
           },
         ],
-    env: compileCache,
+    env: { ...compileCache, ...(process.argv.includes("--coverage") && { COUNTED: "yes" }) },
     globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
     // No promise is kept by these: they end what hangs, on the slowest machine too.

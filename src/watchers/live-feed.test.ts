@@ -1,49 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
+import { all, Ears, listen } from "../../test/fakes/ears.ts";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
-import { asker, boss, type House, house } from "../../test/fakes/house.ts";
+import { asker, boss, house } from "../../test/fakes/house.ts";
 import { cheap, holder } from "../../test/fakes/people.ts";
-import type { FeedReader, FeedSeat, ResetReason } from "./feed.ts";
-import type { FeedEvent, FeedFilter } from "./feed-event.ts";
-
-const all: FeedFilter = { tenant: "default", also: "everything" };
-
-class Ears implements FeedReader {
-  readonly heard: FeedEvent[] = [];
-  readonly lists: (readonly FeedEvent[])[] = [];
-  readonly resets: [id: string, reason: ResetReason][] = [];
-  beats = 0;
-  ended = false;
-  deaf = false;
-  take(events: readonly FeedEvent[]): boolean {
-    this.heard.push(...events);
-    this.lists.push(events);
-    return !this.deaf;
-  }
-  reset(id: string, reason: ResetReason): void {
-    this.resets.push([id, reason]);
-  }
-  beat(): void {
-    this.beats += 1;
-  }
-  end(): void {
-    this.ended = true;
-  }
-  get types(): readonly string[] {
-    return this.heard.map(({ type }) => type);
-  }
-  get last(): string {
-    return this.heard.at(-1)?.id ?? "";
-  }
-}
-
-async function listen(h: House, filter = all, after?: string): Promise<Ears & { readonly seat: FeedSeat }> {
-  const ears = new Ears();
-  const seat = await h.runtime.feed.open(filter, after, ears);
-  if (seat === undefined) throw new Error("no seat");
-  return Object.assign(ears, { seat });
-}
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };

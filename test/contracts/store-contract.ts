@@ -6,6 +6,7 @@ import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";
 import { claimContract } from "./store/claims.ts";
+import { documentContract } from "./store/documents.ts";
 import { StoreKit } from "./store/kit.ts";
 import { readingContract } from "./store/reading.ts";
 import { tellingContract } from "./store/telling.ts";
@@ -28,6 +29,7 @@ export function storeContract(name: string, open: OpenStore): void {
     claimContract(kit);
     approvalContract(kit);
     readingContract(kit);
+    documentContract(kit);
     tellingContract(kit);
     artifactReferenceContract(kit);
 

@@ -1,4 +1,6 @@
 const tries = 3;
+/** Where every branch is counted, code takes several times as long; `npm run test:whole` holds it to the promise itself. */
+const counted = process.env["COUNTED"] === "yes" ? 4 : 1;
 
 /**
  * What the work answers, of the first try in which no turn took so long. What stalls the loop does so at every try; what the
@@ -13,8 +15,9 @@ export async function inShortTurns<Value>(withinMs: number, work: () => Promise<
     const longestMs = await heldUp(async () => answers.push(await work()));
     held.push(longestMs);
     const [answer] = answers;
-    if (longestMs < withinMs && answer !== undefined) return answer;
-    if (held.length === tries) throw new Error(`Turns took ${held.join(", ")} ms, and ${withinMs} ms may be.`);
+    if (longestMs < withinMs * counted && answer !== undefined) return answer;
+    if (held.length === tries)
+      throw new Error(`Turns took ${held.join(", ")} ms, and ${withinMs * counted} ms may be.`);
   }
 }
 

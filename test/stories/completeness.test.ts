@@ -69,7 +69,8 @@ async function inject(fault: Fault, step: string): Promise<void> {
     pending: async () => (await h.runtime.approvals.list({ state: "pending" }))[0]?.id ?? "none",
   };
   const { context = { ...asker, patience: "deny" as const } } = fault;
-  const session = h.runtime.openSession(fault.limits ?? {}, context);
+  const { idempotencyKey: _, ...ofSession } = context;
+  const session = h.runtime.openSession(fault.limits ?? {}, ofSession);
   await fault.before?.(scene);
   h.runtime.watch((event) => {
     if (event.moment === "ended") ended.push(event.call.id);

@@ -1,5 +1,4 @@
-import fs, { closeSync } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
+import { closeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   all,
@@ -222,16 +221,6 @@ describe("SqliteStore under trouble", () => {
     await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
   });
 
-  it("syncs what nobody waits for a tenth of a second later, with one wait", async () => {
-    const clock = new FakeClock();
-    await using store = openAt("lazy.db", { clock });
-    await store.commit(note("a"), "committed");
-    await store.commit(note("b"), "committed");
-    expect(clock.waiting).toBe(1);
-    await clock.advance(100);
-    expect(clock.waiting).toBe(0);
-  });
-
   it.each([":memory:", "bad-log.db"])(
     "on %s tells everyone of every batch, also when a follower and its log throw",
     async (name) => {
@@ -260,48 +249,4 @@ describe("SqliteStore under trouble", () => {
     expect(problems).toEqual([expect.stringContaining("Lost: 1 write that nobody waited for.")]);
     opened.database.exec("pragma query_only = 0");
   });
-
-  it("syncs what was committed during a sync, also when its tenth of a second is over before that sync is", async () => {
-    using syncs = countedSyncs();
-    const due: (() => void)[] = [];
-    const clock = {
-      now: () => 0,
-      monotonic: () => 0,
-      in: (_ms: number, then: () => void) => {
-        due.push(then);
-        return () => {};
-      },
-    };
-    await using store = openAt("late.db", { clock });
-    await store.commit(note("a"), "committed");
-    const waits = store.commit(note("b"), "synced");
-    await Promise.resolve();
-    await Promise.resolve();
-    expect(syncs.begun).toBe(1);
-    await store.commit(note("c"), "committed"); // the loop has not turned: that sync is not over
-    due.shift()?.();
-    await waits;
-    expect([syncs.begun, due.length]).toEqual([2, 0]);
-  });
 });
-
-/** How many syncs were begun while this is there; they are made all the same. */
-function countedSyncs(): { readonly begun: number } & Disposable {
-  const { fdatasync } = fs;
-  let begun = 0;
-  const counting = (...given: Parameters<typeof fdatasync>): void => {
-    begun += 1;
-    fdatasync(...given);
-  };
-  fs.fdatasync = Object.assign(counting, { __promisify__: fdatasync.__promisify__ });
-  syncBuiltinESMExports();
-  return {
-    get begun() {
-      return begun;
-    },
-    [Symbol.dispose]: () => {
-      fs.fdatasync = fdatasync;
-      syncBuiltinESMExports();
-    },
-  };
-}

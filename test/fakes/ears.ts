@@ -1,0 +1,44 @@
+import type { FeedReader, FeedSeat, ResetReason } from "../../src/watchers/feed.ts";
+import type { FeedEvent, FeedFilter } from "../../src/watchers/feed-event.ts";
+import type { House } from "./house.ts";
+
+/** What somebody hears who may hear everything. */
+export const all: FeedFilter = { tenant: "default", also: "everything" };
+
+/** A reader of the feed that writes down what it hears. */
+export class Ears implements FeedReader {
+  readonly heard: FeedEvent[] = [];
+  readonly lists: (readonly FeedEvent[])[] = [];
+  readonly resets: [id: string, reason: ResetReason][] = [];
+  beats = 0;
+  ended = false;
+  deaf = false;
+  take(events: readonly FeedEvent[]): boolean {
+    this.heard.push(...events);
+    this.lists.push(events);
+    return !this.deaf;
+  }
+  reset(id: string, reason: ResetReason): void {
+    this.resets.push([id, reason]);
+  }
+  beat(): void {
+    this.beats += 1;
+  }
+  end(): void {
+    this.ended = true;
+  }
+  get types(): readonly string[] {
+    return this.heard.map(({ type }) => type);
+  }
+  get last(): string {
+    return this.heard.at(-1)?.id ?? "";
+  }
+}
+
+/** Takes a seat, and hears from then on. */
+export async function listen(h: House, filter = all, after?: string): Promise<Ears & { readonly seat: FeedSeat }> {
+  const ears = new Ears();
+  const seat = await h.runtime.feed.open(filter, after, ears);
+  if (seat === undefined) throw new Error("no seat");
+  return Object.assign(ears, { seat });
+}
