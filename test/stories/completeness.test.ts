@@ -68,7 +68,7 @@ async function inject(fault: Fault, step: string): Promise<void> {
     stop: new AbortController(),
     pending: async () => (await h.runtime.approvals.list({ state: "pending" }))[0]?.id ?? "none",
   };
-  const { context = { ...asker, patience: "deny" as const } } = fault;
+  const { context = { ...asker, patience: "deny" } }: Pick<Fault, "context"> = fault;
   const { idempotencyKey: _, ...ofSession } = context;
   const session = h.runtime.openSession(fault.limits ?? {}, ofSession);
   await fault.before?.(scene);
