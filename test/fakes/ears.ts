@@ -36,7 +36,11 @@ export class Ears implements FeedReader {
 }
 
 /** Takes a seat, and hears from then on. */
-export async function listen(h: House, filter: FeedFilter = all, after?: string): Promise<Ears & { readonly seat: FeedSeat }> {
+export async function listen(
+  h: House,
+  filter: FeedFilter = all,
+  after?: string,
+): Promise<Ears & { readonly seat: FeedSeat }> {
   const ears = new Ears();
   const seat = await h.runtime.feed.open(filter, after, ears);
   if (seat === undefined) throw new Error("no seat");
