@@ -60,23 +60,44 @@ export class Queries {
   async calls(where: CallFilter, lastNumber: number): Promise<readonly CallRecord[]> {
     const { limit = Infinity, parentId } = where;
     const parent = parentId === undefined ? undefined : (numberOf(parentId) ?? -1);
+    const forms = await this.#formsOf(where);
+    if (forms?.length === 0) return [];
     const { sql: condition, values } = conditions({
       parent, // a number in an id is only where to look
       "more ->> '$.parentId'": parentId,
       state: where.state === undefined ? undefined : stateNumber(where.state),
-      tool: where.tool,
-      "authority ->> '$.principal.tenant'": where.tenant,
-      "authority ->> '$.runId'": where.runId,
     });
+    const ofForms = forms === undefined ? "" : "and call.form in (select value from json_each(?))";
+    if (forms !== undefined) values.push(JSON.stringify(forms));
     const from =
       parent === undefined ? selectCalls : `${selectCalls} join call_child on call_child.number = call.number`;
-    const sql = `${from} where call.number < ? and call.number >= ? ${condition} order by call.number desc limit ?`;
+    const sql = `${from} where call.number < ? and call.number >= ? ${condition} ${ofForms} order by call.number desc limit ?`;
     const found: CallRecord[] = [];
     for (let before = Math.min(where.before ?? Infinity, lastNumber + 1); before > 1 && found.length < limit; ) {
       const floor = this.#floorBelow(before, parent);
       found.push(...this.#calls(sql, before, floor, ...values, Math.min(limit - found.length, rowsATurn)));
       before = floor;
       await turn();
+    }
+    return found;
+  }
+
+  /** What many calls share is looked through once, and not with each of them. Undefined: any will do. */
+  async #formsOf({ tool, tenant, runId }: CallFilter): Promise<readonly number[] | undefined> {
+    const { sql: condition, values } = conditions({
+      tool,
+      "authority ->> '$.principal.tenant'": tenant,
+      "authority ->> '$.runId'": runId,
+    });
+    if (values.length === 0) return undefined;
+    const found: number[] = [];
+    const statement = this.#database.prepare(
+      `select number from call_form where number > ? and number <= ? ${condition}`,
+    );
+    const last = this.#number("select max(number) from call_form", 0);
+    for (let after = 0; after < last; after += rowsATurn) {
+      for (const { number } of statement.all(after, after + rowsATurn, ...values)) found.push(Number(number));
+      if (after + rowsATurn < last) await turn();
     }
     return found;
   }
@@ -188,7 +209,7 @@ export class Queries {
 /** @param wanted expression → value; what is undefined is not asked for */
 function conditions(wanted: Readonly<Record<string, SQLInputValue | undefined>>): {
   readonly sql: string;
-  readonly values: readonly SQLInputValue[];
+  readonly values: SQLInputValue[];
 } {
   const given = Object.entries(wanted).flatMap(([expression, value]) =>
     value === undefined ? [] : [{ expression, value }],

@@ -102,7 +102,7 @@ const attacks: readonly Attack[] = [
     name: "a result nested 20,000 deep",
     javascript: "let o = []; for (let i = 0; i < 20000; i++) o = [o]; return o",
     python: "o = []\nfor i in range(20000):\n    o = [o]\no",
-    kinds: /script|crash|memory|unsupported|protocol/,
+    kinds: /script|crash|cpu|memory|unsupported|protocol/,
   },
   {
     name: "JSON made of a list 20,000 deep",

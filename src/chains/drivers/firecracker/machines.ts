@@ -84,13 +84,13 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  /** False: a socket has its file before somebody listens on it. */
+  /** False: a socket has its file before somebody listens on it, and may be made anew in between. */
   async #configured({ apiSocket, memoryMebibytes }: Machine): Promise<boolean> {
     try {
       await configure(apiSocket, this.#settings.cpus, memoryMebibytes);
       return true;
     } catch (error) {
-      if (codeOf(error) === "ECONNREFUSED") return false;
+      if (["ECONNREFUSED", "ENOENT"].includes(codeOf(error) ?? "")) return false;
       throw error;
     }
   }
