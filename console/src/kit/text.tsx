@@ -63,13 +63,16 @@ export interface TextProps {
   readonly className?: string | undefined;
 }
 
+/** Beyond it a text breaks wherever a line ends: to look for a better place in one word so long takes the browser seconds. */
+const long = 20_000;
+
 /** A stranger's string, inert and honest. */
-export function Text({ children = "", lines = false, limit = 20_000, className }: TextProps): ReactNode {
+export function Text({ children = "", lines = false, limit = long, className }: TextProps): ReactNode {
   const shown = children.length > limit ? children.slice(0, limit) : children;
   return (
     <bdi
       className={classNames(
-        "wrap-anywhere",
+        shown.length > long ? "break-all" : "wrap-anywhere",
         lines ? "whitespace-pre-wrap" : "[white-space-collapse:preserve]",
         className,
       )}
