@@ -1,5 +1,5 @@
 import type { Runtime } from "./face.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./runtime/options.ts";
 
 /**
  * Opens the store, settles what a dead process left behind, and wires the path. The parts are loaded here, at the first

@@ -117,7 +117,6 @@ export type {
   SessionCall,
   Settled,
 } from "./face.ts";
-export type { RuntimeOptions } from "./options.ts";
 export type { AdjusterOptions } from "./policy/adjusters.ts";
 export type { Condition, Conditions } from "./policy/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
@@ -170,6 +169,7 @@ export type { ArtifactStore } from "./results/artifact-store.ts";
 export { describe as describeResult } from "./results/describe.ts";
 export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
 export { toolResult } from "./results/tool-result.ts";
+export type { RuntimeOptions } from "./runtime/options.ts";
 export type { CommandSecretsOptions } from "./secrets/command-secrets.ts";
 export { commandSecrets } from "./secrets/command-secrets.ts";
 export type { EnvironmentSecretsOptions } from "./secrets/env-secrets.ts";

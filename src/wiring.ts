@@ -14,7 +14,7 @@ import type { McpDoor } from "./doors/mcp/mcp-door.ts";
 import type { PolicyFile } from "./doors/policy-file.ts";
 import type { PolicyReader } from "./doors/policy-reader.ts";
 import type { Runtime } from "./face.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
 import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
 

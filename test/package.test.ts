@@ -42,7 +42,7 @@ it("the entry loads at most 140 files of ours: what only calls need is loaded by
     "files/reads.ts",
     "secrets/sealed-file.ts",
     "src/runtime.ts",
-    "src/options.ts",
+    "src/runtime/options.ts",
   ])
     expect(ours.filter((url) => url.endsWith(late))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterEach, expect, it } from "vitest";
 import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
-import type { RuntimeOptions } from "../../options.ts";
+import type { RuntimeOptions } from "../../runtime/options.ts";
 import type { ServerConfig } from "../../tools/upstream/server-config.ts";
 import { createMcpDoor } from "./mcp-door.ts";
 

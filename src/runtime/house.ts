@@ -1,27 +1,27 @@
 /** What the gates ask: what is registered, what the policy says, what is kept, who people are and what they said. */
-import type { Accounts } from "./accounts/accounts.ts";
-import { openAccounts } from "./accounts/open-accounts.ts";
-import { openApprovals } from "./approvals/open-approvals.ts";
-import type { JsonObject } from "./calls/json.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import { openAccounts } from "../accounts/open-accounts.ts";
+import { openApprovals } from "../approvals/open-approvals.ts";
+import type { JsonObject } from "../calls/json.ts";
+import { HistoryBook, type KnownTool } from "../ledger/history.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import { RunOwners } from "../ledger/run-owners.ts";
+import type { Parts } from "../parts.ts";
+import type { Controls } from "../policy/controls.ts";
+import { createPolicy } from "../policy/decide.ts";
+import { openControls } from "../policy/durable-controls.ts";
+import { openGuardrails } from "../policy/guardrails.ts";
+import { ownPolicy } from "../policy/own-policy.ts";
+import type { Policy } from "../policy/policy.ts";
+import { openArtifacts } from "../results/open-artifacts.ts";
+import { environmentSecrets } from "../secrets/env-secrets.ts";
+import type { SkillsHouse } from "../tools/builtin/skills/library.ts";
+import { openSkills } from "../tools/builtin/skills/open-skills.ts";
+import type { Skills } from "../tools/builtin/skills/skills.ts";
+import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
+import { openPins, type Pins } from "../tools/upstream/pins.ts";
 import type { Ground } from "./ground.ts";
-import { HistoryBook, type KnownTool } from "./ledger/history.ts";
-import { Ledger } from "./ledger/ledger.ts";
-import { RunOwners } from "./ledger/run-owners.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Parts } from "./parts.ts";
-import type { Controls } from "./policy/controls.ts";
-import { createPolicy } from "./policy/decide.ts";
-import { openControls } from "./policy/durable-controls.ts";
-import { openGuardrails } from "./policy/guardrails.ts";
-import { ownPolicy } from "./policy/own-policy.ts";
-import type { Policy } from "./policy/policy.ts";
-import { openArtifacts } from "./results/open-artifacts.ts";
-import { environmentSecrets } from "./secrets/env-secrets.ts";
-import type { SkillsHouse } from "./tools/builtin/skills/library.ts";
-import { openSkills } from "./tools/builtin/skills/open-skills.ts";
-import type { Skills } from "./tools/builtin/skills/skills.ts";
-import { insideOf, type RegisteredTools, Registry } from "./tools/registry.ts";
-import { openPins, type Pins } from "./tools/upstream/pins.ts";
 
 /** The parts that stand by themselves. The others lead back to the running runtime. */
 type Standing = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;

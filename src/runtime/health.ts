@@ -1,6 +1,6 @@
-import type { Health } from "./face.ts";
-import type { Store } from "./stores/store.ts";
-import type { Servers } from "./tools/upstream/servers.ts";
+import type { Health } from "../face.ts";
+import type { Store } from "../stores/store.ts";
+import type { Servers } from "../tools/upstream/servers.ts";
 
 /** What works and what does not, without asking anything that could hang. */
 export function healthOf({ broken }: Pick<Store, "broken">, servers: Servers | undefined, tools: number): Health {

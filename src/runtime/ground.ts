@@ -1,22 +1,22 @@
 /** What everything stands on: the store as its last process left it, the log that follows it, and the stream of what happens. */
 import { join } from "node:path";
-import type { AlarmBell } from "./alarms/alarms.ts";
-import { hearAltered, hearVerification } from "./alarms/open-alarms.ts";
-import { openAuditLog } from "./audit/audit-log.ts";
-import { spellWith } from "./audit/entry.ts";
-import type { AuditLog } from "./audit/log.ts";
-import { paceOf } from "./audit/recheck.ts";
-import { createSigner, loadSigner } from "./audit/signer.ts";
-import { type Clock, SystemClock } from "./calls/clock.ts";
-import { harmless } from "./calls/harmless-log.ts";
-import { recover } from "./ledger/recovery.ts";
+import type { AlarmBell } from "../alarms/alarms.ts";
+import { hearAltered, hearVerification } from "../alarms/open-alarms.ts";
+import { openAuditLog } from "../audit/audit-log.ts";
+import { spellWith } from "../audit/entry.ts";
+import type { AuditLog } from "../audit/log.ts";
+import { paceOf } from "../audit/recheck.ts";
+import { createSigner, loadSigner } from "../audit/signer.ts";
+import { type Clock, SystemClock } from "../calls/clock.ts";
+import { harmless } from "../calls/harmless-log.ts";
+import { recover } from "../ledger/recovery.ts";
+import { createRedactor } from "../secrets/redactor.ts";
+import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
+import type { Store } from "../stores/store.ts";
+import { hooksWatcher } from "../watchers/hooks.ts";
+import { createStream, type Stream } from "../watchers/stream.ts";
 import { folderBeside, openStore } from "./open-store.ts";
 import type { RuntimeOptions } from "./options.ts";
-import { createRedactor } from "./secrets/redactor.ts";
-import { openSecondLayer, type SecondLayer } from "./secrets/second-layer.ts";
-import type { Store } from "./stores/store.ts";
-import { hooksWatcher } from "./watchers/hooks.ts";
-import { createStream, type Stream } from "./watchers/stream.ts";
 
 export interface Ground {
   readonly clock: Clock;

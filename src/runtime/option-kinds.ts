@@ -1,6 +1,6 @@
-import { checkMember, type Kind } from "./calls/checked-members.ts";
-import { RuntimeFault } from "./calls/fault.ts";
-import { shown } from "./calls/shown.ts";
+import { checkMember, type Kind } from "../calls/checked-members.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { shown } from "../calls/shown.ts";
 
 type OwnKind = "a list" | "a list or a set of tools" | "a store";
 

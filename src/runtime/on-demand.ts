@@ -1,17 +1,17 @@
 /** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
-import type { ChannelsHouse, OpenChannels } from "./channels/open-channels.ts";
+import type { ChannelsHouse, OpenChannels } from "../channels/open-channels.ts";
+import type { Parts } from "../parts.ts";
+import { revealer } from "../secrets/lend.ts";
+import type { Store } from "../stores/store.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Pins } from "../tools/upstream/pins.ts";
+import type { ServerConfig } from "../tools/upstream/server-config.ts";
+import type { Servers } from "../tools/upstream/servers.ts";
+import type { ArchiveOptions } from "../watchers/archive/archive.ts";
+import type { Runs } from "../watchers/archive/runs.ts";
+import type { Stream } from "../watchers/stream.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Parts } from "./parts.ts";
 import type { RunningRuntime } from "./running.ts";
-import { revealer } from "./secrets/lend.ts";
-import type { Store } from "./stores/store.ts";
-import type { Registry } from "./tools/registry.ts";
-import type { Pins } from "./tools/upstream/pins.ts";
-import type { ServerConfig } from "./tools/upstream/server-config.ts";
-import type { Servers } from "./tools/upstream/servers.ts";
-import type { ArchiveOptions } from "./watchers/archive/archive.ts";
-import type { Runs } from "./watchers/archive/runs.ts";
-import type { Stream } from "./watchers/stream.ts";
 
 /** Closed before the store is, which their places are kept in. */
 export async function openChannelsIn(
@@ -20,7 +20,7 @@ export async function openChannelsIn(
   house: ChannelsHouse,
 ): Promise<OpenChannels | undefined> {
   if (given === undefined) return undefined;
-  const { openChannels } = await import("./channels/open-channels.ts");
+  const { openChannels } = await import("../channels/open-channels.ts");
   return closing.use(await openChannels(given, house));
 }
 
@@ -31,8 +31,8 @@ export async function connect(
   parts: Parts & { readonly registry: Registry; readonly pins: Pins; readonly store: Store },
 ): Promise<Servers> {
   const [{ connectServers }, { Revisions }] = await Promise.all([
-    import("./tools/upstream/servers.ts"),
-    import("./tools/upstream/revisions.ts"),
+    import("../tools/upstream/servers.ts"),
+    import("../tools/upstream/revisions.ts"),
   ]);
   return connectServers(servers, {
     registry: parts.registry,
@@ -60,9 +60,9 @@ export async function openArchive(
   { redactor, runs }: Parts,
 ): Promise<Runs> {
   const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
-    import("./watchers/archive/archive.ts"),
-    import("./watchers/archive/face.ts"),
-    import("./results/describe-outcome.ts"),
+    import("../watchers/archive/archive.ts"),
+    import("../watchers/archive/face.ts"),
+    import("../results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);
   const note: ArchiveOptions["note"] = (type, summary, more) => running.note(type, summary, more);

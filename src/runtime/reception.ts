@@ -1,4 +1,4 @@
-import { Arrival, nameOf, read } from "./calls/arrival.ts";
+import { Arrival, nameOf, read } from "../calls/arrival.ts";
 import {
   authorityOf,
   type CallClaims,
@@ -7,17 +7,17 @@ import {
   patienceRanks,
   perCallFault,
   withinSession,
-} from "./calls/authority.ts";
-import type { Authority, Principal, ToolCall } from "./calls/call.ts";
-import type { Clock } from "./calls/clock.ts";
-import { RuntimeFault } from "./calls/fault.ts";
-import { CallIds } from "./calls/ids.ts";
-import type { Caller, Limits, Patience, Session } from "./calls/session.ts";
-import { shown } from "./calls/shown.ts";
-import type { CallContext, CallRequest } from "./face.ts";
-import type { Controls } from "./policy/controls.ts";
-import type { Redactor } from "./secrets/secret-store.ts";
-import type { Store } from "./stores/store.ts";
+} from "../calls/authority.ts";
+import type { Authority, Principal, ToolCall } from "../calls/call.ts";
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { CallIds } from "../calls/ids.ts";
+import type { Caller, Limits, Patience, Session } from "../calls/session.ts";
+import { shown } from "../calls/shown.ts";
+import type { CallContext, CallRequest } from "../face.ts";
+import type { Controls } from "../policy/controls.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { Store } from "../stores/store.ts";
 
 type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey">;
 

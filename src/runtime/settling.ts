@@ -1,20 +1,20 @@
 /** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
-import { builtInName } from "./accounts/roles.ts";
-import { actorOf } from "./approvals/decision.ts";
-import { type Actor, checkWho } from "./calls/actor.ts";
-import { read } from "./calls/arrival.ts";
-import { checkId } from "./calls/checked-id.ts";
-import { checkMembers, type Kind } from "./calls/checked-members.ts";
-import { RuntimeFault } from "./calls/fault.ts";
-import { countingArguments } from "./calls/ran-with.ts";
-import type { CallRecord } from "./calls/records.ts";
-import { shown } from "./calls/shown.ts";
-import { callStates } from "./calls/states.ts";
-import { askTool } from "./executors/reconcile.ts";
-import type { LedgerFace, Settled } from "./face.ts";
-import { settleUnknown, type Word } from "./ledger/settlement.ts";
-import type { Parts } from "./parts.ts";
-import type { CallFilter, Store } from "./stores/store.ts";
+import { builtInName } from "../accounts/roles.ts";
+import { actorOf } from "../approvals/decision.ts";
+import { type Actor, checkWho } from "../calls/actor.ts";
+import { read } from "../calls/arrival.ts";
+import { checkId } from "../calls/checked-id.ts";
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { countingArguments } from "../calls/ran-with.ts";
+import type { CallRecord } from "../calls/records.ts";
+import { shown } from "../calls/shown.ts";
+import { callStates } from "../calls/states.ts";
+import { askTool } from "../executors/reconcile.ts";
+import type { LedgerFace, Settled } from "../face.ts";
+import { settleUnknown, type Word } from "../ledger/settlement.ts";
+import type { Parts } from "../parts.ts";
+import type { CallFilter, Store } from "../stores/store.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 

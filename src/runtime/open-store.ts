@@ -1,12 +1,12 @@
 /** Which store a text names, and where its files lie. */
 import { accessSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Clock } from "./calls/clock.ts";
-import { RuntimeFault } from "./calls/fault.ts";
-import { MapStore } from "./stores/map-store.ts";
-import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
-import type { Spell, Store } from "./stores/store.ts";
-import { whyUnreadable } from "./system/error-code.ts";
+import type { Clock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { MapStore } from "../stores/map-store.ts";
+import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
+import type { Spell, Store } from "../stores/store.ts";
+import { whyUnreadable } from "../system/error-code.ts";
 
 export interface StoreHouse {
   readonly clock: Clock;

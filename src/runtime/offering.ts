@@ -1,12 +1,12 @@
 /** What is shown of the tools: never more than a call could reach, and less where the run is held to skills. */
-import { checkPrincipal, runOfTheDay } from "./calls/authority.ts";
-import type { Principal } from "./calls/call.ts";
-import { checkMember } from "./calls/checked-members.ts";
-import type { Clock } from "./calls/clock.ts";
-import type { VerdictParts } from "./gates/verdict.ts";
-import { skillsForbid } from "./policy/skill-layer.ts";
-import type { Registry } from "./tools/registry.ts";
-import type { Offer } from "./tools/tool.ts";
+import { checkPrincipal, runOfTheDay } from "../calls/authority.ts";
+import type { Principal } from "../calls/call.ts";
+import { checkMember } from "../calls/checked-members.ts";
+import type { Clock } from "../calls/clock.ts";
+import type { VerdictParts } from "../gates/verdict.ts";
+import { skillsForbid } from "../policy/skill-layer.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { Offer } from "../tools/tool.ts";
 
 export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
   readonly clock: Clock;

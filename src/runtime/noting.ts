@@ -1,9 +1,9 @@
-import type { NotedEvent } from "./calls/event.ts";
-import { newTraceId } from "./calls/ids.ts";
-import { checkNote } from "./calls/noted.ts";
-import type { Parts } from "./parts.ts";
-import { redactJson } from "./secrets/redact-json.ts";
-import type { Store } from "./stores/store.ts";
+import type { NotedEvent } from "../calls/event.ts";
+import { newTraceId } from "../calls/ids.ts";
+import { checkNote } from "../calls/noted.ts";
+import type { Parts } from "../parts.ts";
+import { redactJson } from "../secrets/redact-json.ts";
+import type { Store } from "../stores/store.ts";
 
 export interface Note extends Pick<NotedEvent, "type" | "summary"> {
   readonly more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">>;

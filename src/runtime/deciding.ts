@@ -1,10 +1,10 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import { standingOf } from "./approvals/admission.ts";
-import type { ApprovalPage } from "./approvals/approval-page.ts";
-import type { Answer, Approver } from "./approvals/approver.ts";
-import { batchProblem } from "./approvals/batch.ts";
-import { checkApprovalFilter } from "./approvals/checked-filters.ts";
+import { standingOf } from "../approvals/admission.ts";
+import type { ApprovalPage } from "../approvals/approval-page.ts";
+import type { Answer, Approver } from "../approvals/approver.ts";
+import { batchProblem } from "../approvals/batch.ts";
+import { checkApprovalFilter } from "../approvals/checked-filters.ts";
 import {
   actorOf,
   type BatchDecided,
@@ -17,21 +17,21 @@ import {
   isWellFormed,
   noApproval,
   type Standing,
-} from "./approvals/decision.ts";
-import type { Delegations } from "./approvals/delegations.ts";
-import type { Grants } from "./approvals/grants.ts";
-import { Theirs } from "./approvals/theirs.ts";
-import { standingVotes } from "./approvals/voting.ts";
-import { isElsewhere } from "./calls/authority.ts";
-import { checkMember } from "./calls/checked-members.ts";
-import { messageOf } from "./calls/fault.ts";
-import type { ApprovalRecord } from "./calls/records.ts";
-import type { Approvals } from "./face.ts";
-import type { Parts } from "./parts.ts";
-import { type Arrive, decide } from "./resume.ts";
-import type { Audience } from "./stores/audience.ts";
-import type { ApprovalFilter, Store } from "./stores/store.ts";
-import { cursorOf } from "./stores/urgency.ts";
+} from "../approvals/decision.ts";
+import type { Delegations } from "../approvals/delegations.ts";
+import type { Grants } from "../approvals/grants.ts";
+import { Theirs } from "../approvals/theirs.ts";
+import { standingVotes } from "../approvals/voting.ts";
+import { isElsewhere } from "../calls/authority.ts";
+import { checkMember } from "../calls/checked-members.ts";
+import { messageOf } from "../calls/fault.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import type { Approvals } from "../face.ts";
+import type { Parts } from "../parts.ts";
+import { type Arrive, decide } from "../resume.ts";
+import type { Audience } from "../stores/audience.ts";
+import type { ApprovalFilter, Store } from "../stores/store.ts";
+import { cursorOf } from "../stores/urgency.ts";
 
 export interface DecidingOptions {
   readonly parts: Parts;
