@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import "./system/node-version.ts"; // first: an old Node is told so before anything else is run
 
 export type {
   Account,
@@ -26,7 +27,16 @@ export type { PasswordCost } from "./accounts/password.ts";
 export type { Permission, Role } from "./accounts/roles.ts";
 export { permissions } from "./accounts/roles.ts";
 export type { SessionLimits } from "./accounts/session-book.ts";
-export type { Alarm, AlarmChange, AlarmFilter, AlarmSeverity, AlarmState, Alarms, AlarmWord } from "./alarms/alarms.ts";
+export type {
+  Alarm,
+  AlarmChange,
+  AlarmFilter,
+  AlarmPage,
+  AlarmSeverity,
+  AlarmState,
+  Alarms,
+  AlarmWord,
+} from "./alarms/alarms.ts";
 export type { Answer, Approver } from "./approvals/approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approvals/approver.ts";
 export { shownDigest } from "./approvals/binding.ts";
@@ -236,7 +246,9 @@ export type {
   RunAbout,
   RunCounts,
   RunEvent,
+  RunFilter,
   RunName,
+  RunPage,
   RunProblem,
   RunState,
   RunSummary,

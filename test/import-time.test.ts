@@ -1,6 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -88,4 +88,16 @@ it("loads the root entry within 100 ms and no package with it", async () => {
   while (imports.length < 8 && !imports.some(isInTime)) imports.push(await importEntry());
   expect(imports.flatMap(({ packages }) => packages)).toEqual([]);
   expect(imports.some(isInTime), JSON.stringify(imports)).toBe(true);
+});
+
+/** One that is older than ours, where the machine has it. */
+const oldNode = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "node"))
+  .find((node) => /^v(?:20|22|23)\./.test(spawnSync(node, ["--version"], { encoding: "utf8" }).stdout ?? ""));
+
+it.skipIf(oldNode === undefined)("an old Node that imports the entry is told which one it takes", async () => {
+  const told = `import(${JSON.stringify(join(built, "index.js"))}).catch(({ code }) => console.log(code))`;
+  const { stdout } = await run(oldNode ?? "", ["--input-type=module", "--eval", told]);
+  expect(stdout).toBe("node_too_old\n");
 });

@@ -5,22 +5,31 @@ import { expect, it } from "vitest";
 
 const launcher = join(import.meta.dirname, "../bin/postern.js");
 
-/** Runs the launcher on this Node, which says that it is another one. */
-function launchedOn(version: string) {
+/** Runs them on this Node, which says that it is another one. */
+function launchedOn(version: string, ...words: readonly string[]) {
   const versions = `{ ...process.versions, node: ${JSON.stringify(version)} }`;
   const pretend = `Object.defineProperty(process, "versions", { value: ${versions} })`;
   const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
-  return spawnSync(process.execPath, ["--import", preload, launcher, "--version"], {
+  return spawnSync(process.execPath, ["--import", preload, ...words], {
     encoding: "utf8",
   });
 }
 
 it.each(["12.22.12", "20.20.2", "23.11.1"])("says on Node %s in one sentence what it needs", (old) => {
-  const { status, stdout, stderr } = launchedOn(old);
+  const { status, stdout, stderr } = launchedOn(old, launcher, "--version");
   expect(status).toBe(1);
   expect(stdout).toBe("");
   expect(stderr).toBe(
     `Postern needs Node 24 or newer, and this is Node ${old}: get it from https://nodejs.org/en/download or with \`nvm install 24\`.\n`,
+  );
+});
+
+it("who imports the package on Node 20 is told the same, before anything of it is run", () => {
+  const entry = join(import.meta.dirname, "../src/index.ts");
+  const told = `await import(${JSON.stringify(entry)}).catch(({ code, message }) => console.log(code, message))`;
+  const { stdout } = launchedOn("20.20.2", "--input-type=module", "--eval", told);
+  expect(stdout).toBe(
+    "node_too_old Postern needs Node 24 or newer, and this is Node 20.20.2: get it from https://nodejs.org/en/download or with `nvm install 24`.\n",
   );
 });
 

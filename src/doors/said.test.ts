@@ -32,6 +32,15 @@ describe("what somebody's word has brought", () => {
     expect(saidOf("revoke", over("withdrawn"))).toBe("Revoked. drop does not run.");
   });
 
+  it("names the action of a tool that has several", () => {
+    const what = { tool: "orders", action: "delete" };
+    const over = { ...open, what, status: "approved", quorum_left: 0 };
+    expect(saidOf("approve", over)).toMatch(/^Approved\. orders · delete runs once/);
+    expect(saidOf("approve", { ...over, what: { ...what, action: "default" } })).toMatch(
+      /^Approved\. orders runs once/,
+    );
+  });
+
   it("of many tells apart what was decided, what was counted and what was not taken", () => {
     const answers = [
       { decided: true, approval: { status: "approved" } },

@@ -4,49 +4,60 @@
  */
 export interface Decided {
   readonly status: string;
-  readonly what: { readonly tool: string };
+  readonly what: Named;
   readonly quorum_left: number;
   readonly routed: { readonly quorum: number; readonly deny: "any" | "quorum" };
   readonly votes: readonly { readonly as: string; readonly lapsed?: string | undefined }[];
+}
+
+interface Named {
+  readonly tool: string;
+  readonly action?: string;
+}
+
+/** A tool as people read it: with its action, where it has several. */
+export function actionText({ tool, action = "default" }: Named): string {
+  return action === "default" ? tool : `${tool} · ${action}`;
 }
 
 export type Said = "approve" | "modify" | "deny" | "skip" | "withdraw" | "revoke";
 
 /** Whose names are strangers': drawn as such. */
 export function saidOf(verb: Said, decided: Decided): string {
-  const { status, what, quorum_left: left } = decided;
+  const { status, quorum_left: left } = decided;
+  const name = actionText(decided.what);
   if (status === "pending") {
     if (verb === "deny" || verb === "skip")
-      return `Your no is counted: ${persons(noesLeft(decided))} must say no before ${what.tool} is denied.`;
+      return `Your no is counted: ${persons(noesLeft(decided))} must say no before ${name} is denied.`;
     const yes = verb === "modify" ? "Your edit is counted as your yes" : "Your yes is counted";
-    return `${yes}: ${persons(left)} must agree to ${what.tool}.`;
+    return `${yes}: ${persons(left)} must agree to ${name}.`;
   }
   switch (verb) {
     case "approve":
     case "modify":
-      return `Approved${verb === "modify" ? " as you edited it" : ""}. ${what.tool} runs once, with exactly these arguments.`;
+      return `Approved${verb === "modify" ? " as you edited it" : ""}. ${name} runs once, with exactly these arguments.`;
     case "deny":
-      return `Denied. ${what.tool} does not run; its agent is told so.`;
+      return `Denied. ${name} does not run; its agent is told so.`;
     case "skip":
-      return `Skipped. ${what.tool} does not run; its agent is told to go on without it.`;
+      return `Skipped. ${name} does not run; its agent is told to go on without it.`;
     case "withdraw":
-      return `Withdrawn. ${what.tool} does not run.`;
+      return `Withdrawn. ${name} does not run.`;
     case "revoke":
-      return `Revoked. ${what.tool} does not run.`;
+      return `Revoked. ${name} does not run.`;
   }
 }
 
-const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
+export const decidedWords = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
 /** Of many, each of which was decided, was counted, or was not taken. */
 export function saidOfMany(
-  verb: keyof typeof words,
+  verb: keyof typeof decidedWords,
   answers: readonly { readonly decided: boolean; readonly approval?: { readonly status: string } | undefined }[],
 ): string {
   const taken = answers.filter(({ decided }) => decided);
   const open = taken.filter(({ approval }) => approval?.status === "pending").length;
   const said = [
-    [taken.length - open, words[verb]],
+    [taken.length - open, decidedWords[verb]],
     [open, `counted, and more people must ${verb === "approve" ? "agree" : "say no"}`],
     [answers.length - taken.length, "not taken"],
   ] as const;

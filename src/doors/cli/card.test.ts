@@ -85,6 +85,22 @@ it.each(["漢字", "👩‍👩‍👧‍👦", "e\u0301", "x"])("a card of %s i
   expect(shown.replaceAll(/\n│ +↪ /g, "")).toContain(text.repeat(200));
 });
 
+it("the card says to whom it escalates and when, and since when they are asked", () => {
+  const { routed } = approvalToWire(anApproval());
+  const late = { ...routed, escalate_to: { roles: ["admin"] }, escalate_at: new Date(20 * 60_000).toISOString() };
+  const line = /^│ decided by +role admin as well, when nobody has answered in 20 min$/m;
+  expect(card({ routed: late })).toMatch(line);
+  expect(card({ routed: late, status: "denied" })).not.toContain("as well");
+  expect(card({ routed: late, escalated_at: new Date(-5 * 60_000).toISOString() })).toContain(
+    "role admin as well: nobody had answered, and they were asked 5 min ago",
+  );
+});
+
+it("the card names the action of a tool that has several", () => {
+  const what = { tool: "orders", action: "delete", arguments: {} };
+  expect(card({ what })).toMatch(/^│ orders · delete {3}risk high$/m);
+});
+
 it("the card says in whose place its reader decides", () => {
   expect(card({ viewer: { may: ["approve", "deny"], on_behalf_of: "ann" } })).toMatch(/^│ you decide +for ann$/m);
 });

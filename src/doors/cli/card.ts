@@ -1,10 +1,10 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
-import { noTakes } from "../said.ts";
+import { actionText, noTakes } from "../said.ts";
 import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { actorText, duration, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
+import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
 /** Where a card is drawn: what is longer than a line of it goes on below. */
 /** One line of what is said, before it is laid out. */
@@ -53,7 +53,7 @@ export function cardLines(request: ApprovalWire, now: number, { paint, terminal 
     for (const [label, said] of previewParts(request.preview)) block(label, said);
   }
   if (request.preview_binds === false) row("", "this preview may differ when the call runs");
-  for (const [i, text] of decidersOf(request).entries()) row(i === 0 ? "decided by" : "", text);
+  for (const [i, text] of decidersOf(request, now).entries()) row(i === 0 ? "decided by" : "", text);
   if (request.status === "pending" && request.viewer !== undefined) {
     if (request.viewer.on_behalf_of !== undefined) row("you decide", `for ${visible(request.viewer.on_behalf_of)}`);
     if (request.viewer.message !== undefined) row("you", youMay(request.viewer));
@@ -62,14 +62,9 @@ export function cardLines(request: ApprovalWire, now: number, { paint, terminal 
   return lines.map((line) => margin + line);
 }
 
-function titleLines(
-  { what: { tool, action }, risk_level: risk }: ApprovalWire,
-  columns: number,
-  paint: Paint,
-): string[] {
-  const name = `${visible(tool)}${action === "default" ? "" : ` · ${visible(action)}`}`;
+function titleLines({ what, risk_level: risk }: ApprovalWire, columns: number, paint: Paint): string[] {
   const told = `   risk ${paintRisk(paint, risk)}`;
-  const lines = wrap(name, columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
+  const lines = wrap(visible(actionText(what)), columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
   return lines.map((line, i) => (i === 0 ? line + told : line));
 }
 
@@ -83,10 +78,12 @@ function youMay({ may, message = "" }: ViewerWire): string {
 }
 
 /** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */
-function decidersOf({ routed, votes, quorum_left: left, status }: ApprovalWire): readonly string[] {
-  const { roles = [], groups = [], users = [] } = routed.to;
-  const names = [...users, ...roles.map((role) => `role ${role}`), ...groups.map((group) => `group ${group}`)];
-  const lines = names.length === 0 ? [] : [`${names.join(", ")} (${routed.rule})`];
+function decidersOf(request: ApprovalWire, now: number): readonly string[] {
+  const { routed, votes, quorum_left: left, status } = request;
+  const names = namesIn(routed.to);
+  const lines = names === "" ? [] : [`${names} (${routed.rule})`];
+  const more = escalation(request, now);
+  if (more !== undefined) lines.push(more);
   if (routed.quorum > 1)
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} more to say yes` : ""}`);
   const no = noTakes({ routed, votes });
@@ -98,6 +95,19 @@ function decidersOf({ routed, votes, quorum_left: left, status }: ApprovalWire):
       lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
     }
   return lines.map(visible);
+}
+
+/** Who else is asked when nobody answers, and whether they are. */
+function escalation({ routed, escalated_at: at, status }: ApprovalWire, now: number): string | undefined {
+  const others = namesIn(routed.escalate_to ?? {}) || "whoever decides";
+  if (at !== undefined)
+    return `${others} as well: nobody had answered, and they were asked ${relative(Date.parse(at), now)}`;
+  if (routed.escalate_at === undefined || status !== "pending") return undefined;
+  return `${others} as well, when nobody has answered in ${duration(Math.max(0, Date.parse(routed.escalate_at) - now))}`;
+}
+
+function namesIn({ users = [], roles = [], groups = [] }: ApprovalWire["routed"]["to"]): string {
+  return [...users, ...roles.map((role) => `role ${role}`), ...groups.map((group) => `group ${group}`)].join(", ");
 }
 
 export function reasonText({ rule, says, where }: Reason): string {

@@ -1,3 +1,4 @@
+import { actionText } from "../said.ts";
 import type { ApprovalWire } from "../wire-approvals.ts";
 import { cardLines } from "./card.ts";
 import { type Inbox, isArmed, readingOf, type Sight, selectedOf } from "./inbox.ts";
@@ -72,7 +73,7 @@ function lineOf(
 ): string {
   const { what, requested_by: by, risk_level: risk, expires_at: expiry } = request;
   const left = Date.parse(expiry) - now;
-  const text = `${isSelected ? "›" : " "} ${visible(what.tool)}  ${risk}  ${visible(by.agent)}  ${left <= 0 ? "expired" : `${duration(left)} left`}`;
+  const text = `${isSelected ? "›" : " "} ${visible(actionText(what))}  ${risk}  ${visible(by.agent)}  ${left <= 0 ? "expired" : `${duration(left)} left`}`;
   const cut = fit(text, Math.max(20, terminal.columns - 1)).replace(`  ${risk}  `, `  ${paintRisk(paint, risk)}  `);
   return isSelected ? paint("bold", cut) : cut;
 }

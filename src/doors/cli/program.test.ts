@@ -1,39 +1,11 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { Host } from "./host.ts";
-import { createProgram } from "./program.ts";
+import { noPostern } from "../../../test/fakes/no-postern.ts";
 import { UsageProblem } from "./usage-problem.ts";
-
-/** A process where no command may get as far as a Postern. */
-function nowhere() {
-  const out: string[] = [];
-  const err: string[] = [];
-  const unreachable = () => Promise.reject(new Error("a command that is typed wrong looked for a Postern"));
-  const host: Host = {
-    terminal: {
-      out: (text) => void out.push(text),
-      aside: (text) => void err.push(text),
-      colour: false,
-      columns: 80,
-      rows: 24,
-      interactive: false,
-      screen: false,
-    },
-    clock: new FakeClock(),
-    dataFolder: unreachable,
-    wantedPort: () => undefined,
-    startInside: unreachable,
-    start: unreachable,
-    inspect: unreachable,
-    configurationText: unreachable,
-  };
-  return { program: createProgram(host, "1.2.3"), out, err };
-}
 
 async function typed(
   words: readonly string[],
 ): Promise<{ readonly code: number; readonly err: string; readonly out: string }> {
-  const { program, out, err } = nowhere();
+  const { program, out, err } = noPostern();
   try {
     return { code: await program.run(words), err: err.join(""), out: out.join("") };
   } catch (error) {

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
-import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { Host } from "./host.ts";
-import { createProgram } from "./program.ts";
+import { noPostern } from "../../../test/fakes/no-postern.ts";
 
 const text = readFileSync(fileURLToPath(new URL("../../../docs/reference/command-line.md", import.meta.url)), "utf8");
 const rows = text.split("\n").filter((line) => line.startsWith("| `"));
@@ -29,27 +27,8 @@ function named(help: string, heading: string, pattern: RegExp): readonly string[
 }
 
 async function helpOf(words: readonly string[]): Promise<string> {
-  const out: string[] = [];
-  const unreachable = () => Promise.reject(new Error("help looked for a Postern"));
-  const host: Host = {
-    terminal: {
-      out: (said) => void out.push(said),
-      aside: () => {},
-      colour: false,
-      columns: 200,
-      rows: 50,
-      interactive: false,
-      screen: false,
-    },
-    clock: new FakeClock(),
-    dataFolder: unreachable,
-    wantedPort: () => undefined,
-    startInside: unreachable,
-    start: unreachable,
-    inspect: unreachable,
-    configurationText: unreachable,
-  };
-  await createProgram(host, "1.2.3").run([...words, "--help"]);
+  const { program, out } = noPostern(200);
+  await program.run([...words, "--help"]);
   return out.join("");
 }
 

@@ -1,6 +1,7 @@
 import type { ApprovalState } from "../../../calls/records.ts";
 import { risks } from "../../../calls/risk.ts";
 import { approvalStates } from "../../../calls/states.ts";
+import { actionText } from "../../said.ts";
 import type { ApprovalWire } from "../../wire-approvals.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
@@ -51,7 +52,7 @@ function approvalTable({ paint, terminal, now }: Work, approvals: readonly Appro
     return [
       approval_id,
       { text: risk, paint: (text: string) => text.replace(risk, paintRisk(paint, risk)) },
-      what.tool,
+      actionText(what),
       requested_by.agent,
       relative(Date.parse(created_at), now()),
       stateText(one, now()),
@@ -61,10 +62,11 @@ function approvalTable({ paint, terminal, now }: Work, approvals: readonly Appro
   return table(["APPROVAL", "RISK", "TOOL", "ASKED BY", "ASKED", "STATE", "ARGUMENTS"], rows, { terminal, paint });
 }
 
-function stateText({ status, expires_at, quorum_left: left, routed }: ApprovalWire, now: number): string {
+function stateText(one: ApprovalWire, now: number): string {
+  const { status, expires_at, quorum_left: left, routed, escalated_at: escalated } = one;
   if (status !== "pending") return status;
   const votes = routed.quorum > 1 ? `, ${routed.quorum - left} of ${routed.quorum} yes` : "";
-  return `${leftText(Date.parse(expires_at) - now)}${votes}`;
+  return `${leftText(Date.parse(expires_at) - now)}${votes}${escalated === undefined ? "" : ", escalated"}`;
 }
 
 function leftText(ms: number): string {

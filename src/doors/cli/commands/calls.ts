@@ -1,4 +1,5 @@
 import type { CallState } from "../../../calls/records.ts";
+import { actionText } from "../../said.ts";
 import type { CallWire } from "../../wire.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -43,7 +44,7 @@ function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): 
     },
     relative(Date.parse(call.arrived_at), now()),
     took(call),
-    call.tool,
+    actionText(call),
     JSON.stringify(call.arguments),
   ]);
   return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, { terminal, paint });
@@ -68,7 +69,7 @@ function callText({ command, paint, now }: Work, call: CallWire): string {
   const line = labelled(paint, 10);
   const { outcome, requested_by: by } = call;
   return [
-    `${paint("bold", visible(call.tool))}${call.action === "default" ? "" : ` · ${visible(call.action)}`}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
+    `${paint("bold", visible(actionText(call)))}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
     line("call", call.call_id),
     line("asked by", whose(by)),
     line("run", call.run_id),

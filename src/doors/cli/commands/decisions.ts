@@ -1,5 +1,5 @@
 import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
-import { saidOf } from "../../said.ts";
+import { decidedWords, saidOf, saidOfMany } from "../../said.ts";
 import type { DecisionVerb } from "../../wire-approvals.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
@@ -24,7 +24,6 @@ export interface DecideFlags extends GlobalFlags {
 }
 
 const whenItRuns = " It runs when the agent sends it again or is still waiting.";
-const words = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
 /** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
 export async function decide(
@@ -65,17 +64,17 @@ async function decideOne(
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
 async function decideMany(
   host: Host,
-  { verb, ids }: { readonly verb: keyof typeof words; readonly ids: readonly string[] },
+  { verb, ids }: { readonly verb: keyof typeof decidedWords; readonly ids: readonly string[] },
   { reason, ...flags }: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
     const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
     const expected = digests.length === 0 ? undefined : Object.fromEntries(digests);
-    const body = { ids: meant.map(({ id }) => id), decision: words[verb], reason, expected_digests: expected };
+    const body = { ids: meant.map(({ id }) => id), decision: decidedWords[verb], reason, expected_digests: expected };
     const { answers } = await work.operator.inbox.decideMany(body);
     if (work.json) printJson(work, { answers });
-    else work.terminal.out(answers.map((one) => answerLine(work, one)).join(""));
+    else work.terminal.out(`${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`);
     return answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed;
   });
 }

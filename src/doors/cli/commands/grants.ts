@@ -1,3 +1,4 @@
+import { actionText } from "../../said.ts";
 import type { DelegationWire, GrantWire } from "../../wire-grants.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -31,7 +32,7 @@ function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]
   const rows = grants.map(
     ({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, silent, by, via, reason }) => [
       grant_id,
-      scope.tool,
+      actionText(scope),
       { text: risk, paint: (text: string) => text.replace(risk, paintRisk(paint, risk)) },
       granted_to.agent,
       silent !== undefined ? "does not count" : status === "live" ? relative(Date.parse(until), now()) : status,

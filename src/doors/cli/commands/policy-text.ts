@@ -2,6 +2,7 @@
 import { counted } from "../../../calls/counted.ts";
 import type { Reason } from "../../../calls/event.ts";
 import type { PolicyWarning } from "../../../policy/warnings.ts";
+import { actionText } from "../../said.ts";
 import type {
   EffectiveLineWire,
   ExpectationResultWire,
@@ -84,8 +85,8 @@ export function effectiveText(
   ].join("");
 }
 
-function nameOf({ tool, action }: Pick<EffectiveLineWire, "tool" | "action">): string {
-  return visible(action === "default" ? tool : `${tool} · ${action}`);
+function nameOf(line: Pick<EffectiveLineWire, "tool" | "action">): string {
+  return visible(actionText(line));
 }
 
 function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: number): string {

@@ -1,3 +1,4 @@
+import { actionText } from "../../said.ts";
 import type { HealthWire, ToolWire } from "../../wire-tools.ts";
 import { reasonText } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
@@ -63,9 +64,9 @@ function blockedNote(actions: readonly ToolWire[], command: string, paint: Paint
 }
 
 function rowOf({ action: offered, now }: ToldTool, paint: Paint): readonly (string | Cell)[] {
-  const { tool, action, risk, server = "here", description } = offered;
+  const { risk, server = "here", description } = offered;
   return [
-    `${tool}${action === "default" ? "" : ` · ${action}`}`,
+    actionText(offered),
     { text: risk, paint: (text) => text.replace(risk, paintRisk(paint, risk)) },
     now.word,
     server,
@@ -86,9 +87,8 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
   const now = await whatNow(work.agent, action);
   const line = labelled(paint, 10);
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
-  const title = `${paint("bold", visible(action.tool))}${action.action === "default" ? "" : ` · ${visible(action.action)}`}`;
   return [
-    `${title}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
+    `${paint("bold", visible(actionText(action)))}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
     ...visibleLines(action.description).map((text) => `  ${text}\n`),
     line("from", action.server ?? "here"),
     line("now", `${asTypedHere(now.word, work.command)}${reasons === "" ? "" : `: ${reasons}`}`),

@@ -1,6 +1,6 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { Heard } from "../../http/event-client.ts";
-import { saidOf } from "../../said.ts";
+import { actionText, saidOf } from "../../said.ts";
 import type { FeedEventWire } from "../../wire-feed.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -88,7 +88,7 @@ async function tellLines(
         terminal.out(
           json
             ? `${JSON.stringify({ type: "pending", approval: request })}\n`
-            : `pending  ${request.approval_id}  ${request.risk_level}  ${visible(request.what.tool)}\n`,
+            : `pending  ${request.approval_id}  ${request.risk_level}  ${visible(actionText(request.what))}\n`,
         );
     }
     if (heard.heard === "event") terminal.out(json ? `${JSON.stringify(heard.event)}\n` : lineOf(heard.event));

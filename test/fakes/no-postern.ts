@@ -1,0 +1,31 @@
+import type { Host } from "../../src/doors/cli/host.ts";
+import { createProgram, type Program } from "../../src/doors/cli/program.ts";
+import { FakeClock } from "./clock.ts";
+
+/** The commands of a process where none may get as far as a Postern, and all that they say. */
+export interface NoPostern {
+  readonly program: Program;
+  readonly out: string[];
+  readonly err: string[];
+}
+
+export function noPostern(columns = 80): NoPostern {
+  const out: string[] = [];
+  const err: string[] = [];
+  const unreachable = () => Promise.reject(new Error("a command looked for a Postern"));
+  const host: Host = {
+    terminal: {
+      out: (text) => void out.push(text),
+      aside: (text) => void err.push(text),
+      ...{ colour: false, columns, rows: 24, interactive: false, screen: false },
+    },
+    clock: new FakeClock(),
+    dataFolder: unreachable,
+    wantedPort: () => undefined,
+    startInside: unreachable,
+    start: unreachable,
+    inspect: unreachable,
+    configurationText: unreachable,
+  };
+  return { program: createProgram(host, "1.2.3"), out, err };
+}
