@@ -1,16 +1,15 @@
 /** One process of a sandbox: started without environment, spoken to in frames, killable at any moment. */
-import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
 import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
+import { keepWithUs, letGo, start } from "./fork-server.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
-import { sandboxNiceness, standBack, withoutHaste } from "./priority.ts";
-import { keepWithUs, letGo } from "./warden.ts";
+import { sandboxNiceness, standBack } from "./priority.ts";
+import type { ProcessEnd, Started } from "./started.ts";
 
 export interface ChildSpec {
   readonly command: string;
@@ -29,13 +28,6 @@ export interface ChildSpec {
   readonly startMs?: number;
 }
 
-type Running = ChildProcess & {
-  readonly pid: number;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-};
-
 const mostStderrBytes = 8_192;
 /** For one that lost its host in the middle of something endless. */
 const longestCpuSeconds = 900;
@@ -45,45 +37,39 @@ const clock = new SystemClock(); // a process starts in real time
 
 export class SandboxProcess implements SandboxEnd {
   readonly pid: number;
-  readonly #child: ChildProcess;
+  readonly #child: Started;
   readonly #line: FrameLine;
   #stderr = "";
   #bounds: KernelBounds | undefined;
   /** Settles when the process is gone and reaped. */
   readonly gone: Promise<void>;
 
-  private constructor(child: Running, frames: FrameLimits) {
+  private constructor(child: Started, frames: FrameLimits) {
     this.#child = child;
     this.pid = child.pid;
     this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
     child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
-    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // its end is told by "close"
-    this.gone = new Promise((resolve) => {
-      child.once("close", (code, signal) => {
-        living.delete(this);
-        letGo(this.pid);
-        const isShort = this.#bounds?.wasShort === true;
-        this.#line.end({ heard: "ended", message: this.#farewell(code, signal), ...(isShort && { isShort }) });
-        this.#bounds?.[Symbol.dispose]();
-        resolve();
-      });
-    });
+    for (const part of [child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // its end is told
     living.add(this);
     keepWithUs(this.pid);
+    this.gone = child.ended.then((end) => this.#leave(end));
+  }
+
+  #leave(end: ProcessEnd): void {
+    living.delete(this);
+    letGo(this.pid);
+    const isShort = this.#bounds?.wasShort === true;
+    this.#line.end({ heard: "ended", message: farewell(end), ...(isShort && { isShort }) });
+    this.#bounds?.[Symbol.dispose]();
   }
 
   /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
   static async start(spec: ChildSpec): Promise<SandboxProcess> {
-    const { command, args } = await withoutHaste(spec.command, spec.args);
-    const child = spawn(command, [...args], {
-      cwd: emptyFolder(),
-      env: { ...spec.environment },
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: true, // its own group: a terminal's Ctrl-C is ours to translate, and a kill takes all of it
-      windowsHide: true,
+    const { command, args, environment = {} } = spec;
+    const child = await start({ command, args, environment, folder: emptyFolder() }).catch((cause: unknown) => {
+      throw new Error(`\`${command}\` cannot be started.`, { cause });
     });
-    if (!isRunning(child)) throw await whyNot(child, spec.command);
     const own = new SandboxProcess(child, spec.frames);
     if (spec.groups !== undefined) own.#bounds = KernelBounds.within(spec.groups, own.pid);
     if (spec.closed) standBack(own.pid, sandboxNiceness); // walls that a process has around it are sessions of their own
@@ -152,30 +138,21 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   kill(): void {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // its number may be another's by now
+    if (this.#child.isGone) return; // its number may be another's by now
     try {
       process.kill(-this.pid, "SIGKILL"); // the whole group
     } catch {
-      this.#child.kill("SIGKILL"); // no group of its own, or gone already
+      killAlone(this.pid); // no group of its own yet, or gone already
     }
   }
 
   /** An idle one keeps nobody's process alive; it ends by itself when its input does. */
   idle(isIdle: boolean): void {
-    const verb = isIdle ? "unref" : "ref";
-    this.#child[verb]();
-    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
-      if (hasReference(stream)) stream[verb]();
-    }
+    this.#child.hold(!isIdle);
   }
 
   #keepStderr(chunk: Buffer): void {
     if (this.#stderr.length < mostStderrBytes) this.#stderr += chunk.toString("utf8").slice(0, mostStderrBytes);
-  }
-
-  /** Nothing of stderr reaches a model: a crashed engine may say there what it held. It is for the log. */
-  #farewell(code: number | null, signal: NodeJS.Signals | null): string {
-    return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
   }
 
   /** What it wrote to standard error, bounded. */
@@ -190,16 +167,15 @@ process.once("exit", () => {
   for (const own of living) own.kill();
 });
 
-function isRunning(child: ChildProcess): child is Running {
-  return child.pid !== undefined && child.stdin !== null && child.stdout !== null && child.stderr !== null;
+/** Nothing of stderr reaches a model: a crashed engine may say there what it held. It is for the log. */
+function farewell({ code, signal }: ProcessEnd): string {
+  return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
 }
 
-function whyNot(child: ChildProcess, command: string): Promise<Error> {
-  return new Promise((resolve) => {
-    child.once("error", (cause) => resolve(new Error(`\`${command}\` cannot be started.`, { cause })));
-  });
-}
-
-function hasReference(stream: object | null): stream is { ref(): void; unref(): void } {
-  return stream !== null && "unref" in stream && "ref" in stream;
+function killAlone(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // gone, and about to be told of
+  }
 }

@@ -6,16 +6,14 @@
  * on open descriptors is set to zero from outside, so that `socket`, `open` and `pipe` fail in the kernel, together with
  * its limits on processes, threads, written bytes and core files.
  */
-import { execFile } from "node:child_process";
 import { chmodSync, existsSync, lstatSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { messageOf } from "../../../calls/fault.ts";
 import { passingFolder } from "../../../system/passing-folder.ts";
+import { run, type User } from "./fork-server.ts";
 
-const run = promisify(execFile);
 const prlimitPaths = ["/usr/bin/prlimit", "/bin/prlimit"] as const;
 const prlimit = prlimitPaths.find((path) => existsSync(path));
 
@@ -44,7 +42,7 @@ export async function closeIn(pid: number, limits: FenceLimits): Promise<string 
     `--cpu=${limits.cpuSeconds}:${limits.cpuSeconds}`,
   ];
   try {
-    await run(prlimit, ["--pid", `${pid}`, ...bounds], { env: {}, timeout: 5_000, ...(await sameUser(pid)) });
+    await run(prlimit, ["--pid", `${pid}`, ...bounds], await userOf(pid));
     return undefined;
   } catch (error) {
     return messageOf(error);
@@ -52,13 +50,13 @@ export async function closeIn(pid: number, limits: FenceLimits): Promise<string 
 }
 
 /** A root without CAP_SYS_RESOURCE (a container's) may limit only its own: the process is asked as the user it has become. */
-async function sameUser(pid: number): Promise<{ readonly uid?: number; readonly gid?: number }> {
-  if (process.getuid?.() !== 0) return {};
+async function userOf(pid: number): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
   const status = await readFile(`/proc/${pid}/status`, "latin1");
-  const [uid, gid] = ["Uid", "Gid"].map((name) =>
+  const [uid = 0, gid = 0] = ["Uid", "Gid"].map((name) =>
     Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0),
   );
-  return { uid: uid ?? 0, gid: gid ?? 0 };
+  return { uid, gid };
 }
 
 /** The flags of a Node process that may read these folders and do nothing else. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Monty } from "@pydantic/monty";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { ancestorsOf } from "../../../../../test/fakes/ancestors.ts";
 import { expectWork } from "../../../../../test/fakes/in-time.ts";
 import { createRuntime } from "../../../../index.ts";
 import { defineTool } from "../../../../tools/define.ts";
@@ -42,11 +43,8 @@ function checkers(): readonly number[] {
 
 function isChecker(pid: string): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
-    return (
-      parent === String(process.pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").endsWith(`${checkerRole}\0`)
-    );
+    const isOurs = ancestorsOf(Number(pid)).includes(process.pid);
+    return isOurs && readFileSync(`/proc/${pid}/cmdline`, "latin1").endsWith(`${checkerRole}\0`);
   } catch {
     return false; // it has just ended
   }
