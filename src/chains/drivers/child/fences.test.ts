@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -86,6 +87,25 @@ it.runIf(process.getuid?.() === 0)("a sandbox of root's is nobody's", async () =
     await brokenOut("return [process.getuid(), process.getgid(), process.getgroups(), tried(() => process.setuid(0))]"),
   ).toEqual([65_534, 65_534, expect.not.arrayContaining([0]), "EPERM"]);
 });
+
+const setpriv = "/usr/bin/setpriv";
+
+it.runIf(hasLimits && process.getuid?.() === 0 && existsSync(setpriv))(
+  "a root that may limit only its own closes in what has become nobody's",
+  async () => {
+    const nobodys = spawn("sleep", ["60"], { uid: 65_534, gid: 65_534 });
+    try {
+      const source = `import { closeIn } from "${new URL("./fences.ts", import.meta.url).href}";
+        console.log(await closeIn(${nobodys.pid}, { cpuSeconds: 7 }));`;
+      const without = ["--bounding-set=-sys_resource", "--inh-caps=-sys_resource", process.execPath];
+      const host = spawnSync(setpriv, [...without, "--input-type=module", "-e", source], { encoding: "utf8" });
+      expect([host.stdout, host.stderr]).toEqual(["undefined\n", ""]);
+      expect(readFileSync(`/proc/${nobodys.pid}/limits`, "latin1")).toMatch(/^Max cpu time +7 +7 /m);
+    } finally {
+      nobodys.kill("SIGKILL");
+    }
+  },
+);
 
 it.runIf(hasLimits)("a process that is gone cannot be closed in", async () => {
   expect(await closeIn(2 ** 22 - 1, { cpuSeconds: 1 })).toMatch(/no such|No such/);

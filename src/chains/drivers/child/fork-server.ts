@@ -18,8 +18,8 @@ import { PipedStart } from "./piped-process.ts";
 import { sandboxNiceness, standBack } from "./priority.ts";
 import { holdStream, type Started, startHere, type ToStart } from "./started.ts";
 
-/** What it needs besides the shell; every Debian and Fedora has all of it. */
-const tools = ["sh", "env", "mkfifo", "setsid", "setpriv", "chrt"];
+/** What it needs besides the shell; every Debian, Fedora and Alpine has all of it. */
+const tools = ["sh", "env", "mkfifo", "setsid", "chrt"];
 const starts = process.platform === "linux" && tools.every(isThere);
 
 /**
@@ -46,7 +46,7 @@ stay() {
 }
 run() { id=$1; shift; tell "$@" & }
 tell() { said=$("$@" 2>&1); code=$?; set -- $said; printf '%s ran %s %.500s\\n' "$id" "$code" "$*"; }
-chrt --batch --pid 0 $$ >/dev/null
+chrt -b -p 0 $$ >/dev/null
 `;
 
 const longestRunMs = 5_000;
@@ -70,8 +70,9 @@ export interface User {
 /** A small program that is done in a moment, and may be run twice. @throws Error with what it said, when it failed */
 export async function run(command: string, args: readonly string[], user?: User): Promise<void> {
   const asUser = user && ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
-  if (starts) await byServer((own) => own.run([...(asUser ?? []), command, ...args]));
-  else await execute(command, [...args], { env: {}, timeout: longestRunMs, ...user });
+  const here = (): Promise<unknown> => execute(command, [...args], { env: {}, timeout: longestRunMs, ...user });
+  if (!starts) await here();
+  else await byServer((own) => own.run([...(asUser ?? []), command, ...args])).catch(here); // small images have a `setpriv` that knows no users
 }
 
 /** By the next one, where the shell was ended meanwhile. */
