@@ -51,6 +51,7 @@ export class EngineTurn {
     if (this.#driver.check === undefined || fits(this.#driver, thawed)) return undefined;
     const verdict = await this.#watch.until(this.#asked(program, this.#watch.signal));
     if (this.#watch.stopped !== undefined) return this.#unbegun(this.#watch.stopped);
+    if (fits(this.#driver, thawed)) return undefined; // a build that is known only now: its image goes on, whatever tools there are
     // It was good when it began, whatever there is to call by now: what it did is told by running it.
     return wentBefore && verdict !== undefined && "invalid" in verdict ? undefined : verdict;
   }

@@ -53,6 +53,32 @@ describe("a thawed script that has less time left than it takes to thaw", () => 
   });
 });
 
+it("a thawed script that has more left than most thaws take waits on where one takes longer, and goes on by the next", async () => {
+  const driver = fakeDriver();
+  let isBusy = true;
+  const late: SandboxDriver = {
+    ...driver,
+    restore: async (...given) => {
+      if (isBusy) await h.clock.advance(6_500);
+      return driver.restore(...given);
+    },
+  };
+  await using h: House = await house({ chains: { drivers: [late], engines: [late.name] } });
+  const script = { code: 'await call("mail", { to: "m" }); return "sent";', timeout: 6 };
+  const { approvalId = "", callId } = await h.runtime.runChain(script, asker);
+  await h.runtime.approvals.decide(approvalId, yes);
+  for (let tries = 0; tries < 2; tries++) {
+    const ended = await h.runtime.runChain(script, asker);
+    expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 0 });
+    expect(ended.text).toContain("send the same call again");
+    expect(await statesOf(h)).toEqual(["approved"]);
+    expect(await h.runtime.chains?.list()).toMatchObject([{ callId, state: "waiting" }]);
+  }
+  isBusy = false;
+  expect(resultOf(await h.runtime.runChain(script, asker))).toMatchObject({ status: "ok", output_text: "sent" });
+  expect(h.ran).toEqual([{ to: "m" }]);
+});
+
 describe("no request outlives the script that made it", () => {
   it("where its caller left while a person was asked, and sent again it never came to that call", async () => {
     const driver = fakeDriver({ durability: "replay" });

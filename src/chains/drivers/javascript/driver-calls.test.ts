@@ -181,3 +181,20 @@ it.each(["", "return "])("arguments too deep for anybody are an error in the scr
   expect(returned(ran)).toBe("The arguments are nested deeper than 190 levels.");
   expect(ran.calls).toEqual([]);
 });
+
+it("an action whose text throws, or calls a tool, takes no other call's place", async () => {
+  const ran = await run(`const said = [];
+    for (const action of [{ toString() { throw new Error("no text"); } }, { toString() { tools.echo({ inner: 1 }); return "read"; } }])
+      try { await tools.echo({}, { action }); said.push("called"); } catch (error) { said.push(error.message); }
+    said`);
+  expect(returned(ran)).toEqual(["no text", "called"]);
+  expect(ran.calls.map(({ place, action, arguments: given }) => [place, action, given])).toEqual([
+    [0, undefined, { inner: 1 }],
+    [1, "read", {}],
+  ]);
+});
+
+it("what is no JSON number is shown as what it is", async () => {
+  const ran = await run("console.log([NaN, { a: -Infinity }]); [0 / 0, new Map([['n', 1 / 0]])]");
+  expect([ran.out, returned(ran)]).toEqual(['["NaN",{"a":"-Infinity"}]\n', ["NaN", { n: "Infinity" }]]);
+});

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { returned } from "../../../../test/fakes/scripts.ts";
+import { driveScript, returned, roomyLimits, someTools } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 
 const scripts = warmScripts();
@@ -82,6 +82,20 @@ it.each([
   const ran = await run(source, { limits: { outputBytes: 1_000, cpuMs: 600_000, wallMs: 600_000 } });
   expect(ran.end).toMatchObject(flooded);
   expect([Buffer.byteLength(ran.out), ran.batches]).toEqual([1_000, []]);
+});
+
+it("what a script has printed before it was frozen counts, byte for byte", async () => {
+  const limits = { ...roomyLimits, outputBytes: 1_000 };
+  const source =
+    "print('é'.repeat(300)); await tools.echo({}); print('é'.repeat(198)); await tools.echo({}); print('é')";
+  const program = { language: "javascript", source, tools: someTools, chainId: "chain-1", owner: "one" } as const;
+  await using session = await scripts.driver.start(program, limits);
+  await session.next();
+  await using thawed = await scripts.driver.restore(await session.freeze(), limits);
+  await thawed.settle([{ place: 0, status: "ok", value: null }]);
+  const ran = await driveScript(thawed);
+  expect([ran.end, ran.calls.length]).toMatchObject([flooded, 1]);
+  expect(ran.out).toBe(`${"é".repeat(198)}\né`); // 601 bytes were printed before
 });
 
 it.each([

@@ -29,6 +29,7 @@ export interface ImageHead {
   /** Of the memory it is compressed against. */
   readonly base: string;
   readonly lines?: readonly number[];
+  readonly printedBytes: number;
 }
 
 const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
@@ -99,7 +100,7 @@ function parsed(bytes: Buffer): ImageHead | undefined {
     return undefined; // a digest fits anything that was digested
   }
   if (!isJsonObject(head) || typeof head["engine"] !== "string" || typeof head["base"] !== "string") return undefined;
-  const numbers = ["stackPointer", "runtimePointer", "contextPointer", "memoryBytes"].every((name) =>
+  const numbers = ["stackPointer", "runtimePointer", "contextPointer", "memoryBytes", "printedBytes"].every((name) =>
     isSize(head[name]),
   );
   const { slots, microseconds } = head;

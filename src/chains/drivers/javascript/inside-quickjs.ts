@@ -43,14 +43,14 @@ class QuickJsEngine implements InsideEngine {
   async restore(order: JsonObject): Promise<JsonObject> {
     const image = readHead(Buffer.from(String(order["image"]), "base64"));
     if (image === undefined) return { foreign: "It is damaged, or no image of this engine." };
-    const { slots, lines, engine: maker } = image.head;
+    const { slots, lines, printedBytes, engine: maker } = image.head;
     if (maker !== engine) return { foreign: `It was made by \`${maker}\`; this is \`${engine}\`.` };
     base ??= await baseMemory(empty);
     this.#litterBytes += 2 * base.length; // what was unpacked, and what was made of it
     const machine = await Machine.restore(wasm, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
-    this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines });
+    this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
     return { restored: true, ...this.#script.standing() };
   }
 
@@ -59,7 +59,7 @@ class QuickJsEngine implements InsideEngine {
   }
 
   async freeze(): Promise<JsonObject> {
-    const { machine, lines } = this.#started();
+    const { machine, lines, printedBytes } = this.#started();
     const { snapshot, slots } = machine.freeze();
     const { memory, stackPointer, runtimePtr: runtimePointer, contextPtr: contextPointer } = snapshot;
     const own = {
@@ -70,6 +70,7 @@ class QuickJsEngine implements InsideEngine {
       contextPointer,
       memoryBytes: memory.length,
       microseconds: machine.clock.microseconds,
+      printedBytes,
     };
     base ??= await baseMemory(empty);
     this.#litterBytes += 2 * memory.length;

@@ -6,6 +6,7 @@
  * host is the same list of asked calls, read field by field on the other side.
  * Next: inside-quickjs.ts (who empties the mailbox), ../child/step-frames.ts (who checks what is in it).
  */
+import { leavingSource } from "./prelude-leaving.ts";
 import { nearSource } from "./prelude-near.ts";
 import { worldSource } from "./prelude-world.ts";
 
@@ -28,6 +29,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf), codeAt = uncurried(Text.prototype.charCodeAt);
   const now = Date.now;
   const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array;
+  const isFinite = Number.isFinite, isView = ArrayBuffer.isView;
   const isArray = Array.isArray, keysOf = Object.keys, prototypeOf = Object.getPrototypeOf, ordinary = Object.prototype;
 
   // ---- results and errors ----
@@ -80,9 +82,9 @@ export const preludeSource: string = String.raw`(function (setting) {
   function ask(kind, tool, given, action) {
     const line = lineOf(new Failure().stack);
     const text = isFlat(given) ? stringify(given) : writtenDeep(given);
-    const place = places++;
-    asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) +
-      (action === undefined ? "" : ',"action":' + stringify(Text(action))) + (line === undefined ? "" : ',"line":' + line) +
+    const acting = action === undefined ? "" : ',"action":' + stringify(Text(action));
+    const place = places++; // nothing of the script's own runs from here on: it may throw, or ask
+    asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) + acting + (line === undefined ? "" : ',"line":' + line) +
       (text.length > argumentBytes ? ',"cutBytes":' + bytesIn(text) + ',"arguments":{}}' : ',"arguments":' + text + "}"); // the host counts too
     return new Later((resolve, reject) => {
       mapSet(waiting, place, { kind, tool, line, resolve, reject });
@@ -93,7 +95,7 @@ export const preludeSource: string = String.raw`(function (setting) {
     if (prototypeOf(given) !== ordinary) return false;
     for (const key of keysOf(given)) {
       const kind = typeof given[key];
-      if (kind !== "string" && kind !== "number" && kind !== "boolean") return false;
+      if (kind !== "string" && kind !== "boolean" && !(kind === "number" && isFinite(given[key]))) return false;
     }
     return true;
   }
@@ -138,34 +140,7 @@ export const preludeSource: string = String.raw`(function (setting) {
     return line === 0 ? undefined : line;
   }
 
-  // ---- what leaves the script ----
-  function forArgument(_, value) {
-    if (typeof value === "bigint") throw new Wrong("A BigInt is no JSON; pass Number(n) or String(n).");
-    if (typeof value !== "object" || value === null) return value;
-    if (weakHas(handles, value)) return value.ref === undefined ? value.text : { $artifact: value.ref };
-    return collected(value);
-  }
-  function forReading(_, value) {
-    if (typeof value === "bigint") return Text(value);
-    if (typeof value === "function") return "[function" + (value.name ? " " + value.name : "") + "]";
-    if (typeof value !== "object" || value === null) return value;
-    if (value instanceof Failure) return describe(value);
-    if (value instanceof Later) return "[promise: await it]";
-    return collected(value);
-  }
-  function collected(value) {
-    if (value instanceof Pairs) return keysFit(value) ? Object.fromEntries(value) : [...value];
-    if (value instanceof Several) return [...value];
-    return value instanceof Bytes ? btoa(binary(value)) : value;
-  }
-  function keysFit(pairs) {
-    for (const key of pairs.keys()) if (typeof key !== "string") return false;
-    return true;
-  }
-  function describe(error) {
-    return (error.name ?? "Error") + ": " + error.message;
-  }
-
+${leavingSource}
 ${worldSource}  // ---- tools ----
   const isTool = new WeakMap();
   function toolNamed(name) {
@@ -229,7 +204,7 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
     return ask("help", "help", { tool: name });
   }
   async function progress(message, fraction) {
-    return ask("progress", "progress", { message: shown(message), ...(typeof fraction === "number" ? { fraction } : {}) });
+    return ask("progress", "progress", { message: shown(message), ...(isFinite(fraction) ? { fraction } : {}) });
   }
 
   // ---- the script's end ----

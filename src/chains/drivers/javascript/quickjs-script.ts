@@ -14,6 +14,7 @@ export interface ScriptTerms {
   readonly outputBytes: number;
   /** Of a thawed script: it has begun. */
   readonly lines?: readonly number[] | undefined;
+  readonly printedBytes?: number;
 }
 
 interface ScriptText {
@@ -30,12 +31,15 @@ export class QuickJsScript {
   #lines: readonly number[] | undefined;
   /** In this turn. */
   #printed: { readonly stream: Json; text: string }[] = [];
+  /** In all its turns. */
+  #printedBytes: number;
   /** How far its clock has moved on since it had its answer. */
   #afterMs = 0;
 
-  constructor({ machine, outputBytes, lines }: ScriptTerms, source?: ScriptText) {
+  constructor({ machine, outputBytes, lines, printedBytes = 0 }: ScriptTerms, source?: ScriptText) {
     this.#machine = machine;
     this.#outputBytes = outputBytes;
+    this.#printedBytes = printedBytes;
     this.#lines = lines;
     if (source !== undefined) this.#begin = () => this.#open(source);
   }
@@ -47,6 +51,10 @@ export class QuickJsScript {
   /** Where the lines are that were written, when types were taken out. */
   get lines(): readonly number[] | undefined {
     return this.#lines;
+  }
+
+  get printedBytes(): number {
+    return this.#printedBytes;
   }
 
   /** What it has used up, and what it waits for. */
@@ -76,8 +84,7 @@ export class QuickJsScript {
     for (;;) {
       this.#machine.runJobs();
       const mail = parsed(this.#machine.drain());
-      this.#keepPrinted(mail);
-      if (mail["state"] === "spent") return this.#spent();
+      if (this.#keepPrinted(mail)) return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
       if (timerMs >= 0 && !isTicked) {
@@ -98,13 +105,21 @@ export class QuickJsScript {
     }
   }
 
-  /** One text for what went to one place: a script may wait ten thousand times in a turn, and print each time. */
-  #keepPrinted(mail: JsonObject): void {
+  /**
+   * One text for what went to one place: a script may wait ten thousand times in a turn, and print each time. Its bytes are
+   * counted here: the prelude counts characters, of which there are never more, and stops a script that is far beyond.
+   *
+   * @returns whether it has printed more than it may
+   */
+  #keepPrinted(mail: JsonObject): boolean {
     for (const { stream = "out", text } of listIn(mail, "printed").filter(isJsonObject)) {
+      const fits = beginning(String(text), this.#outputBytes - this.#printedBytes);
+      this.#printedBytes += Buffer.byteLength(String(text));
       const last = this.#printed.at(-1);
-      if (last?.stream === stream) last.text += String(text);
-      else this.#printed.push({ stream, text: String(text) });
+      if (last?.stream === stream) last.text += fits;
+      else this.#printed.push({ stream, text: fits });
     }
+    return mail["state"] === "spent" || this.#printedBytes > this.#outputBytes;
   }
 
   /** Of a script that has its answer: what is pending comes still, as far as the script's time goes. */
@@ -142,9 +157,7 @@ export class QuickJsScript {
   /** The engine itself gave up: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
     const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
-    const last = lastMail(this.#machine);
-    this.#keepPrinted(last);
-    if (last["state"] === "spent") return this.#spent();
+    if (this.#keepPrinted(lastMail(this.#machine))) return this.#spent();
     return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
 
@@ -226,6 +239,12 @@ export class QuickJsScript {
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
 
 class TooDeep extends Error {}
+
+/** So many bytes of it, and no half of a character. */
+function beginning(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true });
+}
 
 class Unparsable extends Error {
   readonly line: number | undefined;

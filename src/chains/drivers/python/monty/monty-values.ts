@@ -13,6 +13,19 @@ export class CannotLeave extends Error {
   }
 }
 
+/** Monty gave text for a value that is none: the next engine has the value. */
+export class OnlyItsText extends Error {
+  override readonly name = "TypeError";
+
+  constructor(text: string) {
+    super(`\`${text.slice(0, 60)}\` cannot leave the script`);
+  }
+}
+
+/** What Monty says in place of a value that has no form outside it. A script's own text that is just so goes to the next engine too. */
+const inPlaceOfValue =
+  /^(?:<function .{1,80} at 0x[0-9a-f]+>|<coroutine object .{1,80}>|<module '.{1,80}'>|<iterator>|(?:range|slice)\([\w, -]*\)|(?:dict_(?:keys|values|items)|re\.compile)\([\s\S]*\)|\[\.\.\.\]|\{\.\.\.\})$/;
+
 const deepest = 200;
 
 /** Maps, so that no key of a stranger is a property. */
@@ -49,10 +62,13 @@ export function asDataclass(value: unknown): Dataclass | undefined {
   return typeof typeId === "bigint" && typeof fields === "object" && fields !== null ? { typeId, fields } : undefined;
 }
 
-/** @param isStrict for a tool: refused rather than guessed at. @throws CannotLeave */
+/** @param isStrict for a tool: refused rather than guessed at. @throws CannotLeave, OnlyItsText */
 export function fromMonty(value: unknown, isStrict: boolean, depth = 0): Json {
-  if (value === null || value === undefined || typeof value === "boolean" || typeof value === "string")
-    return value ?? null;
+  if (typeof value === "string") {
+    if (inPlaceOfValue.test(value)) throw new OnlyItsText(value);
+    return value;
+  }
+  if (value === null || value === undefined || typeof value === "boolean") return value ?? null;
   if (depth > deepest)
     throw new CannotLeave("ValueError", `a value nested deeper than ${deepest} levels cannot leave the script`);
   if (typeof value === "number") return fraction(value, isStrict);

@@ -115,6 +115,7 @@ def run(start, exchange, threads):
     linecache.cache[SCRIPT] = (len(start["source"]), None, start["source"].splitlines(True), SCRIPT)
     try:
         value = run_script(start["source"], prepare(start, exchange, threads))
+        wait_for_threads()
         crew.work(lambda: False)
         bridge.flush()
         return {"step": "done", "value": plain(value, False), "printed": bridge.taken()}
@@ -133,6 +134,12 @@ def run(start, exchange, threads):
         return failed("script", told(error), line_of(error))
 
 
+def wait_for_threads():
+    """As Python does when a program is at its end."""
+    while own := [each for each in threading.enumerate() if not each.daemon and each is not threading.current_thread()]:
+        own[0].join()
+
+
 def failed(why, message, line=None):
     return {"step": "failed", "why": why, "message": message[:4000], "printed": bridge.taken(), **({"line": line} if line else {})}
 
@@ -145,12 +152,15 @@ def line_of(error):
 
 
 def told(error):
+    """What it says of itself is the script's own, and may fail too."""
+    name = type(error).__name__
     try:
         text = str(error)
+        if isinstance(error, ToolError) and error.code:
+            name = "%s (%s)" % (name, error.code)
+        if isinstance(error, BaseExceptionGroup):
+            text = "%s: %s" % (text, "; ".join(told(inner) for inner in error.exceptions[:3]))
     except BaseException:
         text = "(its text cannot be read)"
-    name = type(error).__name__
-    if isinstance(error, ToolError) and error.code:
-        name = "%s (%s)" % (name, error.code)
     return "%s: %s" % (name, text) if text else name
 `;

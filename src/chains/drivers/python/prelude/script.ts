@@ -218,5 +218,6 @@ def run_script(source, module):
         return run_at_once(names["__script__"]())
     if inspect.iscoroutine(outcome):
         run_at_once(outcome)
-    return names.pop("__postern_value__", None)
+    value = names.pop("__postern_value__", None)
+    return run_at_once(value) if inspect.iscoroutine(value) else value  # a script that ends with main() is meant to run it
 `;

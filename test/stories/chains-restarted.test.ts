@@ -1,0 +1,68 @@
+/** A script waits for what is not its own, a restart or a free sandbox, and loses nothing by it. */
+import { expect, it } from "vitest";
+import { SystemClock } from "../../src/calls/clock.ts";
+import { quickJsDriver } from "../../src/chains/drivers/javascript/driver.ts";
+import { MontyDriver } from "../../src/chains/drivers/python/monty/monty.ts";
+import type { RuntimeOptions } from "../../src/index.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { Bench, room, yes } from "../fakes/script-bench.ts";
+import { resultOf } from "../fakes/script-house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const missing = await new MontyDriver().unavailable();
+
+it.skipIf(missing !== undefined)(
+  "a script frozen in Monty goes on from its image after a restart, also where a tool it speaks of is gone by then",
+  async () => {
+    const store = `sqlite:${files.at("gone.db")}`;
+    const bench = new Bench();
+    const [work] = bench.tools;
+    if (work === undefined) throw new Error("The bench has no tools.");
+    const open = (monty: MontyDriver, tools: Parameters<typeof house>[1]): Promise<House> => {
+      const options: RuntimeOptions = { store, chains: { drivers: [monty], engines: ["monty"] } };
+      return house(options, tools);
+    };
+    const code = `tools.work(to="a")
+said = []
+try:
+    said.append(tools.mail(to="m").text)
+    said.append(tools.gone(to="b").text)
+except Exception as error:
+    said.append(str(error))
+said`;
+    const script = { code, language: "python" } as const;
+    {
+      await using monty = new MontyDriver({ warm: 0 });
+      await using h = await open(monty, [work, { ...work, name: "gone" }]);
+      const { approvalId = "" } = await h.runtime.runChain(script, asker);
+      await h.runtime.approvals.decide(approvalId, yes);
+      expect(h.ran).toEqual([]);
+    }
+    await using monty = new MontyDriver({ warm: 0 });
+    await using h = await open(monty, [work]);
+    expect(await h.runtime.chains?.list()).toMatchObject([{ state: "waiting", engine: "monty" }]);
+    const done = resultOf(await h.runtime.runChain(script, asker));
+    expect(done).toMatchObject({ status: "ok", engine: "monty", tool_calls: 3 });
+    expect(done["output_text"]).toMatch(/no tool|not offered|gone/);
+    expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+  },
+);
+
+it("what a script waits for a sandbox is none of the processor time that it may use", async () => {
+  const clock = new SystemClock(); // processor time is real
+  await using driver = await quickJsDriver({ clock, warm: 1, most: 1 });
+  const chains = { drivers: [driver], engines: ["quickjs"], cpuMs: 1_000 };
+  await using h = await room(new Bench(), driver, { clock, chains });
+  const ended: string[] = [];
+  const run = async (name: string, code: string): Promise<unknown> => {
+    const { status } = resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker));
+    ended.push(name);
+    return status;
+  };
+  const first = run("first", "await sleep(2500); return 1;");
+  await expect.poll(async () => (await h.runtime.chains?.list())?.length).toBe(1);
+  const second = run("second", "let sum = 0; for (let n = 0; n < 1e5; n++) sum += n; return sum;");
+  expect(await Promise.all([first, second])).toEqual(["ok", "ok"]);
+  expect(ended).toEqual(["first", "second"]);
+});
