@@ -5,7 +5,7 @@ import { sqliteFiles } from "../../test/fakes/sqlite-files.ts";
 import { MapStore } from "../stores/map-store.ts";
 import type { Store } from "../stores/store.ts";
 import { type AlarmBook, openAlarms } from "./alarm-book.ts";
-import type { Cause } from "./alarms.ts";
+import type { AlarmPage, Cause } from "./alarms.ts";
 
 const cause: Cause = {
   kind: "tool_errors",
@@ -38,6 +38,25 @@ async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } =
 const files = sqliteFiles();
 
 describe("alarms", () => {
+  it("are turned page by page: each once, also when one comes again or is over meanwhile", async () => {
+    const { alarms, clock } = await book();
+    for (let number = 0; number < 7; number += 1) {
+      alarms.raise({ ...cause, key: `tool_errors/${number}` });
+      await clock.advance(1_000);
+    }
+    const names = ({ alarms: some }: AlarmPage): readonly string[] => some.map(({ key }) => key);
+    const first = alarms.page({ limit: 3 });
+    expect(names(first)).toEqual(["tool_errors/6", "tool_errors/5", "tool_errors/4"]);
+    alarms.raise({ ...cause, key: "tool_errors/4" });
+    await alarms.resolve(first.alarms[0]?.id ?? "", actor("grace"));
+    const second = alarms.page({ limit: 3, after: first.nextAfter ?? "" });
+    expect(names(second)).toEqual(["tool_errors/3", "tool_errors/2", "tool_errors/1"]);
+    const last = alarms.page({ limit: 3, after: second.nextAfter ?? "" });
+    expect(names(last)).toEqual(["tool_errors/0", "tool_errors/6"]);
+    expect(last.nextAfter).toBeUndefined();
+    expect(() => alarms.page({ after: "tool_errors/4" })).toThrow(/`nextAfter`/);
+  });
+
   it("are one for the same cause, however often it comes, with its count and times", async () => {
     const { alarms, clock, told } = await book();
     for (let time = 0; time < 100; time += 1) {

@@ -7,8 +7,9 @@ import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
+import { pageOf } from "./alarm-order.ts";
 import { alarmFromJson, alarmId, alarmKind, alarmToJson, raisedName } from "./alarm-record.ts";
-import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, Alarms, AlarmWord, Cause } from "./alarms.ts";
+import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, AlarmPage, Alarms, AlarmWord, Cause } from "./alarms.ts";
 import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./broken.ts";
 import { checkedFilter } from "./checked-filter.ts";
 
@@ -73,17 +74,20 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   list(where: AlarmFilter = {}): readonly Alarm[] {
-    const { tenant, state, limit = 1_000 } = checkedFilter(where);
+    return this.page(where).alarms;
+  }
+
+  page(where: AlarmFilter = {}): AlarmPage {
+    const { tenant, state, limit = 1_000, after } = checkedFilter(where);
     const { alarm: ofStore } = this.ofStore;
-    return [
+    const all = [
       ...(ofStore === undefined ? [] : [ofStore]),
       ...[...this.#kept.values()].map(({ alarm }) => this.#counted(alarm)),
-    ]
-      .filter(
-        (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
-      )
-      .sort((a, b) => ranks[a.state] - ranks[b.state] || b.lastSeen - a.lastSeen)
-      .slice(0, limit);
+    ];
+    const wanted = all.filter(
+      (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
+    );
+    return pageOf(wanted, limit, after);
   }
 
   get(id: string): Alarm | undefined {
@@ -279,8 +283,6 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     else this.#keep(id, { version: document.version, alarm });
   }
 }
-
-const ranks: Readonly<Record<Alarm["state"], number>> = { open: 0, acked: 1, resolved: 2 };
 
 function whoOf({ by, via }: Actor): Pick<Actor, "by" | "via"> {
   return { by, via };

@@ -52,6 +52,15 @@ export interface AlarmFilter {
   readonly tenant?: string;
   readonly state?: AlarmState;
   readonly limit?: number;
+  /** A page's `nextAfter`: only those that come after it. */
+  readonly after?: string;
+}
+
+/** @public */
+export interface AlarmPage {
+  readonly alarms: readonly Alarm[];
+  /** Where the next page begins; none: there is no more. */
+  readonly nextAfter?: string;
 }
 
 /** @public */
@@ -63,6 +72,8 @@ export type AlarmChange =
 export interface Alarms {
   /** Open ones first, then the latest. */
   list(where?: AlarmFilter): readonly Alarm[];
+  /** The same, with where the next page begins. */
+  page(where?: AlarmFilter): AlarmPage;
   get(id: string): Alarm | undefined;
   /** Somebody knows of it. What is acknowledged already stays as it is. */
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange>;

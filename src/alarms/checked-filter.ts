@@ -5,6 +5,7 @@ const members: Readonly<Record<keyof AlarmFilter, Kind>> = {
   tenant: "a text",
   state: ["open", "acked", "resolved"],
   limit: "a whole number from 0",
+  after: "a text",
 };
 
 /** @throws RuntimeFault `filter_invalid` that names the member and the value */

@@ -121,6 +121,26 @@ describe("runs", () => {
     expect(grace.problems).toEqual([]);
   });
 
+  it("show what a script printed and answered, and of a line that called often how often it came to what", async () => {
+    const code = [
+      "for (let i = 0; i < 12; i += 1) await tools.clock_now({ number: i });",
+      "for (let i = 0; i < 3; i += 1) await tools.flaky_fetch({ number: i }).catch((problem) => console.log(i, problem.code));",
+      '({ answered: "<b>forty-two</b>" })',
+    ].join("\n");
+    await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-output" });
+    await using grace = await at("/runs/run-output");
+    const { page } = grace;
+    await page.getByRole("button", { name: /tool_chain/ }).click();
+    const lines = page.getByRole("list", { name: "Lines of the script" }).getByRole("listitem");
+    await lines.nth(0).getByText("×12").waitFor();
+    await lines.nth(1).getByText("×3").waitFor();
+    const region = (name: string) => page.getByRole("region", { name });
+    expect(await region("What it printed").innerText()).toBe("0 tool_failed\n1 tool_failed\n2 tool_failed");
+    expect(await region("What it answered").innerText()).toBe('{"answered":"<b>forty-two</b>"}');
+    expect(await stumbles(page)).toEqual([]);
+    expect(grace.problems).toEqual([]);
+  });
+
   it("mark what nobody knows after a crash, say what to do, and take the word of a person", async () => {
     void house.call("slow_import", {}, { run_id: "run-crash" }).catch(() => undefined);
     await expect.poll(() => house.runs).toContain("slow");

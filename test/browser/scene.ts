@@ -8,6 +8,8 @@ export interface Shown {
   readonly edits: string;
   /** Two must agree. */
   readonly quorum: string;
+  /** It was approved, and has not run. */
+  readonly unused: string;
 }
 
 /** How the house is set up in which it happens. */
@@ -25,6 +27,7 @@ export async function scene(house: House): Promise<Shown> {
   await decided(house, "edit_file", { path: "invoices/1041.md", from: "status: draft", to: "status: sent" }, "approve");
   await decided(house, "post_text", { text: "to everybody" }, "deny");
   await script(house);
+  await ranScript(house);
   for (let number = 2; number < 7; number += 1) await house.call("flaky_fetch", { number }, run);
   const critical = await house.ask(
     "transfer_money",
@@ -51,7 +54,9 @@ export async function scene(house: House): Promise<Shown> {
     { to: "ada@example.org", subject: "Invoice 1042", body },
     { ...run, reason: "The user asked me to send the October invoices." },
   );
-  return { mail, critical, edits, quorum };
+  const unused = await house.ask("post_text", { text: "to the press" }, { reason: "It was promised for today." });
+  await remembered(house, unused);
+  return { mail, critical, edits, quorum, unused };
 }
 
 /** A script that has read, and waits for somebody before it writes. */
@@ -65,6 +70,34 @@ async function script(house: House): Promise<void> {
     "({ told: 1 })",
   ].join("\n");
   await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-late-invoices" });
+}
+
+/** One that has ended: each of its lines called, one in a circle, one for nothing. */
+async function ranScript(house: House): Promise<void> {
+  const code = [
+    "// Ask for the time until it is known well.",
+    "const times = [];",
+    "for (let i = 0; i < 8; i += 1) times.push((await tools.clock_now({ number: i })).text);",
+    "try {",
+    "  await tools.flaky_fetch({});",
+    "} catch (problem) {",
+    '  console.log("nothing fetched:", problem.code);',
+    "}",
+    'const heard = await tools.everything.echo({ message: "eight of them" });',
+    "console.log(heard.text);",
+    "({ times: times.length, last: times.at(-1), heard })",
+  ].join("\n");
+  await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-clocks" });
+}
+
+/** A yes that holds for more than one call. */
+async function remembered(house: House, id: string): Promise<void> {
+  const remember = {
+    scope: { arguments: { "$.text": { equals: "to the press" } } },
+    for: "run",
+    reason: "It is one text.",
+  };
+  await house.operator("POST", `/v1/approvals/${id}/approve`, { remember });
 }
 
 async function decided(house: House, tool: string, given: object, verb: "approve" | "deny"): Promise<void> {

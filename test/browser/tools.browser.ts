@@ -30,11 +30,13 @@ describe("tools and health", () => {
 
   it("says of each what a call of it meets, and of another one when the switch for everything is turned", async () => {
     await using grace = await at("/tools");
-    const meets = (tool: string, verdict: string) =>
-      grace.page
+    const meets = async (tool: string, verdict: string): Promise<void> => {
+      await grace.page.getByLabel("Search tools").fill(tool);
+      await grace.page
         .getByRole("link", { name: new RegExp(`^${tool}`) })
         .getByText(verdict, { exact: true })
         .waitFor();
+    };
     await meets("clock_now", "ALLOW");
     await meets("send_email", "CONFIRM");
     await meets("update_rows", "depends");

@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
-import { everyRole, House } from "./house.ts";
+import { everyRole, House, password } from "./house.ts";
 import { type Shown, scene, ways } from "./scene.ts";
 import { stage } from "./stage.ts";
-import { everyScreen, everyState, widths } from "./tour.ts";
+import { everyScreen, everyState, widths, withoutRoles } from "./tour.ts";
 
-const { house, open, at } = stage(ways);
+const { house, open, at } = stage({ ...ways, people: { grace: everyRole, nora: [] } });
 
 /** Each pair once with either: what differs between themes is colour, between widths the layout. */
 const looks = [
@@ -16,7 +16,7 @@ const looks = [
   { colorScheme: "dark", ...widths[0] },
 ] as const;
 
-/** Some forty stops, each searched whole. */
+/** Some fifty stops, each searched whole. */
 const walkMs = 300_000;
 
 let shown: Shown;
@@ -40,6 +40,12 @@ describe.each(looks)("$colorScheme, $name", ({ name: _, ...options }) => {
     },
     walkMs,
   );
+
+  it("somebody without a role", async () => {
+    await using nora = await open(options);
+    await withoutRoles(nora, { name: "nora", password }, (name) => isFine(nora, name));
+    expect(nora.problems).toEqual([]);
+  });
 
   it(
     "empty, loading, failed, and without an answer",

@@ -12,38 +12,61 @@ export const widths: readonly (BrowserContextOptions & { readonly name: string }
 interface Stop {
   readonly name: string;
   readonly path: string;
-  /** A button that is pressed there. */
-  readonly open?: RegExp;
-  /** What it brings, where that is no dialog. */
+  /** Buttons and tabs that are pressed there, one after the other. */
+  readonly open?: RegExp | readonly RegExp[];
+  /** A field, and what is typed into it then. */
+  readonly type?: readonly [label: string, text: string];
+  /** What they bring, where that is no dialog. */
   readonly brings?: string;
 }
 
-function screens({ mail, critical, edits, quorum }: Shown): readonly Stop[] {
+function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Stop[] {
   return [
     { name: "approvals", path: "/approvals" },
     { name: "approval", path: `/approvals/${mail}` },
     { name: "approval-critical", path: `/approvals/${critical}` },
     { name: "approve-critical", path: `/approvals/${critical}`, open: /^Approve…/ },
     { name: "approval-quorum", path: `/approvals/${quorum}` },
+    { name: "edit-kinds", path: `/approvals/${quorum}`, open: /^Edit…/ },
+    { name: "edit-json", path: `/approvals/${quorum}`, open: [/^Edit…/, /^JSON/], brings: "The arguments as JSON" },
     { name: "approval-diff", path: `/approvals/${edits}` },
-    { name: "edit", path: `/approvals/${edits}`, open: /^Edit…/ },
+    { name: "edit", path: `/approvals/${edits}`, open: /^Edit…/, type: ["to", "  replicas: 4"] },
+    {
+      name: "edit-changes",
+      path: `/approvals/${edits}`,
+      open: [/^Edit…/, /^Changes/],
+      brings: "Nothing is changed yet",
+    },
     { name: "remember", path: `/approvals/${edits}`, open: /^Remember…/ },
     { name: "deny", path: `/approvals/${edits}`, open: /^Deny…/ },
     { name: "batch", path: `/approvals/${edits}`, open: /^Decide them together/ },
-    { name: "remembered", path: "/approvals", open: /^Remembered/ },
+    { name: "approval-unused", path: `/approvals/${unused}` },
+    { name: "decided", path: "/approvals/", open: /^Decided/, brings: "Any outcome" },
+    { name: "decided-search", path: "/approvals/", type: ["Search requests", "everybody"], brings: "to everybody" },
+    { name: "decided-nothing", path: "/approvals/", type: ["Search requests", "nowhere"], brings: "has these words" },
+    { name: "remembered", path: "/approvals", open: /^Remembered/, brings: "It is one text." },
     { name: "deputies", path: "/approvals", open: /^Deputies/ },
     { name: "overview", path: "/overview" },
     { name: "runs", path: "/runs" },
     { name: "run", path: "/runs/run-invoices" },
     { name: "run-long", path: "/runs/run-import" },
     { name: "run-script", path: "/runs/run-late-invoices", open: /tool_chain/, brings: "it goes on where it stands" },
+    { name: "run-script-ended", path: "/runs/run-clocks", open: /tool_chain/, brings: "What it answered" },
     { name: "tools", path: "/tools" },
     { name: "tool", path: "/tools/send_email" },
+    { name: "tool-schema", path: "/tools/update_rows", open: /^Schema/, brings: "At most so many rows." },
+    { name: "tool-try", path: "/tools/update_rows", open: /^Try it/, brings: "Only count." },
+    { name: "tool-definition", path: "/tools/everything__echo", open: /^Definition/, brings: "everything" },
     { name: "policy", path: "/policy" },
     { name: "policy-change", path: "/policy/change", open: /^Simulate/, brings: "recorded calls would be decided" },
+    { name: "policy-effective", path: "/policy/effective" },
     { name: "audit", path: "/audit" },
+    { name: "audit-fields", path: "/audit", open: /^More/, brings: "Decided or done by" },
     { name: "audit-event", path: "/audit/12" },
     { name: "alarms", path: "/overview", open: /^Alarms/ },
+    { name: "alarms-page", path: "/alarms" },
+    { name: "account", path: "/alarms", open: /Your account/, brings: "Change your password…" },
+    { name: "password", path: "/alarms", open: /^Change your password/ },
   ];
 }
 
@@ -58,27 +81,39 @@ export async function everyScreen(
   const long = house.call("long_import", { began: Date.now() }, { run_id: "run-import" });
   long.catch(() => undefined); // where the walk breaks off, its own mistake is told
   let here = "";
-  for (const { name, path, open, brings } of screens(shown)) {
-    if (path === here) await closed(page);
+  for (const stop of screens(shown)) {
+    if (stop.path === here) await closed(page);
     else {
-      await page.goto(path);
+      await page.goto(stop.path);
       await person.live();
       await loaded(page);
     }
-    here = path;
-    if (name === "run-long") {
+    here = stop.path;
+    if (stop.name === "run-long") {
       house.step(1); // what it said before the page was there is not told again
       await page.getByRole("progressbar").waitFor();
     }
-    if (open !== undefined) await page.getByRole("button", { name: open }).first().click();
-    if (brings !== undefined) await page.getByText(brings).waitFor();
-    else if (open !== undefined) await page.getByRole("dialog").waitFor();
+    await reach(page, stop);
     await loaded(page);
-    await look(name);
+    await look(stop.name);
   }
   house.step(2);
   house.step(3);
   await long;
+}
+
+async function reach(page: Page, { open = [], type, brings }: Stop): Promise<void> {
+  const presses = [open].flat();
+  for (const name of presses) {
+    const what = page.getByRole("button", { name }).or(page.getByRole("tab", { name }));
+    await what
+      .or(page.locator("summary").filter({ hasText: name }))
+      .first()
+      .click();
+  }
+  if (type !== undefined) await page.getByLabel(type[0], { exact: true }).first().fill(type[1]);
+  if (brings !== undefined) await page.getByText(brings).first().waitFor();
+  else if (presses.length > 0) await page.getByRole("dialog").waitFor();
 }
 
 const states = ["approvals", "overview", "runs", "audit"] as const;
@@ -113,6 +148,20 @@ export async function everyState(person: Person, house: House, look: (name: stri
   await house.kill();
   await page.getByText("What you see may be old").waitFor();
   await look("reconnecting");
+}
+
+/** Somebody with an account and no role. They have not signed in. */
+export async function withoutRoles(
+  { page }: Person,
+  who: { readonly name: string; readonly password: string },
+  look: (name: string) => Promise<void>,
+): Promise<void> {
+  await page.goto("/sign-in");
+  await page.getByLabel("Name").fill(who.name);
+  await page.getByLabel("Password").fill(who.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "You have no role here yet" }).waitFor();
+  await look("without-roles");
 }
 
 /** Whoever goes on from a dialog to the next one of the same screen closes it. */

@@ -23,9 +23,14 @@ export interface Alarm {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface AlarmPage {
+  readonly alarms: readonly Alarm[];
+  readonly next_after?: string;
+}
+
 /** Open ones first, then the latest; those that are over too. */
-export function listAlarms(signal?: AbortSignal): Promise<{ readonly alarms: readonly Alarm[] }> {
-  return get("/v1/alarms", { query: { limit: 100 }, signal });
+export function listAlarms(after: string | undefined, signal: AbortSignal): Promise<AlarmPage> {
+  return get("/v1/alarms", { query: { limit: 100, after }, signal });
 }
 
 export function settleAlarm(

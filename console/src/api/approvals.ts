@@ -111,6 +111,14 @@ export interface ApprovalPage {
   readonly waiting?: Waiting;
 }
 
+export function approvalsOf({ approvals }: ApprovalPage): readonly Approval[] {
+  return approvals;
+}
+
+export function idOf({ approval_id }: Approval): string {
+  return approval_id;
+}
+
 interface PendingAsked {
   readonly risk?: string | undefined;
   /** Only what the person here may decide. */

@@ -5,7 +5,7 @@ export type Tone = "neutral" | "accent" | "safe" | "medium" | "high" | "critical
 
 const tones: Readonly<Record<Tone, string>> = {
   neutral: "bg-sunken text-ink-2",
-  accent: "bg-accent-tint text-accent",
+  accent: "bg-accent-tint text-accent in-[.bg-accent-tint,[aria-current]]:bg-surface",
   safe: "bg-safe-tint text-safe",
   medium: "bg-medium-tint text-medium",
   high: "bg-high-tint text-high",

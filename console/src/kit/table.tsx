@@ -24,7 +24,7 @@ export function Table<Row>({
 }): ReactNode {
   const looks = ({ align, wide, className }: Column<Row>): string =>
     classNames(
-      "px-3 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken
+      "px-2 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken
       align === "right" && "text-right tabular whitespace-nowrap",
       wide && "max-md:hidden",
       className,

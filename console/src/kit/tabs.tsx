@@ -53,7 +53,7 @@ export function Tabs({
             tabIndex={id === selected ? 0 : -1}
             onClick={() => onSelect(id)}
             className={classNames(
-              "-mb-px border-b-2 px-1.5 py-1.5 whitespace-nowrap max-sm:py-2.5 sm:px-2.5",
+              "-mb-px border-b-2 px-1.5 py-1.5 whitespace-nowrap max-sm:py-2.5 max-sm:text-[0.9286rem] sm:px-2.5",
               id === selected ? "border-accent font-medium text-ink" : "border-transparent text-ink-2 hover:text-ink",
             )}
           >

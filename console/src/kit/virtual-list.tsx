@@ -1,4 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { classNames } from "./class-names.ts";
 import { type Anchor, anchorAt, placesOf, type RowPlaces, scrollFor, scrollInto } from "./row-places.ts";
 
 /** Rows drawn beyond what is in sight, either way: what is scrolled to is there already. */
@@ -17,6 +18,7 @@ export function VirtualList<Row>({
   onEnd,
   label,
   after,
+  isHead,
 }: {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
@@ -28,12 +30,19 @@ export function VirtualList<Row>({
   readonly onEnd?: (() => void) | undefined;
   readonly label: string;
   readonly after?: ReactNode;
+  /** Stays at the top while those beneath it, up to the next, are in sight. */
+  readonly isHead?: (row: Row) => boolean;
 }): ReactNode {
   const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
   const { scroller, list, places, seen, look } = usePlaces(keys, estimate);
   const first = Math.max(0, places.rowAt(seen.fromPx) - beyond);
   const end = Math.min(rows.length, places.rowAt(seen.fromPx + seen.px) + beyond + 1);
-  useSelected(scroller, places, selected);
+  const head =
+    isHead === undefined ? -1 : rows.findLastIndex((item, at) => at <= places.rowAt(seen.fromPx) && isHead(item));
+  const drawn = Array.from({ length: end - first }, (_, i) => first + i);
+  if (head !== -1 && head < first) drawn.unshift(head);
+  const headPx = head === -1 ? 0 : places.top(head + 1) - places.top(head);
+  useSelected(scroller, places, { at: selected, headPx });
   useEffect(() => {
     if (end >= rows.length - 20) onEnd?.();
   }, [end, rows.length, onEnd]);
@@ -44,17 +53,33 @@ export function VirtualList<Row>({
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       onScroll={look}
-      className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]"
+      className={classNames(
+        "h-full overflow-y-auto overscroll-contain [overflow-anchor:none]",
+        isHead !== undefined && "scroll-pt-12", // what is tabbed to is not beneath a head
+      )}
     >
       <ul
         ref={list}
-        style={{ paddingTop: places.top(first), paddingBottom: places.top(rows.length) - places.top(end) }}
+        style={{
+          paddingTop: places.top(first) - (drawn[0] === head && head < first ? headPx : 0),
+          paddingBottom: places.top(rows.length) - places.top(end),
+        }}
       >
-        {rows.slice(first, end).map((item, i) => (
-          <li key={keys[first + i]} data-row={keys[first + i]} aria-setsize={rows.length} aria-posinset={first + i + 1}>
-            {row(item, first + i)}
-          </li>
-        ))}
+        {drawn.map((at) => {
+          const item = rows[at];
+          if (item === undefined) return null;
+          return (
+            <li
+              key={keys[at]}
+              data-row={keys[at]}
+              aria-setsize={rows.length}
+              aria-posinset={at + 1}
+              className={isHead?.(item) === true ? "sticky top-0 z-10" : undefined}
+            >
+              {row(item, at)}
+            </li>
+          );
+        })}
       </ul>
       {after}
     </section>
@@ -88,12 +113,10 @@ function usePlaces(keys: readonly string[], guessPx: number): Placed {
   const look = (): void => {
     const element = scroller.current;
     if (element === null) return;
-    anchor.current = anchorAt(places, element.scrollTop);
-    setSeen((was) =>
-      was.fromPx === element.scrollTop && was.px === element.clientHeight
-        ? was
-        : { fromPx: element.scrollTop, px: element.clientHeight },
-    );
+    // Read once: by the time the state is made it may be scrolled elsewhere.
+    const { scrollTop: fromPx, clientHeight: px } = element;
+    anchor.current = anchorAt(places, fromPx);
+    setSeen((was) => (was.fromPx === fromPx && was.px === px ? was : { fromPx, px }));
   };
   const measure = (): void => {
     if (list.current !== null && measured(list.current, heights.known)) setHeights(({ known }) => ({ known }));
@@ -129,9 +152,15 @@ function measured(list: HTMLUListElement, known: Map<string, number>): boolean {
   return isNew;
 }
 
+interface Selected {
+  readonly at: number | undefined;
+  /** How much of the top is taken. */
+  readonly headPx: number;
+}
+
 /** Another row is chosen: it comes into sight. The same one stays wherever it was scrolled to. */
-function useSelected(scroller: RefObject<HTMLElement | null>, places: RowPlaces, selected: number | undefined): void {
-  const key = selected === undefined ? undefined : places.keys[selected];
+function useSelected(scroller: RefObject<HTMLElement | null>, places: RowPlaces, selected: Selected): void {
+  const key = selected.at === undefined ? undefined : places.keys[selected.at];
   const latest = useRef({ places, selected });
   useLayoutEffect(() => {
     latest.current = { places, selected };
@@ -139,8 +168,9 @@ function useSelected(scroller: RefObject<HTMLElement | null>, places: RowPlaces,
   useEffect(() => {
     const element = scroller.current;
     const { places, selected } = latest.current;
-    if (element === null || selected === undefined || key === undefined) return;
-    const seen = { fromPx: element.scrollTop, px: element.clientHeight };
-    element.scrollTop = scrollInto(places, selected, seen);
+    if (element === null || selected.at === undefined || key === undefined) return;
+    const seen = { fromPx: element.scrollTop + selected.headPx, px: element.clientHeight - selected.headPx };
+    const to = scrollInto(places, selected.at, seen);
+    if (to !== seen.fromPx) element.scrollTop = to - selected.headPx;
   }, [key, scroller]);
 }

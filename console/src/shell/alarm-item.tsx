@@ -73,7 +73,12 @@ export function AlarmItem({
   const isOver = alarm.state === "resolved";
   const meaning = meaningOf(alarm);
   return (
-    <li className={classNames("grid gap-2.5 rounded-lg border border-line bg-surface p-4", isOver && "opacity-80")}>
+    <li
+      className={classNames(
+        "grid gap-2.5 rounded-lg border border-line p-4",
+        isOver ? "bg-sunken text-ink-2" : "bg-surface",
+      )}
+    >
       <div className="flex items-start justify-between gap-3">
         <Text lines className="font-medium">
           {typed(alarm.summary)}

@@ -1,26 +1,24 @@
 import { type ReactNode, useState } from "react";
-import type { Alarm } from "../api/alarms.ts";
+import type { Alarm, AlarmPage } from "../api/alarms.ts";
+import type { Pages } from "../api/use-pages.ts";
 import { Button } from "../kit/button.tsx";
 import { EmptyState, NotYet } from "../kit/states.tsx";
 import { AlarmItem } from "./alarm-item.tsx";
 
 /** Those that stand; those that are over when they are asked for. */
 export function AlarmList({
-  alarms,
-  error,
-  retry,
+  alarms: { rows, error, again, more, hasMore },
   onClose,
 }: {
-  readonly alarms: readonly Alarm[] | undefined;
-  readonly error: unknown;
-  readonly retry: () => void;
+  readonly alarms: Pages<AlarmPage, Alarm>;
   /** Of the dialog it stands in. */
   readonly onClose?: () => void;
 }): ReactNode {
   const [isPastShown, setIsPastShown] = useState(false);
-  if (alarms === undefined) return <NotYet error={error} again={retry} rows={2} />;
-  const standing = alarms.filter(({ state }) => state !== "resolved");
-  const past = alarms.filter(({ state }) => state === "resolved");
+  if (rows === undefined) return <NotYet error={error} again={again} rows={2} />;
+  const standing = rows.filter(({ state }) => state !== "resolved");
+  const past = rows.filter(({ state }) => state === "resolved");
+  const isMoreWanted = hasMore && (isPastShown || past.length === 0); // those that stand come first
   return (
     <>
       {standing.length === 0 && (
@@ -36,7 +34,12 @@ export function AlarmList({
       </ul>
       {past.length > 0 && !isPastShown && (
         <Button look="plain" className="justify-self-center" onClick={() => setIsPastShown(true)}>
-          Show {past.length} that {past.length === 1 ? "is" : "are"} over
+          Show {hasMore ? "those that are over" : `${past.length} that ${past.length === 1 ? "is" : "are"} over`}
+        </Button>
+      )}
+      {isMoreWanted && (
+        <Button look="plain" className="justify-self-center" onClick={more}>
+          Show more
         </Button>
       )}
     </>

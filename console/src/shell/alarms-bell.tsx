@@ -11,15 +11,15 @@ const AlarmList = late(async () => (await import("./alarm-list.tsx")).AlarmList)
 export function AlarmsBell(): ReactNode {
   const may = useMay();
   const [open, setOpen] = useState(false);
-  const { alarms, error, again } = useAlarms();
+  const alarms = useAlarms();
   if (!may("alarms:read")) return null;
-  const unseen = alarms?.filter(({ state }) => state === "open").length ?? 0;
+  const unseen = alarms.rows?.filter(({ state }) => state === "open").length ?? 0;
   const close = (): void => setOpen(false);
   return (
     <>
       <Bell unseen={unseen} onOpen={() => setOpen(true)} />
       <Dialog title="Alarms" open={open} wide onClose={close}>
-        <AlarmList alarms={alarms} error={error} retry={again} onClose={close} />
+        <AlarmList alarms={alarms} onClose={close} />
       </Dialog>
     </>
   );
@@ -30,7 +30,7 @@ function Bell({ unseen, onOpen }: { readonly unseen: number; readonly onOpen: ()
     <button
       type="button"
       onClick={onOpen}
-      aria-label={unseen === 0 ? "Alarms: none open" : `Alarms: ${unseen} open`}
+      aria-label={unseen === 0 ? "Alarms: none open" : `Alarms: ${unseen > 99 ? "more than 99" : unseen} open`}
       className="relative grid size-8 place-items-center rounded-md text-ink-2 hover:bg-hover hover:text-ink"
     >
       <Icon name="bell" />
@@ -39,7 +39,7 @@ function Bell({ unseen, onOpen }: { readonly unseen: number; readonly onOpen: ()
           aria-hidden="true"
           className="tabular absolute top-0 right-0 rounded-full bg-critical px-1 text-[0.7143rem] leading-[1rem] font-semibold text-surface"
         >
-          {unseen}
+          {unseen > 99 ? "99+" : unseen}
         </span>
       )}
     </button>

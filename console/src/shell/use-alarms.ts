@@ -1,18 +1,23 @@
-import { useQuery } from "@tanstack/react-query";
-import { type Alarm, listAlarms } from "../api/alarms.ts";
+import { type Alarm, type AlarmPage, listAlarms } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
+import { type Pages, usePages } from "../api/use-pages.ts";
 
 /** What somebody should look at. Under the key `live`: any event makes it fresh. */
-export function useAlarms(): {
-  readonly alarms: readonly Alarm[] | undefined;
-  readonly error: unknown;
-  readonly again: () => void;
-} {
+export function useAlarms(): Pages<AlarmPage, Alarm> {
   const may = useMay();
-  const { data, error, refetch } = useQuery({
+  return usePages({
     queryKey: ["live", "alarms"],
-    queryFn: ({ signal }) => listAlarms(signal),
+    read: listAlarms,
+    rowsOf: alarmsOf,
+    keyOf: idOf,
     enabled: may("alarms:read"),
   });
-  return { alarms: data?.alarms, error, again: () => void refetch() };
+}
+
+function alarmsOf({ alarms }: AlarmPage): readonly Alarm[] {
+  return alarms;
+}
+
+function idOf({ alarm_id }: Alarm): string {
+  return alarm_id;
 }

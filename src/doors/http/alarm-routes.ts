@@ -4,17 +4,19 @@ import { alarmToWire } from "../wire-alarms.ts";
 import { text, when, whole } from "./answer-fields.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { limit, reasonFields } from "./fields.ts";
+import { cursor, limit, reasonFields } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 
 interface AlarmQuery {
   readonly state?: AlarmState | undefined;
   readonly limit?: number | undefined;
+  readonly after?: string | undefined;
 }
 
 const alarmQuery: z.ZodType<AlarmQuery> = z.strictObject({
   state: z.enum(["open", "acked", "resolved"]).optional(),
   limit: limit.optional(),
+  after: cursor("open", "acked", "resolved").optional(),
 });
 
 const word = z
@@ -46,14 +48,16 @@ export const alarmRoutes: readonly Route[] = [
     summary: "What somebody should look at: open ones first, then the latest.",
     body: nothing,
     query: alarmQuery,
-    answers: z.object({ alarms: z.array(alarmAnswer) }),
+    answers: z.object({ alarms: z.array(alarmAnswer), next_after: text.optional() }),
     run: ({ runtime, by, query }) => {
-      const alarms = runtime.alarms.list({
+      const { state, limit: most = 200, after } = query;
+      const { alarms, nextAfter } = runtime.alarms.page({
         tenant: by.principal.tenant,
-        limit: query.limit ?? 200,
-        ...(query.state !== undefined && { state: query.state }),
+        limit: most,
+        ...(state !== undefined && { state }),
+        ...(after !== undefined && { after }),
       });
-      return answer({ alarms: alarms.map(alarmToWire) });
+      return answer({ alarms: alarms.map(alarmToWire), next_after: nextAfter });
     },
   }),
   alarmVerb("ack", "Somebody knows of it; it is told of no more until it is over."),

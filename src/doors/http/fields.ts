@@ -67,6 +67,15 @@ function whole(min: number, max: number): ZodType<number> {
 }
 
 export const limit: ZodType<number> = whole(1, 1000);
+/** A page's `next_after`, of a list that moves while somebody turns the page: how its last row stood, when, and which it was. */
+export function cursor(...stood: readonly string[]): ZodType<string> {
+  return z
+    .string()
+    .regex(
+      new RegExp(`^(?:${stood.join("|")})@\\d{1,16}(?:\\.\\d{1,16})?@[\\w~.-]{1,256}$`),
+      "is no `next_after` of a page of this list",
+    );
+}
 export const position: ZodType<number> = whole(0, Number.MAX_SAFE_INTEGER);
 
 /** ISO 8601 with its offset, or milliseconds since 1970. */

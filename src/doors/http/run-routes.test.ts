@@ -36,6 +36,41 @@ it("lists to an agent its own runs, to an operator all of its tenant", async () 
   expect(await listed(s.http, "operator", "?limit=1")).toHaveLength(1);
 });
 
+it("turns the pages of runs: each once, also when one goes on meanwhile, and names a cursor that is none", async () => {
+  const folder = runsFolder();
+  const ran = ["one", "two", "three", "four", "five"];
+  {
+    const before = await house({ archive: { folder } });
+    for (const runId of ran.slice(0, 3))
+      await before.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...own, runId });
+    await before.runtime.close();
+  }
+  const h = await house({ archive: { folder } });
+  for (const runId of ran.slice(3)) await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...own, runId });
+  await using http = await httpHouse(h.runtime);
+  const page = async (after = ""): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }> => {
+    const { runs, next_after: next } = (await bodyOf(
+      await http.ask(`/v1/runs?limit=2${after}`, { as: "operator" }),
+    )) as {
+      readonly runs: readonly { readonly run_id: string }[];
+      readonly next_after?: string;
+    };
+    return { ids: runs.map(({ run_id }) => run_id), next };
+  };
+  const first = await page();
+  expect([...first.ids].sort()).toEqual(["five", "four"]);
+  const second = await page(`&after=${first.next}`);
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "b" } }, { ...own, runId: second.ids[0] ?? "" });
+  const third = await page(`&after=${second.next}`);
+  expect([...first.ids, ...second.ids, ...third.ids].sort()).toEqual([...ran].sort());
+  expect(third.next).toBeUndefined();
+  for (const wrong of ["five", "open@1@five", "live@x@five", "kept@1@../x"]) {
+    const refused = await http.ask(`/v1/runs?after=${encodeURIComponent(wrong)}`, { as: "operator" });
+    expect(refused.status, wrong).toBe(422);
+  }
+  await h.runtime.close();
+});
+
 it.each(["", "/events"])("answers the same for a run%s that is not there and one that is not yours", async (part) => {
   await using s = await served();
   const ask = async (id: string, as: "agent" | "operator"): Promise<string> => {

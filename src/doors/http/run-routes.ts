@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answer, problem } from "./answers.ts";
-import { limit, name, position, runId } from "./fields.ts";
+import { cursor, limit, name, position, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./route.ts";
 import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
 import { askerOf, visibleRun } from "./visible.ts";
@@ -10,6 +10,7 @@ import { askerOf, visibleRun } from "./visible.ts";
 interface ListQuery {
   readonly agent?: string | undefined;
   readonly limit?: number | undefined;
+  readonly after?: string | undefined;
 }
 interface EventsQuery {
   readonly after?: number | undefined;
@@ -17,7 +18,11 @@ interface EventsQuery {
   readonly limit?: number | undefined;
 }
 
-const listQuery: z.ZodType<ListQuery> = z.strictObject({ agent: name.optional(), limit: limit.optional() });
+const listQuery: z.ZodType<ListQuery> = z.strictObject({
+  agent: name.optional(),
+  limit: limit.optional(),
+  after: cursor("live", "kept").optional(),
+});
 const eventsQuery: z.ZodType<EventsQuery> = z.strictObject({
   after: position.optional(),
   type: name.optional(),
@@ -37,9 +42,15 @@ export const runRoutes: readonly Route[] = [
     run: async ({ runtime: { runs }, by, query }) => {
       if (runs === undefined) return runsOff();
       const { tenant } = by.principal;
-      const { agent, limit: most = 50 } = query;
-      const where = { tenant, limit: most, ...(agent !== undefined && { agent }), ...askerOf(by) };
-      return answer({ runs: await runs.list(where) });
+      const { agent, limit: most = 50, after } = query;
+      const { runs: found, nextAfter } = await runs.page({
+        tenant,
+        limit: most,
+        ...(agent !== undefined && { agent }),
+        ...(after !== undefined && { after }),
+        ...askerOf(by),
+      });
+      return answer({ runs: found, next_after: nextAfter });
     },
   }),
   route({

@@ -34,7 +34,7 @@ export const runAnswer: ZodType = z
     }),
   })
   .openapi("Run");
-export const runsAnswer: ZodType = z.object({ runs: z.array(runAnswer) });
+export const runsAnswer: ZodType = z.object({ runs: z.array(runAnswer), next_after: text.optional() });
 
 export const runEventsAnswer: ZodType = z.object({
   events: z.array(

@@ -3,7 +3,7 @@ import { checkWho } from "../../calls/actor.ts";
 import { checkPrincipal } from "../../calls/authority.ts";
 import { checkMember, checkMembers, type Kind } from "../../calls/checked-members.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
-import type { RunAbout, RunName, Runs } from "./runs.ts";
+import type { RunAbout, RunFilter, RunName, Runs } from "./runs.ts";
 
 const code = "run_invalid";
 const ofAbout: Readonly<Record<keyof RunAbout | "by" | "principal", Kind>> = {
@@ -22,11 +22,12 @@ const ofEnd: Readonly<Record<keyof NonNullable<Parameters<Runs["finish"]>[1]>, K
   by: "an object",
 };
 const limit = "a whole number from 0";
-const ofRuns: Readonly<Record<keyof NonNullable<Parameters<Runs["list"]>[0]>, Kind>> = {
+const ofRuns: Readonly<Record<keyof RunFilter, Kind>> = {
   tenant: "a text",
   agent: "a text",
   principal: "an object",
   limit,
+  after: "a text",
 };
 const ofEvents: Readonly<Record<keyof NonNullable<Parameters<Runs["events"]>[1]>, Kind>> = {
   after: limit,
@@ -64,7 +65,7 @@ export function checkEnd(ended: NonNullable<Parameters<Runs["finish"]>[1]>): voi
 }
 
 /** @throws RuntimeFault `filter_invalid` */
-export function checkRunFilter(where: NonNullable<Parameters<Runs["list"]>[0]>): void {
+export function checkRunFilter(where: RunFilter): void {
   checkMembers(where, { ...filter, members: ofRuns, of: "runs" });
 }
 

@@ -15,7 +15,7 @@ import { checkDeliverables, writeAbout } from "./papers.ts";
 import { lastLines, linesAfter } from "./reader.ts";
 import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunEvent, RunName, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
+import type { RunEvent, RunFilter, RunName, RunPage, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
 import { tarOf } from "./tar.ts";
 import { sizesIn, verifyRun } from "./verify.ts";
 
@@ -95,15 +95,19 @@ export class RunsFace implements Runs {
     });
   }
 
-  async list(where: Parameters<Runs["list"]>[0] = {}): Promise<readonly RunSummary[]> {
+  async list(where: RunFilter = {}): Promise<readonly RunSummary[]> {
+    return (await this.page(where)).runs;
+  }
+
+  async page(where: RunFilter = {}): Promise<RunPage> {
     checkRunFilter(where);
-    const { tenant, agent, principal: asker, limit = defaultLimit } = where;
+    const { tenant, agent, principal: asker, limit = defaultLimit, after } = where;
     await this.#archive.flush();
     const isWanted = ({ tenant: whose, principal }: RunSummary): boolean =>
       !isElsewhere({ tenant: whose }, tenant) &&
       (agent === undefined || agent === principal?.agent) &&
       !isForeign({ agent: "", ...principal, tenant: whose }, asker);
-    return this.#listing.latest(isWanted, limit);
+    return this.#listing.page({ isWanted, limit, after });
   }
 
   async get(run: RunName): Promise<RunSummary | undefined> {

@@ -1,16 +1,32 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { RuntimeFault } from "../../calls/fault.ts";
 import type { Archive } from "./archive.ts";
 import { folderName } from "./folders.ts";
 import { summaryIn } from "./kept.ts";
-import type { RunSummary } from "./runs.ts";
+import type { RunPage, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
-interface Written {
-  readonly name: string;
-  /** When its `run.json` was written, in milliseconds, and how long it is. */
+/** Where a run stands in the list: what is written now comes first, then what was written last; by name where both are the same. */
+interface Place {
+  readonly isLive: boolean;
+  /** Of its last event, or when its `run.json` was written: milliseconds. */
   readonly at: number;
+  /** Its folder's. */
+  readonly name: string;
+}
+
+interface Written extends Place {
+  /** How long its `run.json` is. */
   readonly bytes: number;
+}
+
+/** What is asked of a list. */
+export interface PageAsked {
+  readonly isWanted: (summary: RunSummary) => boolean;
+  readonly limit: number;
+  /** A page's `nextAfter`. */
+  readonly after?: string | undefined;
 }
 
 /** Read side by side. */
@@ -27,17 +43,30 @@ export class RunListing {
   }
 
   /** What is written now first, then what was written last. */
-  async latest(isWanted: (summary: RunSummary) => boolean, limit: number): Promise<readonly RunSummary[]> {
-    const live = this.#archive.runs.all().map((run) => run.summary(true));
-    const found = live.filter(isWanted).sort((one, other) => (one.last_event_at < other.last_event_at ? 1 : -1));
-    if (found.length >= limit) return found.slice(0, limit);
-    const names = new Set(live.map(({ tenant, run_id }) => folderName(tenant, run_id)));
-    const others = await this.#written(names);
-    for (let from = 0; from < others.length && found.length < limit; from += atOnce) {
-      const some = await Promise.all(others.slice(from, from + atOnce).map((written) => this.#summary(written)));
-      found.push(...some.filter((summary) => summary !== undefined).filter(isWanted));
+  async page({ isWanted, limit, after }: PageAsked): Promise<RunPage> {
+    const from = after === undefined ? undefined : placeIn(after);
+    const found: { readonly summary: RunSummary; readonly place: Place }[] = [];
+    const isBehind = (place: Place): boolean => from === undefined || inOrder(from, place) < 0;
+    const live = this.#archive.runs.all().map((run) => placed(run.summary(true)));
+    found.push(
+      ...live
+        .filter(({ summary, place }) => isWanted(summary) && isBehind(place))
+        .sort((one, other) => inOrder(one.place, other.place)),
+    );
+    const others = found.length > limit ? [] : await this.#written(new Set(live.map(({ place }) => place.name)));
+    const kept = others.filter(isBehind);
+    for (let at = 0; at < kept.length && found.length <= limit; at += atOnce) {
+      const some = kept.slice(at, at + atOnce);
+      const read = await Promise.all(some.map((place) => this.#summary(place).then((summary) => ({ summary, place }))));
+      for (const { summary, place } of read)
+        if (summary !== undefined && isWanted(summary)) found.push({ summary, place });
     }
-    return found.slice(0, limit);
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      runs: shown.map(({ summary }) => summary),
+      ...(found.length > limit && last !== undefined && { nextAfter: cursorOf(last.place) }),
+    };
   }
 
   /** As its folder says; a run that nobody here writes to has stopped, whatever its process last said. */
@@ -57,10 +86,10 @@ export class RunListing {
         .filter((entry) => entry.isDirectory() && !leftOut.has(entry.name))
         .map(async ({ name }) => {
           const found = await lstat(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // no run
-          return found === undefined ? [] : [{ name, at: found.mtimeMs, bytes: found.size }];
+          return found === undefined ? [] : [{ isLive: false, name, at: found.mtimeMs, bytes: found.size }];
         }),
     );
-    return written.flat().sort((one, other) => other.at - one.at);
+    return written.flat().sort(inOrder);
   }
 
   async #summary(written: Written): Promise<RunSummary | undefined> {
@@ -74,4 +103,27 @@ export class RunListing {
     this.#read.set(name, { ...written, summary });
     return summary;
   }
+}
+
+function placed(summary: RunSummary): { readonly summary: RunSummary; readonly place: Place } {
+  const { tenant, run_id, last_event_at } = summary;
+  return { summary, place: { isLive: true, at: Date.parse(last_event_at), name: folderName(tenant, run_id) } };
+}
+
+function inOrder(one: Place, other: Place): number {
+  if (one.isLive !== other.isLive) return one.isLive ? -1 : 1;
+  if (one.at !== other.at) return other.at - one.at;
+  return one.name < other.name ? 1 : one.name > other.name ? -1 : 0;
+}
+
+function cursorOf({ isLive, at, name }: Place): string {
+  return `${isLive ? "live" : "kept"}@${at}@${name}`;
+}
+
+/** @throws RuntimeFault `filter_invalid`: it is no page's. */
+function placeIn(cursor: string): Place {
+  const [, how, at, name] = /^(live|kept)@(\d{1,16}(?:\.\d{1,16})?)@(.+)$/.exec(cursor) ?? [];
+  if (how === undefined || at === undefined || name === undefined)
+    throw new RuntimeFault("filter_invalid", `\`after\` is a page's \`next_after\`, not \`${cursor.slice(0, 100)}\`.`);
+  return { isLive: how === "live", at: Number(at), name };
 }

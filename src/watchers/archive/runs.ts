@@ -144,6 +144,24 @@ export interface RunProblem {
 }
 
 /** @public */
+export interface RunFilter {
+  readonly tenant?: string;
+  readonly agent?: string;
+  /** Only this one's own. */
+  readonly principal?: Principal;
+  readonly limit?: number;
+  /** A page's `nextAfter`: only those that come after it. */
+  readonly after?: string;
+}
+
+/** @public */
+export interface RunPage {
+  readonly runs: readonly RunSummary[];
+  /** Where the next page begins; none: there is no more. */
+  readonly nextAfter?: string;
+}
+
+/** @public */
 export interface Runs {
   /**
    * Says what a run is for, before its first call or later. Begins it when nothing has: for an agent (`principal`), or
@@ -166,14 +184,10 @@ export interface Runs {
       readonly by?: Actor | undefined;
     },
   ): Promise<RunSummary>;
-  /** The latest first. */
-  list(where?: {
-    readonly tenant?: string;
-    readonly agent?: string;
-    /** Only this one's own. */
-    readonly principal?: Principal;
-    readonly limit?: number;
-  }): Promise<readonly RunSummary[]>;
+  /** The latest first, 200 at most unless `limit` says otherwise. */
+  list(where?: RunFilter): Promise<readonly RunSummary[]>;
+  /** The same, with where the next page begins. */
+  page(where?: RunFilter): Promise<RunPage>;
   get(run: RunName): Promise<RunSummary | undefined>;
   /** Events with a sequence above `after`, in order, 200 at most unless `limit` says otherwise. */
   events(

@@ -4,10 +4,10 @@ import { useAlarms } from "../../shell/use-alarms.ts";
 
 /** Where a message about an alarm leads: what the bell shows, at an address. */
 export function AlarmsScreen(): ReactNode {
-  const { alarms, error, again } = useAlarms();
+  const alarms = useAlarms();
   return (
     <div className="mx-auto grid w-full max-w-3xl gap-4 p-4 lg:p-6">
-      <AlarmList alarms={alarms} error={error} retry={again} />
+      <AlarmList alarms={alarms} />
     </div>
   );
 }

@@ -40,7 +40,7 @@ export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen
                 <Text>{server}</Text>
               </>
             )}
-            {routed.quorum > 1 && ` · ${routed.quorum - quorum_left} of ${routed.quorum}`}
+            {routed.quorum > 1 && ` · ${routed.quorum - quorum_left} of ${routed.quorum} votes`}
           </span>
           <HowItStands approval={approval} />
         </span>

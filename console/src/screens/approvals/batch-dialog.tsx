@@ -110,5 +110,5 @@ export function BatchDialog({
 
 function noMany(shown: readonly Approval[]): string {
   const no = shown.map(noTakes).find((one) => one !== undefined);
-  return `Of a no the agent is told it.${no === undefined ? "" : ` Here ${no}.`}`;
+  return `If you deny or skip, the agent reads it.${no === undefined ? "" : ` Here ${no}.`}`;
 }

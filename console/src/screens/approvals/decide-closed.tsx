@@ -68,9 +68,9 @@ export function Closed({
   }
   return (
     <p className="flex flex-wrap items-center gap-2" role="status">
-      <StateBadge state={status} />
+      {decision?.as !== status && <StateBadge state={status} />}
       {decision !== undefined && (
-        <span>
+        <span className="inline-block first-letter:uppercase">
           {decision.as} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}
           <Time at={decision.at} />
           {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}

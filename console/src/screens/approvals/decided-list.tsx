@@ -1,9 +1,8 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo } from "react";
-import { listDecided } from "../../api/approvals.ts";
+import { type ReactNode, useMemo } from "react";
+import { approvalsOf, idOf, listDecided } from "../../api/approvals.ts";
+import { usePages, useReadOn } from "../../api/use-pages.ts";
 import { EmptyState, NotYet, Skeleton } from "../../kit/states.tsx";
-import { VirtualList } from "../../kit/virtual-list.tsx";
-import { ApprovalRow } from "./approval-row.tsx";
+import { ApprovalList } from "./approval-list.tsx";
 import { isFound } from "./search.ts";
 
 /** What waits no more: what was said, by whom, and what of it has not run and can be taken back. */
@@ -18,24 +17,16 @@ export function DecidedList({
   readonly isUnused: boolean;
 }): ReactNode {
   const state = isUnused ? "approved" : "decided";
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const pages = usePages({
     queryKey: ["live", "approvals", "decided", state],
-    queryFn: ({ pageParam, signal }) => listDecided(pageParam, { state, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_after }) => next_after,
+    read: (after, signal) => listDecided(after, { state, signal }),
+    rowsOf: approvalsOf,
+    keyOf: idOf,
   });
-  const shown = useMemo(
-    () => (data?.pages.flatMap((page) => page.approvals) ?? []).filter((one) => isFound(one, words)),
-    [data, words],
-  );
-  const isSearching = words.trim() !== "" && shown.length === 0 && hasNextPage;
-  const more = (): void => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  };
-  useEffect(() => {
-    if (isSearching && !isFetchingNextPage) void fetchNextPage();
-  }, [isSearching, isFetchingNextPage, fetchNextPage]);
-  if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
+  const { rows, error, again, more } = pages;
+  const shown = useMemo(() => rows?.filter((one) => isFound(one, words)), [rows, words]);
+  const isSearching = useReadOn(words.trim() !== "" && shown?.length === 0, pages);
+  if (shown === undefined) return <NotYet error={error} again={again} rows={8} />;
   if (isSearching) return <Skeleton rows={8} />;
   if (shown.length === 0) {
     if (words.trim() !== "") return <EmptyState icon="search" title="Nothing that was decided has these words" />;
@@ -45,15 +36,5 @@ export function DecidedList({
       <EmptyState icon="clock" title="Nothing has been decided yet" />
     );
   }
-  return (
-    <VirtualList
-      label="Requests that were decided"
-      rows={shown}
-      keyOf={({ approval_id }) => approval_id}
-      estimate={76}
-      selected={shown.findIndex(({ approval_id }) => approval_id === open)}
-      onEnd={more}
-      row={(approval) => <ApprovalRow approval={approval} isOpen={approval.approval_id === open} />}
-    />
-  );
+  return <ApprovalList label="Requests that were decided" approvals={shown} open={open} onEnd={more} />;
 }

@@ -93,7 +93,8 @@ function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
             <Text className="text-ink">{behalf}</Text>
           </>
         )}
-        : <Text>{`“${grant.reason}”`}</Text>. Used {grant.uses} {grant.uses === 1 ? "time" : "times"}.
+        : <Text>{`“${grant.reason}”`}</Text>{" "}
+        {grant.uses === 0 ? "Not used yet." : `Used ${grant.uses === 1 ? "once" : `${grant.uses} times`}.`}
       </p>
       {revoked !== undefined && (
         <p className="text-ink-2">

@@ -41,7 +41,7 @@ export function ListHead(props: HeadProps): ReactNode {
         <input
           type="search"
           aria-label="Search requests"
-          placeholder="Tool, agent or run"
+          placeholder="Search"
           className="input h-8 min-w-0 flex-1"
           value={words}
           onChange={({ target }) => onChange({ words: target.value })}

@@ -1,6 +1,6 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
-import { type Approval, listPending, type Waiting } from "../../api/approvals.ts";
+import { useMemo } from "react";
+import { type Approval, approvalsOf, idOf, listPending, type Waiting } from "../../api/approvals.ts";
+import { usePages } from "../../api/use-pages.ts";
 import type { Wanted } from "./list-head.tsx";
 import { byUrgency } from "./urgency.ts";
 
@@ -18,24 +18,14 @@ export interface Narrowed {
 /** The part of what waits that is wanted, as the server lists it. Undefined: nothing is asked. */
 export function useNarrowed(wanted: Pick<Wanted, "risk" | "isMine"> | undefined): Narrowed {
   const { risk, isMine = false } = wanted ?? {};
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const { rows, first, error, again, more, hasMore } = usePages({
     queryKey: ["live", "approvals", "narrowed", risk, isMine],
-    queryFn: ({ pageParam, signal }) => listPending(pageParam, { risk, mine: isMine || undefined, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_after }) => next_after,
+    read: (after, signal) => listPending(after, { risk, mine: isMine || undefined, signal }),
+    rowsOf: approvalsOf,
+    keyOf: idOf,
     enabled: wanted !== undefined,
   });
-  const approvals = useMemo(() => (data?.pages.flatMap((page) => page.approvals) ?? []).sort(byUrgency), [data]);
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  return {
-    approvals,
-    waiting: data?.pages[0]?.waiting,
-    status: data !== undefined ? "ready" : error === null ? "loading" : "failed",
-    error,
-    hasMore: hasNextPage,
-    reload: () => void refetch(),
-    more,
-  };
+  const approvals = useMemo(() => [...(rows ?? [])].sort(byUrgency), [rows]);
+  const status = rows !== undefined ? "ready" : error === null ? "loading" : "failed";
+  return { approvals, waiting: first?.waiting, status, error, hasMore, reload: again, more };
 }

@@ -1,9 +1,9 @@
-import { type ReactNode, useEffect } from "react";
+import type { ReactNode } from "react";
 import type { Approval } from "../../api/approvals.ts";
+import { useReadOn } from "../../api/use-pages.ts";
 import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
-import { VirtualList } from "../../kit/virtual-list.tsx";
 import { useLiveState } from "../../live/feed.ts";
-import { ApprovalRow } from "./approval-row.tsx";
+import { ApprovalList } from "./approval-list.tsx";
 import type { Wanted } from "./list-head.tsx";
 import type { Narrowed } from "./narrowed.ts";
 
@@ -20,10 +20,7 @@ export function WaitingList({
   readonly wanted: Wanted;
 }): ReactNode {
   const isAway = useLiveState() === "reconnecting";
-  const isSearching = words.trim() !== "" && hasMore;
-  useEffect(() => {
-    if (isSearching) more();
-  }, [isSearching, more]);
+  const isSearching = useReadOn(words.trim() !== "", { hasMore, more });
   if (status === "loading") return <Skeleton rows={8} />;
   if (status === "failed") return <ErrorState error={error} retry={reload} />;
   if (shown.length === 0) {
@@ -44,15 +41,5 @@ export function WaitingList({
       </EmptyState>
     );
   }
-  return (
-    <VirtualList
-      label="Requests that wait, the most urgent first"
-      rows={shown}
-      keyOf={({ approval_id }) => approval_id}
-      estimate={76}
-      selected={shown.findIndex(({ approval_id }) => approval_id === open)}
-      onEnd={more}
-      row={(approval) => <ApprovalRow approval={approval} isOpen={approval.approval_id === open} />}
-    />
-  );
+  return <ApprovalList label="Requests that wait, the most urgent first" approvals={shown} open={open} onEnd={more} />;
 }

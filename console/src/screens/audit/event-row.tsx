@@ -44,13 +44,15 @@ export const EventRow = memo(
             <Text limit={300}>{event.summary}</Text>
           </span>
         </span>
-        <span className="text-right text-ink-3">
-          <Time at={event.timestamp} />
+        <span className="flex min-w-0 text-ink-3 max-sm:max-w-[65vw] max-sm:gap-2 sm:flex-col sm:items-end">
           {who !== undefined && (
-            <span className="block max-w-36 truncate max-sm:hidden">
+            <span className="min-w-0 truncate sm:order-last sm:max-w-36">
               <Text>{who}</Text>
             </span>
           )}
+          <span className="shrink-0">
+            <Time at={event.timestamp} />
+          </span>
         </span>
       </button>
     );

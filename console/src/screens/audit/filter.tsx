@@ -88,7 +88,7 @@ function Kind({ filter, set }: PartProps): ReactNode {
   return (
     <select
       aria-label="Kind"
-      className="input w-auto max-sm:min-w-0 max-sm:flex-1"
+      className="input w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:px-1.5"
       value={kind}
       onChange={({ target }) => set("type", target.value)}
     >
@@ -102,17 +102,21 @@ function Kind({ filter, set }: PartProps): ReactNode {
   );
 }
 
+const outcomes = ["success", "failure", "suppressed", "info"];
+
 function Outcome({ filter, set }: PartProps): ReactNode {
+  const outcome = filter.outcome ?? "";
   return (
     <select
       aria-label="Outcome"
-      className="input w-auto max-sm:min-w-0 max-sm:flex-1"
-      value={filter.outcome ?? ""}
+      className="input w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:px-1.5"
+      value={outcome}
       onChange={({ target }) => set("outcome", target.value)}
     >
       <option value="">Any outcome</option>
-      {["success", "failure", "suppressed", "info"].map((outcome) => (
-        <option key={outcome}>{outcome}</option>
+      {!outcomes.includes(outcome) && outcome !== "" && <option>{outcome}</option>}
+      {outcomes.map((one) => (
+        <option key={one}>{one}</option>
       ))}
     </select>
   );

@@ -14,8 +14,13 @@ import type { EffectiveLine, PolicyWire } from "./wire.ts";
 const columns: readonly Column<EffectiveLine>[] = [
   {
     name: "Tool",
-    cell: ({ tool, action }) => (
-      <Text className="font-medium">{action === "default" ? tool : `${tool} ${action}`}</Text>
+    cell: ({ tool, action, by }) => (
+      <>
+        <Text className="font-medium">{action === "default" ? tool : `${tool} ${action}`}</Text>
+        <span className="block text-ink-2 md:hidden">
+          <By by={by} />
+        </span>
+      </>
     ),
   },
   { name: "Risk", cell: ({ risk }) => <RiskBadge risk={risk} />, wide: true },
@@ -34,13 +39,18 @@ const columns: readonly Column<EffectiveLine>[] = [
   },
   {
     name: "By",
-    cell: ({ by }) => (
-      <>
-        <Text>{by.rule}</Text> {by.where !== undefined && <Text className="mono text-ink-3">{by.where}</Text>}
-      </>
-    ),
+    cell: ({ by }) => <By by={by} />,
+    wide: true, // a phone has it beneath the tool's name
   },
 ];
+
+function By({ by: { rule, where } }: Pick<EffectiveLine, "by">): ReactNode {
+  return (
+    <>
+      <Text>{rule}</Text> {where !== undefined && <Text className="mono text-ink-3">{where}</Text>}
+    </>
+  );
+}
 
 /** For one agent: what is so for each tool, and by which rule. */
 export function EffectiveTab(): ReactNode {

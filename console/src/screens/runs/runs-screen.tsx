@@ -1,18 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
+import { usePages, useReadOn } from "../../api/use-pages.ts";
 import { Badge, type Tone } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { SearchField } from "../../kit/search-field.tsx";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
+import { EmptyState, NotYet, Skeleton } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { SplitView } from "../split-view.tsx";
 import { Timeline } from "./timeline.tsx";
-import type { RunWire } from "./wire.ts";
+import type { RunPage, RunWire } from "./wire.ts";
 
 export function RunsScreen(): ReactNode {
   const { id } = useParams({ strict: false });
@@ -31,20 +31,29 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-/** As many as one page of them holds. */
-const mostRuns = 1_000;
-
 function useRuns() {
-  return useQuery({
+  return usePages({
     queryKey: ["live", "runs"],
-    queryFn: () => get<{ readonly runs: readonly RunWire[] }>("/v1/runs", { query: { limit: mostRuns } }),
-    select: ({ runs }) => runs,
+    read: (after, signal) => get<RunPage>("/v1/runs", { query: { limit: 250, after }, signal }),
+    rowsOf: runsOf,
+    keyOf: idOf,
   });
 }
 
+function runsOf({ runs }: RunPage): readonly RunWire[] {
+  return runs;
+}
+
+function idOf({ run_id }: RunWire): string {
+  return run_id;
+}
+
 function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode {
-  const { data: runs, error, refetch } = useRuns();
+  const pages = useRuns();
+  const { rows, error, again, more } = pages;
   const [words, setWords] = useState("");
+  const found = useMemo(() => rows?.filter((run) => isWanted(run, words)), [rows, words]);
+  const isSearching = useReadOn(found?.length === 0, pages);
   if (error instanceof Problem && error.code === "runs_off")
     return (
       <EmptyState icon="runs" title="No runs are kept here">
@@ -52,31 +61,26 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
         person can read.
       </EmptyState>
     );
-  if (runs === undefined) return <NotYet error={error} again={refetch} rows={8} />;
-  const found = runs.filter((run) => isWanted(run, words));
+  if (rows === undefined || found === undefined) return <NotYet error={error} again={again} rows={8} />;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <SearchField label="Search runs" placeholder="Run, agent, task or state" words={words} onChange={setWords} />
-      {found.length === 0 ? (
-        <EmptyState icon="runs" title={runs.length === 0 ? "No runs yet" : "No run matches"}>
-          {runs.length === 0 && "The first call of an agent begins one."}
+      {isSearching && <Skeleton rows={8} />}
+      {!isSearching && found.length === 0 && (
+        <EmptyState icon="runs" title={rows.length === 0 ? "No runs yet" : "No run matches"}>
+          {rows.length === 0 && "The first call of an agent begins one."}
         </EmptyState>
-      ) : (
+      )}
+      {found.length > 0 && (
         <div className="min-h-0 flex-1">
           <VirtualList
             label="Runs"
             rows={found}
-            keyOf={({ run_id }) => run_id}
+            keyOf={idOf}
             estimate={72}
+            selected={found.findIndex(({ run_id }) => run_id === chosen)}
+            onEnd={more}
             row={(run) => <RunRow run={run} isChosen={run.run_id === chosen} />}
-            after={
-              runs.length >= mostRuns && (
-                <p className="px-4 py-3 text-ink-3">
-                  These are the latest {mostRuns.toLocaleString("en")}. An older one opens by its address,{" "}
-                  <span className="mono">/runs/ID</span>.
-                </p>
-              )
-            }
           />
         </div>
       )}

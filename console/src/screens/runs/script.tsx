@@ -36,6 +36,9 @@ interface Traced {
   readonly line?: number;
 }
 
+/** What came of the calls of one line, in the order it first did. */
+type Came = ReadonlyMap<string, number>;
+
 interface ScriptCall {
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly outcome?: { readonly structured?: unknown };
@@ -61,8 +64,10 @@ export function Script({
       {chain?.state === "interrupted" && <Notice tone="accent">{chain.advice}</Notice>}
       {data === undefined && <NotYet error={error} again={refetch} rows={3} />}
       {typeof code === "string" && (
-        <Listing code={code} traced={tracedIn(data?.outcome?.structured)} waiting={chain?.waiting ?? []} />
+        <Listing code={code} came={cameOf(data?.outcome?.structured)} waiting={chain?.waiting ?? []} />
       )}
+      <Said label="What it printed" text={wordsIn(data?.outcome?.structured, "logs")} />
+      <Said label="What it answered" text={wordsIn(data?.outcome?.structured, "output_text")} />
     </Part>
   );
 }
@@ -86,15 +91,37 @@ function PutAway({ chain: { waiting, since, expires_at } }: { readonly chain: Ch
   );
 }
 
+/** Of a script's words; all of them stand in its result. */
+const mostSaid = 20_000;
+
+function Said({ label, text }: { readonly label: string; readonly text: string }): ReactNode {
+  if (text === "") return null;
+  return (
+    <div className="mt-2 grid gap-1.5">
+      <h4 className="label">{label}</h4>
+      <section
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="mono max-h-64 overflow-auto rounded-md bg-canvas px-3 py-2 leading-relaxed"
+      >
+        <Text lines limit={mostSaid}>
+          {text}
+        </Text>
+      </section>
+    </div>
+  );
+}
+
 const mostLines = 200;
 
 function Listing({
   code,
-  traced,
+  came,
   waiting,
 }: {
   readonly code: string;
-  readonly traced: readonly Traced[];
+  readonly came: ReadonlyMap<number, Came>;
   readonly waiting: ChainWire["waiting"];
 }): ReactNode {
   const [all, setAll] = useState(false);
@@ -122,11 +149,14 @@ function Listing({
                 {waits.map(({ approval_id }) => (
                   <StateBadge key={approval_id} state="held" />
                 ))}
-                {traced
-                  .filter(({ line }) => line === number)
-                  .map(({ status }, place) => (
-                    <StateBadge key={place} state={status} />
-                  ))}
+                {[...(came.get(number) ?? [])].map(([status, times]) => (
+                  <span key={status} className="inline-flex items-center gap-1">
+                    <StateBadge state={status} />
+                    {times > 1 && (
+                      <span className="tabular text-[0.8571rem] text-ink-2">×{times.toLocaleString("en")}</span>
+                    )}
+                  </span>
+                ))}
               </span>
             </li>
           );
@@ -141,12 +171,29 @@ function Listing({
   );
 }
 
+/** Of each line that called: how often it came to what. A line may have called a thousand times. */
+function cameOf(structured: unknown): ReadonlyMap<number, Came> {
+  const lines = new Map<number, Map<string, number>>();
+  for (const { line, status } of tracedIn(structured)) {
+    if (line === undefined) continue;
+    const came = lines.get(line) ?? new Map<string, number>();
+    lines.set(line, came.set(status, (came.get(status) ?? 0) + 1));
+  }
+  return lines;
+}
+
 /** A stranger's object until it is looked at: only entries of the right shape count. */
 function tracedIn(structured: unknown): readonly Traced[] {
-  if (typeof structured !== "object" || structured === null || !("call_trace" in structured)) return [];
-  const { call_trace } = structured;
-  if (!Array.isArray(call_trace)) return [];
-  return call_trace.filter(
-    (one): one is Traced => typeof one === "object" && one !== null && typeof one.tool === "string",
-  );
+  const trace = memberOf(structured, "call_trace");
+  if (!Array.isArray(trace)) return [];
+  return trace.filter((one): one is Traced => typeof one === "object" && one !== null && typeof one.tool === "string");
+}
+
+function wordsIn(structured: unknown, name: "logs" | "output_text"): string {
+  const words = memberOf(structured, name);
+  return typeof words === "string" ? words : "";
+}
+
+function memberOf(structured: unknown, name: string): unknown {
+  return typeof structured === "object" && structured !== null ? Reflect.get(structured, name) : undefined;
 }

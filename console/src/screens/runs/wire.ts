@@ -17,6 +17,12 @@ export interface RunWire {
   readonly governance: { readonly result: string; readonly reasons: readonly { readonly message: string }[] };
 }
 
+/** The latest first. */
+export interface RunPage {
+  readonly runs: readonly RunWire[];
+  readonly next_after?: string;
+}
+
 export interface TimelineApproval {
   readonly approval_id: string;
   readonly status: string;

@@ -1,5 +1,5 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { typed } from "../../api/typed.ts";
 import { Badge, RiskBadge } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
@@ -7,6 +7,7 @@ import { SearchField } from "../../kit/search-field.tsx";
 import { EmptyState, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration } from "../../kit/time.tsx";
+import { VirtualList } from "../../kit/virtual-list.tsx";
 import { Verdict } from "../policy/verdict.tsx";
 import { SplitView } from "../split-view.tsx";
 import { ServerSwitch } from "./switches.tsx";
@@ -39,6 +40,28 @@ export function ToolsScreen(): ReactNode {
   );
 }
 
+/** A server's heading, or one of its tools. */
+type Row = { readonly group: Group; readonly tool?: never } | { readonly tool: Tool; readonly group?: never };
+
+function isHead({ group }: Row): boolean {
+  return group !== undefined;
+}
+
+function keyOf({ group, tool }: Row): string {
+  return tool === undefined ? `server ${group.server ?? ""}` : tool.name;
+}
+
+function rowsOf(groups: readonly Group[], words: string): readonly Row[] {
+  const wanted = words.toLowerCase();
+  const isWanted = ({ name, server, actions }: Tool): boolean =>
+    [name, server, ...actions.map(({ description }) => description)].join(" ").toLowerCase().includes(wanted);
+  return groups.flatMap((group) => {
+    const tools = group.tools.filter(isWanted);
+    const isShown = tools.length > 0 || (words === "" && group.server !== undefined);
+    return isShown ? [{ group: { ...group, tools } }, ...tools.map((tool) => ({ tool }))] : [];
+  });
+}
+
 function ToolList({
   groups,
   chosen,
@@ -47,35 +70,36 @@ function ToolList({
   readonly chosen: string | undefined;
 }): ReactNode {
   const [words, setWords] = useState("");
-  const isWanted = ({ name, server, actions }: Tool): boolean =>
-    [name, server, ...actions.map(({ description }) => description)]
-      .join(" ")
-      .toLowerCase()
-      .includes(words.toLowerCase());
-  const shown = groups
-    .map((group) => ({ ...group, tools: group.tools.filter(isWanted) }))
-    .filter(({ tools, server }) => tools.length > 0 || (words === "" && server !== undefined));
+  const rows = useMemo(() => rowsOf(groups, words), [groups, words]);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <SearchField label="Search tools" placeholder="Name, server or description" words={words} onChange={setWords} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section aria-label="Tools" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto">
-        {shown.length === 0 && <EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}
-        {shown.map((group) => (
-          <GroupList key={group.server ?? ""} group={group} chosen={chosen} />
-        ))}
-      </section>
+      {rows.length === 0 && <EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}
+      {rows.length > 0 && (
+        <div className="min-h-0 flex-1">
+          <VirtualList
+            label="Tools"
+            rows={rows}
+            keyOf={keyOf}
+            isHead={isHead}
+            estimate={60}
+            selected={rows.findIndex(({ tool }) => tool !== undefined && tool.name === chosen)}
+            row={({ group, tool }) =>
+              tool === undefined ? <GroupHead group={group} /> : <ToolRow tool={tool} isChosen={tool.name === chosen} />
+            }
+          />
+        </div>
+      )}
     </div>
   );
 }
 
-function GroupList({ group, chosen }: { readonly group: Group; readonly chosen: string | undefined }): ReactNode {
-  const { server, health, tools, isOff } = group;
+function GroupHead({ group: { server, health, tools, isOff } }: { readonly group: Group }): ReactNode {
   return (
-    <section aria-label={server ?? "Own tools"}>
-      <header className="sticky top-0 z-10 flex min-h-10 items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
+    <>
+      <header className="flex min-h-10 items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
         <h2 className="min-w-0 truncate font-semibold">{server === undefined ? "Own tools" : <Text>{server}</Text>}</h2>
-        <span className="tabular text-ink-3">{tools.length}</span>
+        <span className="tabular text-ink-3">{tools.length.toLocaleString("en")}</span>
         <span className="ml-auto flex items-center gap-2">
           {health !== undefined && health.status !== "connected" && (
             <Badge tone={health.status === "connecting" ? "medium" : "critical"}>{health.status}</Badge>
@@ -84,14 +108,11 @@ function GroupList({ group, chosen }: { readonly group: Group; readonly chosen: 
         </span>
       </header>
       {health?.problem !== undefined && (
-        <p className="border-b border-line px-4 py-2 text-critical">
+        <p className="line-clamp-3 border-b border-line bg-surface px-4 py-2 text-critical">
           <Text>{typed(health.problem)}</Text>
         </p>
       )}
-      {tools.map((tool) => (
-        <ToolRow key={tool.name} tool={tool} isChosen={tool.name === chosen} />
-      ))}
-    </section>
+    </>
   );
 }
 
@@ -105,10 +126,6 @@ function hindrance({ isOff, actions }: Tool): string | undefined {
   return first?.health?.status === "degraded" ? "degraded" : undefined;
 }
 
-function intoSight(row: HTMLElement | null): void {
-  row?.scrollIntoView({ block: "nearest" });
-}
-
 function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: boolean }): ReactNode {
   const problem = hindrance(tool);
   const calls = tool.statistics.reduce((sum, one) => sum + one.calls, 0);
@@ -119,9 +136,8 @@ function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: b
     <Link
       to={`/tools/${encodeURIComponent(tool.name)}`}
       aria-current={isChosen ? "true" : undefined}
-      ref={isChosen ? intoSight : undefined}
       className={classNames(
-        "grid scroll-mt-10 gap-1 border-b border-line px-4 py-2 -outline-offset-2",
+        "grid gap-1 border-b border-line px-4 py-2 -outline-offset-2",
         isChosen ? "bg-accent-tint" : "hover:bg-hover",
       )}
     >
@@ -131,22 +147,26 @@ function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: b
         </Text>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {problem !== undefined && <Badge tone={problem === "degraded" ? "medium" : "critical"}>{problem}</Badge>}
-          {tool.verdict !== undefined && <Verdict verdict={tool.verdict} />}
           <RiskBadge risk={riskOf(tool)} />
         </span>
       </span>
-      <span className="tabular flex gap-3 text-[0.9286rem] text-ink-3">
+      <span className="tabular flex items-center gap-3 text-[0.9286rem] text-ink-3">
         {calls === 0 && refused === 0 && "not called since the start"}
         {calls > 0 && (
           <>
             <span>
               {calls.toLocaleString("en")} call{calls === 1 ? "" : "s"}
             </span>
-            {errors > 0 && <span className="text-critical">{errors} failed</span>}
+            {errors > 0 && <span className="text-critical">{errors.toLocaleString("en")} failed</span>}
             <span>p95 {duration(p95)}</span>
           </>
         )}
-        {refused > 0 && <span>{refused} refused</span>}
+        {refused > 0 && <span>{refused.toLocaleString("en")} refused</span>}
+        {tool.verdict !== undefined && (
+          <span className="ml-auto">
+            <Verdict verdict={tool.verdict} />
+          </span>
+        )}
       </span>
     </Link>
   );

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import type { EffectiveLine, PolicyWire } from "../policy/wire.ts";
@@ -55,9 +56,16 @@ export function useTools(): {
     queryFn: () => get<PolicyWire>("/v1/policy", { query: { agent: "local-agent" } }),
     enabled: may("policy:read"),
   });
-  const known = { statistics: statistics.data?.tools ?? [], controls: controls.data, lines: policy.data?.lines ?? [] };
+  const groups = useMemo(() => {
+    const known = {
+      statistics: statistics.data?.tools,
+      controls: controls.data,
+      lines: policy.data?.lines ?? undefined,
+    };
+    return tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], known);
+  }, [tools.data, health.data, statistics.data, controls.data, policy.data]);
   return {
-    groups: tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], known),
+    groups,
     since: statistics.data?.since,
     error: tools.error,
     again: () => void tools.refetch(),
@@ -65,13 +73,12 @@ export function useTools(): {
 }
 
 interface Known {
-  readonly statistics: readonly ActionStatistics[];
+  readonly statistics: readonly ActionStatistics[] | undefined;
   readonly controls: ControlsWire | undefined;
-  readonly lines: readonly EffectiveLine[];
+  readonly lines: readonly EffectiveLine[] | undefined;
 }
 
-function verdictOf(name: string, lines: readonly EffectiveLine[]): string | undefined {
-  const own = lines.filter(({ tool }) => tool === name);
+function verdictOf(own: readonly EffectiveLine[]): string | undefined {
   const verdicts = new Set(own.map(({ verdict, depends }) => (depends.length > 0 ? "depends" : verdict)));
   const [only] = verdicts;
   return verdicts.size > 1 ? "depends" : only;
@@ -80,9 +87,11 @@ function verdictOf(name: string, lines: readonly EffectiveLine[]): string | unde
 function groupsOf(
   actions: readonly ToolWire[],
   servers: readonly ServerHealth[],
-  { statistics, controls, lines }: Known,
+  { statistics = [], controls, lines = [] }: Known,
 ): readonly Group[] {
   const byServer = new Map<string | undefined, Map<string, ToolWire[]>>();
+  const linesOf = Map.groupBy(lines, ({ tool }) => tool);
+  const statisticsOf = Map.groupBy(statistics, ({ tool }) => tool);
   for (const { name } of servers) byServer.set(name, new Map());
   for (const action of actions) {
     const tools = byServer.get(action.server) ?? new Map<string, ToolWire[]>();
@@ -90,7 +99,8 @@ function groupsOf(
     tools.set(action.tool, [...(tools.get(action.tool) ?? []), action]);
   }
   const isOff = (list: readonly string[] | undefined, name: string): boolean => list?.includes(name) ?? false;
-  return [...byServer].map(([server, tools]) => ({
+  const inOrder = [...byServer].sort(([one], [other]) => placeOf(one).localeCompare(placeOf(other), "en"));
+  return inOrder.map(([server, tools]) => ({
     server,
     health: servers.find(({ name }) => name === server),
     isOff: server !== undefined && isOff(controls?.off_servers, server),
@@ -98,11 +108,16 @@ function groupsOf(
       name,
       server,
       actions: own,
-      verdict: verdictOf(name, lines),
-      statistics: statistics.filter(({ tool }) => tool === name),
+      verdict: verdictOf(linesOf.get(name) ?? []),
+      statistics: statisticsOf.get(name) ?? [],
       isOff: isOff(controls?.off_tools, name),
     })),
   }));
+}
+
+/** By name, our own last: what is known of servers comes later than their tools, and moves none of them. */
+function placeOf(server: string | undefined): string {
+  return server ?? "\u{10ffff}";
 }
 
 /** The worst of its actions: what a tool is listed with. */
