@@ -10,6 +10,7 @@ import type { GlobalFlags, Host, Inspected, StartFlags } from "./doors/cli/host.
 import { silentLog } from "./doors/cli/log.ts";
 import { createProgram } from "./doors/cli/program.ts";
 import type { Terminal } from "./doors/cli/terminal.ts";
+import { visibleLines } from "./doors/cli/text.ts";
 import { UsageProblem } from "./doors/cli/usage-problem.ts";
 import { ClientProblem } from "./doors/http/client.ts";
 import type { NamedText } from "./doors/policy-reader.ts";
@@ -33,9 +34,9 @@ export async function runCommand(host: Host, words: readonly string[]): Promise<
   } catch (error) {
     const expected = [RuntimeFault, ConfigProblems, ClientProblem, UsageProblem].some((kind) => error instanceof kind);
     const isVerbose = words.includes("--verbose");
-    terminal.aside(
-      `${isVerbose && error instanceof Error ? error.stack : `postern: ${asTypedHere(messageOf(error), program.command)}`}\n`,
-    );
+    const said = `postern: ${asTypedHere(messageOf(error), program.command)}`;
+    const told = isVerbose && error instanceof Error ? (error.stack ?? said) : said;
+    terminal.aside(`${visibleLines(told).join("\n")}\n`); // what was typed, or stands in a file, may hold anything
     if (!expected && !isVerbose) terminal.aside("This should not happen; `--verbose` shows where it did.\n");
     const isTyping = error instanceof UsageProblem || (error instanceof ConfigProblems && error.isTyping);
     return isTyping ? exitCodes.usage : exitCodes.failed;
@@ -56,7 +57,8 @@ async function dataFolder(flags: GlobalFlags): Promise<string> {
 
 function wantedPort({ port }: GlobalFlags): number | undefined {
   const said = port ?? process.env["POSTERN_PORT"];
-  return said === undefined || said === "" || !/^\d{1,5}$/.test(said) ? undefined : Number(said);
+  const wanted = /^\d{1,5}$/.test(said ?? "") ? Number(said) : 0;
+  return wanted === 0 ? undefined : wanted; // 0 is any free one: nobody can be asked there
 }
 
 async function inspect(flags: GlobalFlags): Promise<Inspected> {
@@ -73,13 +75,15 @@ async function inspect(flags: GlobalFlags): Promise<Inspected> {
 }
 
 async function configurationText(flags: GlobalFlags, named?: string): Promise<NamedText> {
-  const [{ resolve }, text, { noConfiguration }] = await Promise.all([
+  const [{ resolve }, text, { noConfiguration }, { openNamed }] = await Promise.all([
     import("node:path"),
     import("./config/policy-text.ts"),
     import("./config/find-file.ts"),
+    import("./doors/cli/named-files.ts"),
   ]);
   const file = named === undefined ? (await settingsFor(flags)).file : resolve(named);
   if (file === undefined) throw noConfiguration(process.cwd());
+  if (named !== undefined) await (await openNamed(named)).close();
   return text.configurationText(file, process.cwd());
 }
 

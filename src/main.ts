@@ -4,7 +4,7 @@ import { createHost, runCommand, settingsFor, version } from "./command-host.ts"
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { StartFlags } from "./doors/cli/host.ts";
-import { processTerminal } from "./doors/cli/terminal.ts";
+import { outliveReaders, processTerminal } from "./doors/cli/terminal.ts";
 import type { TokenRole } from "./doors/credentials.ts";
 import type { PosternClient } from "./doors/http/client.ts";
 import type { Listening } from "./doors/http/serve.ts";
@@ -20,6 +20,7 @@ async function start(flags: StartFlags): Promise<ExitCode> {
     const { noConfiguration } = await import("./config/find-file.ts");
     throw noConfiguration(process.cwd());
   }
+  outliveReaders();
   const { findServer, removeServerFile, writeStarting } = await import("./doors/cli/server-file.ts");
   const running = await findServer(settings.dataFolder, new SystemClock()); // one that is being started counts
   if (running !== undefined && flags.stdio === true) {

@@ -87,6 +87,8 @@ describe("the configuration as a text", () => {
 
   it("that is no text is refused", async () => {
     writeFileSync(join(folder, "bytes.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
-    await expect(configurationText(join(folder, "bytes.yaml"), folder)).rejects.toThrow("cannot be read as UTF-8");
+    await expect(configurationText(join(folder, "bytes.yaml"), folder)).rejects.toThrow(
+      "`bytes.yaml` is not UTF-8 text.",
+    );
   });
 });

@@ -4,12 +4,13 @@ import { basename, extname, isAbsolute, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Autonomy } from "../calls/call.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../calls/fault.ts";
 import { autonomies } from "../calls/risk.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Expectation } from "../policy/expectations.ts";
 import { type ExpectationFile, expectationFrom, expectationSchema } from "../policy/expectations-config.ts";
 import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { whyUnreadable } from "../system/error-code.ts";
 import { codeConfig } from "./code-config.ts";
 import { configShape } from "./config-schema.ts";
 import { policyOf } from "./load.ts";
@@ -89,7 +90,7 @@ export async function configurationText(file: string, folder: string): Promise<N
   try {
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file)) };
   } catch (error) {
-    throw new RuntimeFault("policy_invalid", `\`${name}\` cannot be read as UTF-8 text: ${messageOf(error)}.`);
+    throw new RuntimeFault("policy_invalid", `\`${name}\` ${whyUnreadable(error)}.`);
   }
 }
 

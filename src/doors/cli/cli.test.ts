@@ -199,11 +199,11 @@ describe("without a running Postern", () => {
       join(cli.folder, "reach.yaml"),
       "servers:\n  files:\n    command: node\n    args: [-e, '0', .]\n    enabled: false\n",
     );
-    const reach = await cli.run("doctor", "--config", "reach.yaml", ...data);
+    const reach = await cli.run("doctor", "--port", "0", "--config", "reach.yaml", ...data);
     expect(reach.code).toBe(1);
     expect(reach.out).toMatch(/fail {2}reach +Server `files` is given .* which shares files with the data folder/);
     writeFileSync(join(cli.folder, "limits.yaml"), "limits:\n  approval_wait_ms: 70000\n  call_timeout_ms: 60000\n");
-    const limits = await cli.run("doctor", "--config", "limits.yaml", ...data);
+    const limits = await cli.run("doctor", "--port", "0", "--config", "limits.yaml", ...data);
     expect(limits.code).toBe(0);
     expect(limits.out).toMatch(/warn {2}limits +`approvalWaitMs` \(70000\) is not shorter .*\n +fix: Set `limits/); // case 81
     writeFileSync(join(cli.folder, "wrong.yaml"), "autonomie: A1\n");

@@ -35,7 +35,7 @@ async function doctored(
     mkdirSync(join(folder, path, ".."), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const { code, out, err } = await cli.run("doctor", "--json", "--config", join(folder, "postern.yaml"));
+  const { code, out, err } = await cli.run("doctor", "--json", "--port", "0", "--config", join(folder, "postern.yaml"));
   return { folder, code, err, findings: JSON.parse(out).findings };
 }
 
@@ -96,7 +96,7 @@ servers: { files: { command: node, args: [-e, "0", .], enabled: false } }
   expect(findings.some(({ check }) => check === "paths")).toBe(false);
   if (process.getuid?.() === 0) return; // to whom nothing is closed
   chmodSync(join(folder, "postern.yaml"), 0o400);
-  const again = await cli.run("doctor", "--json", "--config", join(folder, "postern.yaml"));
+  const again = await cli.run("doctor", "--json", "--port", "0", "--config", join(folder, "postern.yaml"));
   expect(again.out).toContain("`console.edit_policy` is true, and the configuration is closed to this user.");
 });
 

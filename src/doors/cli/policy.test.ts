@@ -99,7 +99,7 @@ describe("postern policy", () => {
     expect(JSON.parse(same.out)).toMatchObject({ replayed: 1, changes: [] });
     expect(await policy("simulate", "--last", "0")).toMatchObject({ code: 2 });
     expect(await policy("simulate", "--policy", "none.yaml")).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringContaining("none.yaml"),
     });
   });

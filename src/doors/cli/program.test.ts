@@ -37,6 +37,8 @@ it.each([
   [["approvals", "modify", "apr_1"], "required option '--arguments <json>'"],
   [["approvals", "modify", "apr_1", "--arguments", "[]"], "must be a JSON object"],
   [["approvals", "list", "--state", "open"], "`open` is none of pending"],
+  [["approvals", "delegate"], "Say who decides in your place"],
+  [["approvals", "delegate", "ann"], "until when: `approvals delegate USER --until 7d`"],
   [["memory", "candidates", "--state", "pending"], "`pending` is none of open, accepted"],
   [["memory", "candidates", "accept"], "missing required argument 'id'"],
 ])("%j is refused with 2 before anything is looked for, and says how to type it", async (words, said) => {

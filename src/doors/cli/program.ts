@@ -22,7 +22,7 @@ import { startCommand } from "./groups/start.ts";
 import { tokenCommands } from "./groups/tokens.ts";
 import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
-import { visible } from "./text.ts";
+import { visible, visibleLines } from "./text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** Commands, their flags and their help. What they do stands in commands/, one file each. */
@@ -94,7 +94,7 @@ function withoutCommands(host: Host, version: string): Command {
     .showHelpAfterError(`(\`${commandName({})} --help\` lists all commands)`)
     .configureOutput({
       writeOut: (text) => host.terminal.out(text),
-      writeErr: (text) => host.terminal.aside(text),
+      writeErr: (text) => host.terminal.aside(visibleLines(text).join("\n")),
     })
     .exitOverride()
     .addHelpText(

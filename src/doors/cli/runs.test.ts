@@ -87,7 +87,7 @@ describe("the runs of a Postern that is started for each command", () => {
     expect(finished.out).toContain("missing      a.md, b.md");
     for (const name of ["a.md", "b.md"]) writeFileSync(join(papers, "deliverables", name), "done");
     expect(await cli.run("runs", "finish", "run_2", ...data)).toMatchObject({ code: 0 });
-    expect(await cli.run("runs", "begin", "run_3", "--prompt", "/nowhere.md", ...data)).toMatchObject({ code: 1 });
+    expect(await cli.run("runs", "begin", "run_3", "--prompt", "/nowhere.md", ...data)).toMatchObject({ code: 2 });
   });
 
   it("typed wrong ends with 2", async () => {

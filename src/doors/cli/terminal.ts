@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import type { Risk } from "../../calls/call.ts";
+import { exitCodes } from "./exit-codes.ts";
 
 /** Where a command writes, and whether a person is there to read and answer. Injected, so that tests need no terminal. */
 export interface Terminal {
@@ -20,7 +21,8 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin } = process;
   const screen = stdout.isTTY === true;
-  for (const stream of [stdout, stderr]) stream.on("error", endQuietly);
+  stdout.on("error", endUnread);
+  stderr.on("error", goOn); // what is told beside an answer is not the answer
   return {
     out: (text) => void stdout.write(text),
     aside: (text) => void stderr.write(text),
@@ -36,10 +38,17 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Whoever read our output has gone (`postern calls | head`): there is nobody left to tell. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
+/** For what others depend on: it ends when it is told to, not when whoever read what it prints has gone. */
+export function outliveReaders(): void {
+  process.stdout.off("error", endUnread).on("error", goOn);
+}
+
+function goOn(): void {}
+
+/** Whoever read the answer has gone (`postern calls | head`), or the disk it goes to is full: it was not given. */
+function endUnread(error: NodeJS.ErrnoException): never {
+  if (error.code !== "EPIPE") process.stderr.write(`postern: The answer cannot be written: ${error.message}.\n`);
+  process.exit(exitCodes.failed);
 }
 
 type Style = "bold" | "dim" | "red" | "yellow" | "green" | "cyan" | "magenta";

@@ -179,4 +179,18 @@ describe("postern runs watch", () => {
     await watching;
     expect(r.screen.out).not.toContain("gate.required");
   });
+
+  it("says of a run that is not there that it is waited for, and tells it when it begins", async () => {
+    await using r = await room(false, { archive: { folder: `${folders}/runs` } });
+    const watching = watchRun(r.host, { id: "yet", until: r.ending.signal }, {});
+    await seen(() => r.screen.aside, "There is no run `yet` yet; waiting for it.");
+    await expect
+      .poll(async () => {
+        await r.h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { ...asker, runId: "yet" });
+        return r.screen.out;
+      })
+      .toContain("tool_call.succeeded");
+    r.ending.abort();
+    await watching;
+  });
 });

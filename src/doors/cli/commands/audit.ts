@@ -1,10 +1,7 @@
-import { createReadStream } from "node:fs";
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent } from "../../../audit/log.ts";
 import { counted } from "../../../calls/counted.ts";
-import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
-import { whyUnreadable } from "../../../system/error-code.ts";
 import type { PosternClient } from "../../http/client.ts";
 import {
   type ExportVerificationWire,
@@ -14,6 +11,7 @@ import {
 } from "../../wire-audit.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { makeNamed, openNamed, readNamed } from "../named-files.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintFor } from "../terminal.ts";
 import { actorText, relative, table, visible } from "../text.ts";
@@ -120,31 +118,15 @@ async function verifyFile(
   keyFile: string | undefined,
 ): Promise<ExportVerificationWire> {
   const { verifyExport } = await import("../../../audit/verify.ts");
-  const publicKey = keyFile === undefined ? undefined : (await readText(keyFile)).trim();
+  const publicKey = keyFile === undefined ? undefined : (await readNamed(keyFile)).trim();
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
-  await readable(file);
-  return exportVerificationToWire(await verifyExport(createReadStream(file), from));
+  await using handle = await openNamed(file);
+  return exportVerificationToWire(await verifyExport(handle.createReadStream({ autoClose: false }), from));
 }
 
 /** A signed note itself, or the file it was kept in. */
 async function noteFrom(text: string): Promise<string> {
-  return text.includes("\n") ? text : readText(text);
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
-  }
-}
-
-async function readable(file: string): Promise<void> {
-  try {
-    await (await open(file, "r")).close();
-  } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
-  }
+  return text.includes("\n") ? text : readNamed(text);
 }
 
 function printVerification(
@@ -183,12 +165,13 @@ export async function exportAudit(host: Host, file: string | undefined, flags: G
       for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);
       return exitCodes.ok;
     }
-    const handle = await newFile(file);
+    await using handle = await makeNamed(file);
     try {
       for await (const line of operator.exportAudit()) await handle.write(`${line}\n`);
       await handle.sync();
-    } finally {
-      await handle.close();
+    } catch (error) {
+      await rm(file, { force: true }); // half a log looks like one that was cut
+      throw error;
     }
     const key = join(await host.dataFolder(flags), "audit.pub");
     if (work.json) printJson({ terminal }, { file, public_key_file: key });
@@ -200,18 +183,6 @@ export async function exportAudit(host: Host, file: string | undefined, flags: G
 function exported(file: string, key: string, command: string): string {
   const check = `${command} audit verify ${file} --public-key audit.pub`;
   return `Exported to ${file}. Hand over ${key} too, another way: who has both checks it anywhere.\n${check}\n`;
-}
-
-async function newFile(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, "wx", 0o600);
-  } catch (error) {
-    throw new RuntimeFault(
-      "file_unwritable",
-      `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`,
-      { cause: error },
-    );
-  }
 }
 
 /** A signed note over everything until now: kept elsewhere, it proves later that nothing was cut off. */

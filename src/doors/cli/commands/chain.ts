@@ -1,16 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { ChainScript } from "../../../calls/scripts.ts";
-import { whyUnreadable } from "../../../system/error-code.ts";
 import type { ChainsWire } from "../../wire-chains.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { readNamed } from "../named-files.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { relative, table, visibleLines } from "../text.ts";
-import { UsageProblem } from "../usage-problem.ts";
 import { type CallFlags, call } from "./call.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
 
@@ -43,11 +41,7 @@ export async function runChain(host: Host, file: string, flags: ChainRunFlags): 
 
 async function sourceOf(file: string): Promise<string> {
   if (file === "-") return text(process.stdin);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
-  } catch (error) {
-    throw new UsageProblem(`The script \`${file}\` ${whyUnreadable(error)}.`);
-  }
+  return readNamed(file, "The script ");
 }
 
 export interface ChainListFlags extends GlobalFlags {

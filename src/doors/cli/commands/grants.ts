@@ -5,6 +5,7 @@ import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
 import { actorText, minuteOf, relative, table } from "../text.ts";
+import { UsageProblem } from "../usage-problem.ts";
 import { later, oneOf } from "./typed.ts";
 
 export interface GrantFlags extends GlobalFlags {
@@ -56,7 +57,9 @@ export async function revokeGrant(host: Host, id: string, flags: GrantFlags): Pr
 }
 
 export async function delegate(host: Host, to: string, flags: DelegateFlags): Promise<ExitCode> {
-  const until = later(flags.until ?? "", "--until", host.clock.now());
+  if (to === "" || flags.until === undefined)
+    throw new UsageProblem("Say who decides in your place, and until when: `approvals delegate USER --until 7d`.");
+  const until = later(flags.until, "--until", host.clock.now());
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const made = await work.operator.inbox.delegate(to, until, flags.reason);
     if (work.json) printJson(work, made);

@@ -1,8 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { RuntimeFault } from "../../../calls/fault.ts";
-import { whyUnreadable } from "../../../system/error-code.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { readNamed } from "../named-files.ts";
 import { printJson, withPostern } from "../session.ts";
 import { runText } from "./runs.ts";
 
@@ -50,10 +48,5 @@ export async function finishRun(host: Host, id: string, flags: FinishFlags): Pro
 }
 
 async function textOf(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new RuntimeFault("file_unreadable", `\`${file}\` ${whyUnreadable(error)}.`, { cause: error });
-  }
+  return file === undefined ? undefined : readNamed(file);
 }

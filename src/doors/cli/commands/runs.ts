@@ -1,14 +1,14 @@
 import { createWriteStream } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { counted } from "../../../calls/counted.ts";
-import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { makeNamed } from "../named-files.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import type { Paint } from "../terminal.ts";
 import { labelled, relative, table, visible, whose } from "../text.ts";
@@ -181,7 +181,7 @@ export async function exportRun(
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     await work.operator.showRun(id); // a run that is not there leaves no file behind
-    await makeFile(file);
+    await (await makeNamed(file)).close();
     try {
       const bytes = Readable.from(work.operator.exportRun(id));
       const to = createWriteStream(file, { flags: "w", mode: 0o600 });
@@ -195,16 +195,4 @@ export async function exportRun(
     else work.terminal.out(`Exported to ${file}.\n`);
     return exitCodes.ok;
   });
-}
-
-async function makeFile(file: string): Promise<void> {
-  try {
-    await (await open(file, "wx", 0o600)).close();
-  } catch (error) {
-    throw new RuntimeFault(
-      "file_unwritable",
-      `\`${file}\` cannot be made: ${messageOf(error)}. Name a file that is not there yet.`,
-      { cause: error },
-    );
-  }
 }

@@ -1,4 +1,5 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import { ClientProblem } from "../../http/client.ts";
 import type { Heard } from "../../http/event-client.ts";
 import { actionText, saidOf } from "../../said.ts";
 import type { FeedEventWire } from "../../wire-feed.ts";
@@ -51,9 +52,23 @@ export async function watchRun(
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     needRunning(work);
+    await sayUnknown(work, id);
     await tellLines(host, work, { where: { run_id: id }, until });
     return exitCodes.ok;
   });
+}
+
+/** It may begin yet; or its name is typed wrong, and nothing would ever be told. */
+async function sayUnknown({ operator, terminal, command }: Work, id: string): Promise<void> {
+  try {
+    await operator.showRun(id);
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    if (error.status !== 404) return; // where no folders of runs are kept, nobody can say
+    terminal.aside(
+      `There is no run \`${visible(id)}\` yet; waiting for it. \`${command} runs\` lists those that are there.\n`,
+    );
+  }
 }
 
 function needRunning({ running }: Work): void {
