@@ -176,6 +176,8 @@ ${["edit_file", "update_rows", "post_text", "post_list", "transfer_money", "long
 ${approvals}limits:
   max_tool_calls: 100000
 autonomy: A4
+chains:
+  limits: { max_tool_calls: 3000 }
 log:
   level: error
 ${more}`;

@@ -141,6 +141,19 @@ describe("runs", () => {
     expect(grace.problems).toEqual([]);
   });
 
+  it("nest the calls of a script under it, also while the script itself stands on a page that is not read yet", async () => {
+    const code = "for (let i = 0; i < 300; i += 1) await tools.clock_now({ number: i });";
+    await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-nested" });
+    await using grace = await at("/runs/run-nested");
+    const rows = grace.page.getByRole("region", { name: "Calls of this run" }).getByRole("button", { expanded: false });
+    await rows.first().filter({ hasText: "tool_chain" }).waitFor();
+    await grace.page.getByText("the latest 251 calls").waitFor();
+    await grace.page.getByRole("button", { name: "Load earlier calls" }).click();
+    await grace.page.getByText(/^301 calls/).waitFor();
+    await rows.first().filter({ hasText: "tool_chain" }).waitFor();
+    expect(await rows.filter({ hasText: "tool_chain" }).count()).toBe(1);
+  });
+
   it("mark what nobody knows after a crash, say what to do, and take the word of a person", async () => {
     void house.call("slow_import", {}, { run_id: "run-crash" }).catch(() => undefined);
     await expect.poll(() => house.runs).toContain("slow");

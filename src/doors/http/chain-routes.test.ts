@@ -102,6 +102,19 @@ it("a run's timeline has the line of each call of a script, while it waits, and 
   expect(await linesOf("?limit=2")).toEqual(lines);
 });
 
+it("a page of a run's timeline brings the scripts that made its calls, where they stand on another one", async () => {
+  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpHouse(h.runtime);
+  const body = { tool: "tool_chain", arguments: { code }, run_id: "r" };
+  const { call_id } = await jsonOf(await door.ask("/v1/calls", { as: "agent", body }));
+  const page = async (query: string) => jsonOf(await door.ask(`/v1/runs/r/timeline${query}`, { as: "agent" }));
+  const { calls, scripts, next_before } = await page("?limit=1");
+  expect(calls).toMatchObject([{ tool: "mail", parent_id: call_id }]);
+  expect(scripts).toMatchObject([{ call_id, tool: "tool_chain", state: "suspended" }]);
+  expect(await page(`?limit=1&before=${String(next_before)}`)).not.toHaveProperty("scripts");
+  expect(await page("")).not.toHaveProperty("scripts");
+});
+
 it("without code mode there is nothing to list", async () => {
   await using h = await house();
   await using door = await httpHouse(h.runtime);

@@ -15,33 +15,37 @@ const timelineApproval = z.object({
   decided_by: text.optional(),
 });
 
+const timelineCall = z.object({
+  call_id: text,
+  number: whole,
+  key: text.optional(),
+  state: text,
+  tool: text,
+  action: text,
+  agent: text.optional(),
+  user: text.optional(),
+  parent_id: text.optional(),
+  line: whole.optional(),
+  risk_level: risk.optional(),
+  idempotent: z.boolean().optional(),
+  retryable: z.boolean().optional(),
+  code: text.optional(),
+  message: text.optional(),
+  arrived_at: when,
+  started_at: when.optional(),
+  ended_at: when.optional(),
+  approval: timelineApproval.optional(),
+  artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
+});
+
 export const timelineAnswer: ZodType = z
   .object({
     run_id: text,
-    calls: z.array(
-      z.object({
-        call_id: text,
-        number: whole,
-        key: text.optional(),
-        state: text,
-        tool: text,
-        action: text,
-        agent: text.optional(),
-        user: text.optional(),
-        parent_id: text.optional(),
-        line: whole.optional(),
-        risk_level: risk.optional(),
-        idempotent: z.boolean().optional(),
-        retryable: z.boolean().optional(),
-        code: text.optional(),
-        message: text.optional(),
-        arrived_at: when,
-        started_at: when.optional(),
-        ended_at: when.optional(),
-        approval: timelineApproval.optional(),
-        artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
-      }),
-    ),
+    calls: z.array(timelineCall),
+    scripts: z
+      .array(timelineCall)
+      .optional()
+      .openapi({ description: "Scripts that made calls of this page and stand on another one." }),
     next_before: whole.optional(),
   })
   .openapi("Timeline");

@@ -54,13 +54,17 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
     : [];
   const lines = linesIn(scripts.concat(records), open);
   const turnedAway = summary === undefined ? [] : await refusedIn(runtime, summary, records);
+  const told = (some: readonly CallRecord[]): Promise<readonly TimelineWire[]> =>
+    Promise.all(
+      some.map(async (record) => timelineToWire(record, await asked(runtime, record), lines.get(record.call.id))),
+    );
+  const here = new Set(records.map(({ call }) => call.id));
+  const elsewhere = await told(scripts.filter(({ call }) => !here.has(call.id)));
   const calls = [
-    ...(await Promise.all(
-      records.map(async (record) => timelineToWire(record, await asked(runtime, record), lines.get(record.call.id))),
-    )),
+    ...(await told(records)),
     ...turnedAway.filter(({ number }) => number < (before ?? Infinity) && number > (next ?? -1)),
   ].sort((one, other) => other.number - one.number);
-  return answer({ run_id: id, calls, next_before: next });
+  return answer({ run_id: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), next_before: next });
 }
 
 /** Of scripts that have not told their calls yet. */

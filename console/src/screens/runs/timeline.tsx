@@ -24,7 +24,7 @@ export function Timeline({ runId }: { readonly runId: string }): ReactNode {
     initialPageParam: undefined as number | undefined,
     getNextPageParam: ({ next_before }) => next_before,
   });
-  const calls = useMemo(() => data?.pages.flatMap((page) => page.calls), [data]);
+  const calls = useMemo(() => data && callsOf(data.pages), [data]);
   const isRunning = calls?.some(({ state }) => !["ok", "failed", "denied", "refused", "unknown"].includes(state));
   if (calls === undefined) return <NotYet error={error} again={refetch} rows={10} />;
   if (calls.length === 0)
@@ -36,6 +36,12 @@ export function Timeline({ runId }: { readonly runId: string }): ReactNode {
   const earlier = hasNextPage ? { load: () => void fetchNextPage(), isLoading: isFetchingNextPage } : undefined;
   const Drawn = isRunning === true ? Ticking : Waterfall;
   return <Drawn runId={runId} calls={calls} earlier={earlier} now={latestIn(calls)} />;
+}
+
+/** Each once: a script that made calls of a later page comes with that page too. */
+function callsOf(pages: readonly TimelinePage[]): TimelinePage["calls"] {
+  const all = pages.flatMap(({ calls, scripts = [] }) => [...scripts, ...calls]);
+  return [...new Map(all.map((call) => [call.call_id, call])).values()];
 }
 
 interface DrawnProps {
@@ -65,7 +71,7 @@ function Waterfall({ runId, calls, earlier, now }: DrawnProps): ReactNode {
   const toggle = useCallback((id: string) => setOpen((was) => (was === id ? undefined : id)), []);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Head runId={runId} rows={rows} isTrue={isTrue} onScale={setIsTrue} />
+      <Head runId={runId} rows={rows} isAll={earlier === undefined} isTrue={isTrue} onScale={setIsTrue} />
       {earlier !== undefined && (
         <div className="border-b border-line bg-surface px-4 py-2 text-center">
           <Button size="small" busy={earlier.isLoading} onClick={earlier.load}>
@@ -98,11 +104,13 @@ function Waterfall({ runId, calls, earlier, now }: DrawnProps): ReactNode {
 function Head({
   runId,
   rows,
+  isAll,
   isTrue,
   onScale,
 }: {
   readonly runId: string;
   readonly rows: readonly Row[];
+  readonly isAll: boolean;
   readonly isTrue: boolean;
   readonly onScale: (isTrue: boolean) => void;
 }): ReactNode {
@@ -138,7 +146,8 @@ function Head({
       </div>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-[0.9286rem] text-ink-2">
         <span className="tabular">
-          {rows.length} call{rows.length === 1 ? "" : "s"}
+          {isAll ? "" : "the latest "}
+          {rows.length.toLocaleString("en")} call{rows.length === 1 ? "" : "s"}
         </span>
         <Legend look="bg-ink-2" word={`executing ${duration(runningMs)}`} />
         {waitingMs > 0 && <Legend look={hatched} word={`waiting for people ${duration(waitingMs)}`} />}

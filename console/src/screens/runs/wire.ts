@@ -71,5 +71,7 @@ export interface ChainWire {
 
 export interface TimelinePage {
   readonly calls: readonly TimelineCall[];
+  /** That made some of them, and stand on another page. */
+  readonly scripts?: readonly TimelineCall[];
   readonly next_before?: number;
 }
