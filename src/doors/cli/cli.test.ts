@@ -33,6 +33,11 @@ it("as a process of its own it writes and ends as the tests here have it", async
   expect(await cli.asProcess("calls", "show", "none", ...data)).toMatchObject({ code: 1, out: "" });
 });
 
+it("`--port 0` means no Postern in particular: one inside answers, or the one of the data folder", async () => {
+  const data = ["--data", cli.dataFolder("any-port")];
+  expect(await cli.run("call", "echo", "text=1", "--port", "0", ...data)).toMatchObject({ code: 0, out: "1\n" });
+});
+
 it("arguments too large for a command line are read from standard input", async () => {
   const data = ["--data", cli.dataFolder("piped")];
   const large = JSON.stringify({ text: "a".repeat(300_000) });

@@ -15,15 +15,6 @@ afterAll(() => cli[Symbol.dispose]());
 describe("which Postern is meant", () => {
   const known = cli.dataFolder("known");
 
-  it(
-    "`--port 0` means no Postern in particular: the one of the data folder is asked, or one inside",
-    patient,
-    async () => {
-      const data = ["--data", cli.dataFolder("any")];
-      expect(await cli.run("call", "echo", "text=1", "--port", "0", ...data)).toMatchObject({ code: 0, out: "1\n" });
-    },
-  );
-
   it("a data folder that is not there is refused, with the one that was meant, and none is made", patient, async () => {
     await cli.run("call", "echo", "text=1", "--data", known);
     const mistyped = join(cli.folder, "konwn");
