@@ -48,32 +48,66 @@ export function stories(isSteady: boolean): fc.Arbitrary<Story> {
   });
 }
 
-/** An engine, and in which words its scripts call and ask. */
+/** An engine, and how a story is told in its words. `LIFE` in them is how often the script was begun before. */
 export interface Spoken {
   readonly driver: SandboxDriver;
-  readonly call: (tool: string, given: string) => string;
-  readonly host: string;
+  readonly language: "javascript" | "python";
+  sourceOf(steps: Story["steps"]): string;
 }
 
-/** `LIFE` is how often it was begun before. */
-function sourceOf(steps: readonly ScriptStep[], { call, host }: Spoken): string {
-  const lines = steps.map(({ kind, whim }, at) => {
-    const words = whim === "other words" ? ' + "." + LIFE' : "";
-    const asked = (tool: string, to: string): string => call(tool, `"${to}"${words}`);
-    const told = (made: string): string =>
-      `${made}.then((one) => out.push(one?.text ?? "told"), (error) => out.push(error.code))`;
-    const line: Readonly<Record<ScriptStep["kind"], string>> = {
-      host: `await ${host};`,
-      refused: `await ${told(call("work", "5"))};`,
-      work: `await ${told(asked("work", `${at}`))};`,
-      post: `await ${told(asked("post", `${at}`))};`,
-      again: `try { await ${asked("shaky", `${at}`)}; } catch { await ${told(asked("shaky", `${at}`))}; }`,
-      together: `await Promise.all([${[asked("work", `${at}a`), host, asked("post", `${at}b`)].map(told).join(", ")}]);`,
+/** @param call a call that gives a promise, `given` being an expression */
+export function inJavaScript(call: (tool: string, given: string) => string, host: string): Spoken["sourceOf"] {
+  return (steps) => {
+    const lines = steps.map(({ kind, whim }, at) => {
+      const words = whim === "other words" ? ' + "." + LIFE' : "";
+      const asked = (tool: string, to: string): string => call(tool, `"${to}"${words}`);
+      const told = (made: string): string =>
+        `${made}.then((one) => out.push(one?.text ?? "told"), (error) => out.push(error.code))`;
+      const line: Readonly<Record<ScriptStep["kind"], string>> = {
+        host: `await ${host};`,
+        refused: `await ${told(call("work", "5"))};`,
+        work: `await ${told(asked("work", `${at}`))};`,
+        post: `await ${told(asked("post", `${at}`))};`,
+        again: `try { await ${asked("shaky", `${at}`)}; } catch { await ${told(asked("shaky", `${at}`))}; }`,
+        together: `await Promise.all([${[asked("work", `${at}a`), host, asked("post", `${at}b`)].map(told).join(", ")}]);`,
+      };
+      if (whim === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
+      return whim === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
+    });
+    return ["const out = [];", ...lines, "return out.join();"].join("\n");
+  };
+}
+
+export function inPython(steps: Story["steps"]): string {
+  const lines = steps.flatMap(({ kind, whim }, at) => {
+    const words = whim === "other words" ? ".LIFE" : "";
+    const asked = (tool: string, to: string): string => `tools.${tool}(to="${to}${words}")`;
+    const tried = (made: string, ...otherwise: readonly string[]): readonly string[] => [
+      ...["try:", `    out.append(${made}.text)`],
+      ...[
+        "except Exception as error:",
+        ...(otherwise.length === 0 ? ["out.append(str(error))"] : otherwise).map(inner),
+      ],
+    ];
+    const line: Readonly<Record<ScriptStep["kind"], readonly string[]>> = {
+      host: ['progress("on the way")'],
+      refused: tried("tools.work(to=5)"),
+      work: tried(asked("work", `${at}`)),
+      post: tried(asked("post", `${at}`)),
+      again: tried(asked("shaky", `${at}`), ...tried(asked("shaky", `${at}`))),
+      together: [
+        ...["try:", `    await asyncio.gather(${asked("work", `${at}a`)}, ${asked("post", `${at}b`)})`],
+        ...["except Exception as error:", "    out.append(str(error))"],
+      ],
     };
-    if (whim === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
-    return whim === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
+    if (whim === "left out later") return ["if LIFE == 0:", ...line[kind].map(inner)];
+    return whim === "only later" ? ["if LIFE > 0:", ...line[kind].map(inner)] : line[kind];
   });
-  return ["const out = [];", ...lines, "return out.join();"].join("\n");
+  return ["import asyncio", "out = []", ...lines, '",".join(out)'].join("\n");
+}
+
+function inner(line: string): string {
+  return `    ${line}`;
 }
 
 export interface Lived {
@@ -188,7 +222,7 @@ export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: S
   const drivers = engines.map((name) => restless(life, spoken.driver, { name, build }));
   const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
   await using h = await house({ chains }, toolsOf(life));
-  const script = { code: sourceOf(steps, spoken), language: "javascript" } as const;
+  const script = { code: spoken.sourceOf(steps), language: spoken.language };
   for (const said = [...answers]; turn < 40; turn += 1) {
     life.leaving = new AbortController();
     const context = { ...asker, idempotencyKey: "script", signal: life.leaving.signal };

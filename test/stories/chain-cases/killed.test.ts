@@ -1,0 +1,110 @@
+/** A sandbox that is killed at every frame it gives or gets, on each engine (case 221). */
+import { expect } from "vitest";
+import type { SandboxDriver, SandboxSession } from "../../../src/chains/sandbox.ts";
+import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
+import { type EngineRoom, resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
+import { boss } from "../../fakes/house.ts";
+
+/** Counts the moments around each frame, and kills the process itself at one of them. */
+class Killer {
+  readonly #at: number;
+  moments = 0;
+  killed = 0;
+
+  constructor(at: number) {
+    this.#at = at;
+  }
+
+  pass(session: object | undefined): void {
+    this.moments += 1;
+    if (this.moments !== this.#at || !isAlive(session)) return;
+    process.kill(Number((session as { readonly pid: number }).pid), "SIGKILL"); // sessions of ours know their process
+    this.killed += 1;
+  }
+
+  around(driver: SandboxDriver, seen: EngineRoom["seen"]): SandboxDriver {
+    const { start, restore } = driver;
+    return {
+      ...watchedOf(driver),
+      start: async (...given) => this.#session(await start(...given), seen.sessions.at(-1)),
+      restore: async (...given) => this.#session(await restore(...given), seen.sessions.at(-1)),
+    };
+  }
+
+  #session(spied: SandboxSession, made: SandboxSession | undefined): SandboxSession {
+    const around = async <T>(ask: () => Promise<T>): Promise<T> => {
+      this.pass(made);
+      const asked = ask();
+      this.pass(made);
+      const heard = await asked;
+      this.pass(made);
+      return heard;
+    };
+    return {
+      next: () => around(() => spied.next()),
+      freeze: () => around(() => spied.freeze()),
+      settle: (results) => spied.settle(results),
+      kill: () => spied.kill(),
+      [Symbol.asyncDispose]: () => spied[Symbol.asyncDispose](),
+    };
+  }
+}
+
+/** Its engine is known when it has checked something. */
+function watchedOf(driver: SandboxDriver): Omit<SandboxDriver, "start" | "restore"> {
+  const { name, capabilities } = driver;
+  return {
+    ...{ name, capabilities, unavailable: () => driver.unavailable() },
+    check: async (...given) => driver.check?.(...given),
+    get engine() {
+      return driver.engine;
+    },
+  };
+}
+
+const all = ["1", "2", "m", "3"];
+
+await onEachEngine(({ driver, language, name, says }) => {
+  const script = {
+    language,
+    code:
+      language === "python"
+        ? "tools.note(text='1')\ntools.note(text='2')\ntools.mail(text='m')\ntools.note(text='3')\n'end'"
+        : "for (const text of ['1', '2']) await tools.note({ text }); await tools.mail({ text: 'm' }); await tools.note({ text: '3' }); 'end'",
+  };
+
+  const lived = async (at: number): Promise<Killer> => {
+    const killer = new Killer(at);
+    await using room = await roomWith((seen) => [killer.around(watched(driver, { seen }), seen)]);
+    const { runtime, ran, seen } = room;
+    const send = () => runtime.runChain(script, { idempotencyKey: "script" });
+    let ended = await send();
+    if (ended.status === "pending") {
+      await runtime.approvals.decide(ended.approvalId, { decision: "approved", by: boss });
+      ended = await send();
+    }
+    const moment = `moment ${at}`;
+    const { status, error_kind, error, call_trace } = resultOf(ended);
+    expect(ran, moment).toEqual(all.slice(0, ran.length));
+    expect(
+      call_trace.filter((call) => call.status === "ok"),
+      moment,
+    ).toHaveLength(ran.length);
+    if (status === "ok") expect(ran, moment).toEqual(all);
+    else expect([status, error_kind, error], moment).toEqual(["error", "crash", expect.stringContaining("sandbox")]);
+    const done = ran.length;
+    expect([(await send()).replayed, ran.length], moment).toEqual([true, done]);
+    expect(await runtime.chains?.list(), moment).toEqual([]);
+    if (killer.killed > 0 && status !== "ok")
+      await expect.poll(() => isAlive(seen.sessions.at(-1)), { timeout: patient }).toBe(false);
+    return killer;
+  };
+
+  says("each effect at most once, and an end that tells what was done", async () => {
+    const { moments } = await lived(0);
+    const every = name === "pyodide" ? 7 : 1; // it starts in seconds
+    let killed = 0;
+    for (let at = 1; at <= moments; at += every) killed += (await lived(at)).killed;
+    expect(killed).toBeGreaterThan(moments / every / 2);
+  });
+});
