@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from "vitest";
+import { settled } from "../../../../test/fakes/clock.ts";
 import { pythonLimits, pythonProgram } from "../../../../test/fakes/python-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
 import { CpythonDriver } from "../python/cpython/cpython.ts";
@@ -62,6 +63,28 @@ it("an owner that asks for all there are leaves some, and who comes next has one
   turns.ask("one", "o");
   expect((await turns.come(8)).at(-1)).toBe("o");
   expect(turns.pool.alive).toBe(8);
+});
+
+it("none is started that nobody who asks may have", async () => {
+  let starts = 0;
+  const pool = open(8, async () => {
+    starts += 1;
+    return ended();
+  });
+  const turns = new Turns(pool);
+  turns.ask("many", ...Array.from({ length: 20 }, (_, n) => `m${n}`));
+  await turns.come(7);
+  await settled();
+  expect([starts, pool.alive]).toEqual([7, 7]);
+});
+
+it("whoever waits when the sandboxes are closed is told so", async () => {
+  const pool = open(1);
+  await pool.take("first");
+  const told = Promise.allSettled([pool.take("first"), pool.take("other"), pool.take()]);
+  await pool[Symbol.asyncDispose]();
+  const refused = { status: "rejected", reason: new Error("The sandboxes are closed.") };
+  expect(await told).toEqual([refused, refused, refused]);
 });
 
 it("of those who wait, whoever has half of all gets no more", async () => {
