@@ -44,7 +44,7 @@ const before: ReadonlyMap<string, string> = new Map([
   ["A()", "class A:\n    pass\n"],
 ]);
 
-await onEachEngine(({ language, saysWide, wide }) => {
+await onEachEngine(({ language, name, saysWide, wide }) => {
   const isPython = language === "python";
   const handed: Json[] = [];
   const any = defineTool({
@@ -66,7 +66,8 @@ await onEachEngine(({ language, saysWide, wide }) => {
     const tried = isPython
       ? noJson.python.map((value) => `${before.get(value) ?? ""}tools.any(a=${value})`)
       : noJson.javascript.map((value) => `await tools.any({ a: ${value} });`);
-    for (const code of tried) {
+    for (const code of name === "pyodide" ? tried.slice(0, 3) : tried) {
+      // it starts in seconds, and its prelude is CPython's
       const ended = await run(code, code);
       expect(resultOf(ended), code).toMatchObject({
         ...{ status: "error", error_kind: "script" },

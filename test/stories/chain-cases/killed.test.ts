@@ -102,7 +102,7 @@ await onEachEngine(({ driver, language, name, says }) => {
 
   says("each effect at most once, and an end that tells what was done", async () => {
     const { moments } = await lived(0);
-    const every = name === "pyodide" ? 7 : 1; // it starts in seconds
+    const every = name === "pyodide" ? 12 : 1; // it starts in seconds
     let killed = 0;
     for (let at = 1; at <= moments; at += every) killed += (await lived(at)).killed;
     expect(killed).toBeGreaterThan(moments / every / 2);

@@ -158,3 +158,41 @@ found`;
   },
   60_000,
 );
+
+it.skipIf(missing !== undefined)(
+  "threads are waited for at the script's end, as Python does, and daemons are not",
+  async () => {
+    const source = `import threading, time
+def work(names):
+    for name in names:
+        time.sleep(0.01)
+        tools.echo(path=name)
+threading.Thread(target=work, args=(["a", "b"],)).start()
+threading.Thread(target=lambda: time.sleep(600), daemon=True).start()
+"end"`;
+    const { last, batches } = await runPython(driver, source);
+    expect(last).toMatchObject({ step: "done", value: "end" });
+    expect(batches.flat().map((call) => call.arguments["path"])).toEqual(["a", "b"]);
+  },
+  60_000,
+);
+
+it.skipIf(missing !== undefined)(
+  "what failed together is told, each with its code",
+  async () => {
+    const source = `import asyncio
+async def main():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(tools.refuse(path="x"))
+        group.create_task(tools.broken(path="y"))
+await main()`;
+    const { last } = await runPython(driver, source);
+    expect(last).toMatchObject({
+      ...{ step: "failed", why: "script" },
+      message: expect.stringMatching(
+        /ToolDenied \(approval_denied\): A person refused[^;]*; ToolError \(tool_failed\): It broke/,
+      ),
+    });
+  },
+  60_000,
+);
