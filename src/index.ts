@@ -78,12 +78,23 @@ export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./
 export { CallRefused } from "./calls/call-refused.ts";
 export type { Clock } from "./calls/clock.ts";
 export { SystemClock } from "./calls/clock.ts";
-export type { AgentProgress, CallEvent, ProgressSink, Reason } from "./calls/event.ts";
+export type { AgentProgress, CallEvent, DurableEvent, NotedEvent, ProgressSink, Reason } from "./calls/event.ts";
 export { RuntimeFault } from "./calls/fault.ts";
 export type { Json, JsonObject } from "./calls/json.ts";
 export type { ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
-export type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "./calls/records.ts";
-export type { Refusal, RefusalCode, RefusalKind } from "./calls/refusals.ts";
+export type {
+  Addressees,
+  Along,
+  ApprovalRecord,
+  ApprovalState,
+  CallRecord,
+  CallState,
+  Routed,
+  RowEnd,
+  Vote,
+  Write,
+} from "./calls/records.ts";
+export type { Refusal, RefusalCode, RefusalKind, Retry } from "./calls/refusals.ts";
 export { refusals } from "./calls/refusals.ts";
 export type { RunFolders } from "./calls/run-folders.ts";
 export type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts";
@@ -175,10 +186,11 @@ export type { VerdictChange } from "./policy/simulate.ts";
 export type { PolicyWarning } from "./policy/warnings.ts";
 export { policyWarnings } from "./policy/warnings.ts";
 export type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
-export type { ArtifactStore } from "./results/artifact-store.ts";
+export type { ArtifactMeta, ArtifactStore } from "./results/artifact-store.ts";
 export { describe as describeResult } from "./results/describe.ts";
 export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
 export { toolResult } from "./results/tool-result.ts";
+export type { OpenStore, StoreHouse } from "./runtime/open-store.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { CommandSecretsOptions } from "./secrets/command-secrets.ts";
 export { commandSecrets } from "./secrets/command-secrets.ts";
@@ -188,7 +200,21 @@ export type { BackendName } from "./secrets/open-secrets.ts";
 export type { SealedSecretsOptions } from "./secrets/sealed-secrets.ts";
 export { sealedSecrets } from "./secrets/sealed-secrets.ts";
 export type { PatternMode, Redactor, Secret, SecretStore } from "./secrets/secret-store.ts";
-export type { Store } from "./stores/store.ts";
+export type { Audience } from "./stores/audience.ts";
+export type {
+  ApprovalFilter,
+  CallFilter,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  EntryFilter,
+  Formed,
+  Spell,
+  Store,
+  WaitingFilter,
+} from "./stores/store.ts";
+export type { Waiting } from "./stores/urgency.ts";
 export type { FileToolOptions } from "./tools/builtin/files/files.ts";
 export { fileTools } from "./tools/builtin/files/files.ts";
 export type { FileRoot } from "./tools/builtin/files/roots.ts";

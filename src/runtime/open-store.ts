@@ -3,19 +3,25 @@ import { accessSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
+import { shown } from "../calls/shown.ts";
 import { MapStore } from "../stores/map-store.ts";
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
 import type { Spell, Store } from "../stores/store.ts";
 import { whyUnreadable } from "../system/error-code.ts";
 
+/** What a store of your own is opened with: it keeps an event as `spell` spells it. */
 export interface StoreHouse {
   readonly clock: Clock;
   readonly spell: Spell;
   readonly log: (problem: string) => void;
 }
 
+/** Opens a store of your own, empty or as it was left. The runtime closes what it gets. */
+export type OpenStore = (house: StoreHouse) => Store | Promise<Store>;
+
 /** @throws RuntimeFault `store_unknown`, `store_folder_missing`, and what opening a file throws */
-export async function openStore(store: string | Store, house: StoreHouse): Promise<Store> {
+export async function openStore(store: string | Store | OpenStore, house: StoreHouse): Promise<Store> {
+  if (typeof store === "function") return ownStore(await store(house));
   if (typeof store !== "string") return store;
   if (store === "memory") return new MapStore(house);
   if (store.startsWith("sqlite:")) {
@@ -27,6 +33,16 @@ export async function openStore(store: string | Store, house: StoreHouse): Promi
     "store_unknown",
     `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
   );
+}
+
+function ownStore(store: Store): Store {
+  if (isStore(store)) return store;
+  throw new RuntimeFault("options_invalid", `What \`store\` opened is ${shown(store)}; it must be a store.`);
+}
+
+/** Of what code hands over one verb is looked at: the others are its type. */
+export function isStore(value: unknown): value is Store {
+  return typeof value === "object" && value !== null && "commit" in value && typeof value.commit === "function";
 }
 
 /**
@@ -45,7 +61,7 @@ function checkFolder(folder: string, store: string): void {
 }
 
 /** What a file refers to must outlive the process as it does. */
-export function folderBeside(store: string | Store | undefined): string | undefined {
+export function folderBeside(store: string | Store | OpenStore | undefined): string | undefined {
   if (typeof store !== "string" || !store.startsWith("sqlite:") || store === "sqlite::memory:") return undefined;
   return `${store.slice("sqlite:".length)}-files`;
 }

@@ -1,6 +1,7 @@
 import { checkMember, type Kind } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { shown } from "../calls/shown.ts";
+import { isStore } from "./open-store.ts";
 
 type OwnKind = "a list" | "a list or a set of tools" | "a store";
 
@@ -8,8 +9,7 @@ type OwnKind = "a list" | "a list or a set of tools" | "a store";
 const fits: Readonly<Record<OwnKind, (value: unknown) => boolean>> = {
   "a list": Array.isArray,
   "a list or a set of tools": isHolder,
-  "a store": (value) =>
-    typeof value === "string" || (isHolder(value) && "commit" in value && typeof value.commit === "function"),
+  "a store": (value) => typeof value === "string" || typeof value === "function" || isStore(value),
 };
 
 /** What each option is, before anybody looks into it. One that is left out, or undefined, is as it is by default. */

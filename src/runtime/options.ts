@@ -21,6 +21,7 @@ import type { Skills } from "../tools/builtin/skills/skills.ts";
 import type { GivenTools } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
+import type { OpenStore } from "./open-store.ts";
 import { checkKinds } from "./option-kinds.ts";
 
 /** @public */
@@ -30,8 +31,8 @@ export interface RuntimeOptions {
   readonly policy?: PolicyOptions | Policy;
   /** Looks at arguments and at results; each only makes things stricter. */
   readonly guardrails?: readonly Guardrail[];
-  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps: tests and throw-away runs), or a store of your own. */
-  readonly store?: string | Store;
+  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps: tests and throw-away runs), or a store of your own: opened, or how to open it (`StoreHouse` has what it needs). */
+  readonly store?: string | Store | OpenStore;
   readonly secrets?: SecretStore;
   readonly redactor?: Redactor;
   /** What becomes of text that merely looks like a secret. Default `mark`. */

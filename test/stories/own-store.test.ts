@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { createRuntime, type OpenStore, type Store, type StoreHouse } from "../../src/index.ts";
+import { MapStore } from "../../src/stores/map-store.ts";
+import { asker, house } from "../fakes/house.ts";
+
+/** A store made around another one, as an author of a package would: of the package it takes types alone. */
+function counting(open: OpenStore): {
+  readonly open: OpenStore;
+  readonly writes: string[];
+  readonly houses: StoreHouse[];
+} {
+  const writes: string[] = [];
+  const houses: StoreHouse[] = [];
+  return {
+    writes,
+    houses,
+    async open(given) {
+      houses.push(given);
+      const inner = await open(given);
+      return new Proxy<Store>(inner, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== "function") return member;
+          return (...words: readonly unknown[]): unknown => {
+            if (name === "commit") writes.push((words[0] as { readonly write: string }).write); // a `Write`
+            return Reflect.apply(member, target, words);
+          };
+        },
+      });
+    },
+  };
+}
+
+it("a store of one's own is opened with the clock, the log and the spelling of the runtime, and is closed with it", async () => {
+  const own = counting((given) => new MapStore(given));
+  const h = await house({ store: own.open, approvals: { patience: "suspend" } });
+  const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
+  expect(held.status).toBe("pending");
+  expect(own.writes).toContain("hold");
+  expect(own.houses).toHaveLength(1);
+  expect(own.houses[0]?.clock).toBe(h.clock);
+  expect((await h.runtime.approvals.list({ tenant: asker.principal.tenant })).length).toBe(1);
+  await h.runtime.close();
+  await h[Symbol.asyncDispose]();
+});
+
+it("what opens no store is refused with the value", async () => {
+  const open = (() => ({ commit: 5 })) as unknown as OpenStore; // as code without types may
+  await expect(createRuntime({ store: open })).rejects.toMatchObject({
+    code: "options_invalid",
+    message: expect.stringContaining("it must be a store."),
+  });
+});
