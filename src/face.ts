@@ -180,7 +180,7 @@ export interface Runtime extends AsyncDisposable {
    * refused as `session_closed`.
    */
   invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
-  /** [004]'s face: throws `CallRefused` for every outcome but `ok`. */
+  /** For callers that want exceptions: throws `CallRefused` for every outcome but `ok`. */
   call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;
   /**
    * Runs the approved call once; every further resume replays its outcome. Undefined: there is no such approval, or, with

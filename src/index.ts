@@ -78,10 +78,20 @@ export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./
 export { CallRefused } from "./calls/call-refused.ts";
 export type { Clock } from "./calls/clock.ts";
 export { SystemClock } from "./calls/clock.ts";
-export type { AgentProgress, CallEvent, DurableEvent, NotedEvent, ProgressSink, Reason } from "./calls/event.ts";
+export type {
+  AgentProgress,
+  ApprovalWord,
+  CallEvent,
+  DurableEvent,
+  EndName,
+  NotedEvent,
+  ProgressSink,
+  Reason,
+  Weighing,
+} from "./calls/event.ts";
 export { RuntimeFault } from "./calls/fault.ts";
 export type { Json, JsonObject } from "./calls/json.ts";
-export type { ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
+export type { CallStatus, ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
 export type {
   Addressees,
   Along,

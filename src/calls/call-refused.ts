@@ -2,7 +2,7 @@ import type { ToolOutcome } from "./outcome.ts";
 
 /**
  * The throwing face's one exception (D29): its `code` is the refusal's, or the outcome's status (`pending`, `preview`).
- * [004]'s ScopeViolation is `scope_missing`, its ApprovalRequired `pending`, its PreviewRequired `preview`.
+ * A scope that is not there is `scope_missing`, a person who is needed `pending`, what was only shown `preview`.
  */
 export class CallRefused extends Error {
   override readonly name = "CallRefused";

@@ -147,7 +147,7 @@ export interface NotedEvent {
 /** What a transaction writes beside its rows. */
 export type DurableEvent = Extract<CallEvent, { readonly at: number }>;
 
-/** SPEC 7.5 as one table: the words of the three designs for each moment. */
+/** What each moment is called where it is told: by hooks, in the audit log, in the archive of runs (SPEC 7.5). */
 export const words = {
   arrived: { hook: "TOOL_START" },
   held: { audit: "gate.required", archive: "tool.waiting" },

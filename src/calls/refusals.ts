@@ -11,7 +11,7 @@ export interface RefusalKind {
   readonly tell: string;
 }
 
-/** Every way a call can end without a result. The codes are the names of DESIGN 3 (D29). */
+/** Every way a call can end without a result. Callers decide by the codes: none changes its meaning. */
 export const refusals = {
   budget_exhausted: {
     status: "error",

@@ -18,7 +18,7 @@ export interface Limits {
   readonly maxRiskUnapproved?: Risk;
 }
 
-/** [002]'s policy for a script. */
+/** For the calls of a script. */
 export const chainLimits: Limits = {
   maxToolCalls: 50,
   callTimeoutMs: 60_000,

@@ -6,7 +6,7 @@ import type { End } from "./drive.ts";
 import type { CallLine, Journal, Preview, ScriptFile } from "./journal.ts";
 import { lineToWire } from "./trace.ts";
 
-/** What `tool_chain` answers: the script's words for the model, and SPEC 3.8's ChainRunResult. */
+/** What `tool_chain` answers: the script's words for the model, and how it ran, as data: status, trace, what was printed (SPEC 3.8). */
 export interface ChainAnswer {
   readonly content: readonly ContentBlock[];
   readonly structured: JsonObject;

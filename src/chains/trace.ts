@@ -25,7 +25,7 @@ export function lineOf(
   };
 }
 
-/** The spelling of SPEC 3.7, which models and logs know. */
+/** One call of a script in snake_case, as models and logs read it (SPEC 3.7). */
 export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {
   const said: Record<string, Json> = { tool, args_digest: argumentsDigest, status };
   if (code !== undefined) said["code"] = code;

@@ -30,7 +30,7 @@ export interface PolicyOptions {
   readonly default?: "allow" | "deny";
   /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
   readonly mode?: "observe" | "enforce";
-  /** Cells that replace those of SPEC 6.4. */
+  /** Cells that replace those of the matrix of autonomy and risk (matrix.ts). */
   readonly matrix?: MatrixChanges;
   /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
   readonly maxRiskUnapproved?: Risk;

@@ -16,7 +16,7 @@ export interface ToolFacts {
   readonly action: string;
   /** The upstream server it comes from; none: our own process. */
   readonly server?: string;
-  /** risk_map[action], else the tool's default (SPEC 6.1). */
+  /** The action's own, else the tool's (SPEC 6.1). */
   readonly risk: Risk;
   /** Where that risk comes from: the tool's author, the operator's file, the default, or a guess about a stranger's tool. */
   readonly riskSource: "declared" | "operator" | "default" | "guess";

@@ -11,7 +11,7 @@ import { describeOutcome } from "./describe-outcome.ts";
 export type ErrorCategory = "governance" | "sandbox" | "tool" | "engine";
 
 /**
- * SPEC 3.12, both designs' fields in one.
+ * What went wrong, for a program and for a person: a code, a sentence, what part it is about, whether to try again (SPEC 3.12).
  *
  * @public
  */
@@ -38,7 +38,7 @@ export interface ResultArtifact {
 }
 
 /**
- * SPEC 3.10, the result of [003].
+ * An outcome as one small object, for loops that want to look at nothing else (SPEC 3.10).
  *
  * @public
  */
@@ -57,7 +57,7 @@ export interface ToolResult {
 const mostDataBytes = 4096;
 
 /**
- * An outcome as [003] has it: whatever its status, one object with `ok`, a summary, small data, artifacts and an error.
+ * An outcome, whatever its status, as one object with `ok`, a summary, small data, artifacts and an error.
  *
  * Contract: never throws; its JSON stays small whatever the tool answered.
  *

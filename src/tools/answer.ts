@@ -9,7 +9,7 @@ import { isRecord } from "./kinds.ts";
 import { type Plain, plain } from "./plain.ts";
 import { isSmall, plainInSlices, TooManyBytes, weighed } from "./plain-slowly.ts";
 
-/** Members of an answer that is a result, in our spelling, MCP's and [000]'s. An object with any other member is plain JSON. */
+/** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
   ...[
     "content",
@@ -148,7 +148,7 @@ function longText({ text, isLong }: Plain): { readonly structuredText?: string }
   return isLong === true ? { structuredText: text } : {};
 }
 
-/** [000]'s results always have `structured_content`, empty when there is none. */
+/** Results in snake_case always have `structured_content`, empty when there is none. */
 function isEmptyRecord(value: Json): boolean {
   return isRecord(value) && Object.keys(value).length === 0;
 }

@@ -2,7 +2,7 @@ import type { ContentBlock } from "../calls/outcome.ts";
 import { isRecord } from "./kinds.ts";
 import { plain } from "./plain.ts";
 
-/** A content block in whatever spelling a tool uses (ours, MCP's, [000]'s); one of an unknown kind becomes its JSON. */
+/** A content block in whatever spelling a tool uses (ours, MCP's, snake_case); one of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {
   if (block instanceof Uint8Array) {
     return {

@@ -49,7 +49,7 @@ export function defineTool<
 
 /**
  * Takes a bare object for a tool (C4): without a risk it is `safe`, without idempotence it is not. One that spells its
- * members as [000] does (`input_schema`) is called as [000] does: `execute(context, arguments)`.
+ * members in snake_case (`input_schema`) is called as such tools are: `execute(context, arguments)`.
  *
  * @public
  */
@@ -67,7 +67,7 @@ export function inOurSpelling(tool: LocalTool): LocalTool {
   const members = tool as LocalTool & {
     readonly input_schema?: unknown;
     readonly defer_loading?: unknown;
-  }; // [000]'s names
+  }; // in snake_case
   const { input_schema: schema, defer_loading: deferLoading, execute } = members;
   if (!isRecord(schema)) return tool;
   return {

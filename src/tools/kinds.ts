@@ -1,6 +1,6 @@
 /**
  * The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts, also one that spells
- * its members as [000] does (`provider_specs`, `call_types`, `handle_call`).
+ * its members in snake_case (`provider_specs`, `call_types`, `handle_call`).
  */
 import type { Risk } from "../calls/call.ts";
 import type { Json, JsonObject } from "../calls/json.ts";

@@ -9,7 +9,7 @@ import {
   providerSpecsOf,
 } from "./kinds.ts";
 
-/** SPEC 3.4. What an encoder is given. */
+/** A function as it is offered to a model, before a provider's encoder spells it (SPEC 3.4). */
 export interface FunctionSpec {
   readonly kind: "function";
   readonly name: string;
@@ -49,7 +49,7 @@ export interface Offer {
 }
 
 export interface OfferOptions {
-  /** Without one, a hosted tool's first entry is sent whoever the provider is: unsafe, but [002]'s way (C14). */
+  /** Without one, a hosted tool's first entry is sent whoever the provider is: unsafe, but what is expected of a tool without a filter. */
   readonly provider?: string;
 }
 

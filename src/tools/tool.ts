@@ -148,7 +148,7 @@ export interface Action extends Omit<Offer, "previews"> {
   readonly reconcile: ((input: unknown, context: ToolContext) => Promise<Reconciled>) | undefined;
 }
 
-/** SPEC 4.6. */
+/** How a tool has fared of late. One that is unavailable is refused before anybody is asked about it (SPEC 4.6). */
 export interface ToolHealth {
   readonly status: "healthy" | "degraded" | "unavailable";
   readonly consecutiveErrors: number;

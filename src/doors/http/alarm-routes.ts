@@ -39,7 +39,7 @@ const alarmAnswer = z
   })
   .openapi("Alarm");
 
-/** SPEC 14.9, 18. */
+/** What somebody should look at, and a person's word on it: seen, or over (SPEC 14.9, 18). */
 export const alarmRoutes: readonly Route[] = [
   route({
     method: "get",

@@ -20,7 +20,7 @@ const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 /** A connection that held this long was a good one: the next failure starts at the first delay again. */
 const steadyMs = 30_000;
-/** A server behind a URL dies silently; one behind a pipe does not. SPEC 13.5 wants it visible within 30 s. */
+/** A server behind a URL dies silently; one behind a pipe does not. It is to be seen within 30 s (SPEC 13.5). */
 const pingEveryMs = 20_000;
 /** A server that says all the time that its tools changed is listened to so often. */
 const relistEveryMs = 200;

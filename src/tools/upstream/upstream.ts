@@ -3,7 +3,7 @@
  * This port is one opened connection to one server; whoever wants another one opens it anew.
  *
  * Invariant: whatever `callTool` throws says whether the call may have happened (`unknown`) or cannot have (`retryable`):
- * D26 hangs on it. Nothing of a server's own words about itself changes what its tools may do (SPEC 13.5).
+ * a retry hangs on it. Nothing of a server's own words about itself changes what its tools may do (SPEC 13.5).
  * Next: sdk-upstream.ts (the port through the official SDK), connection.ts (keeps one alive), adapter.ts (an MCP tool as
  * ours), terms.ts (risk, effects, scopes), names.ts, blocks.ts, servers.ts (all of them).
  */

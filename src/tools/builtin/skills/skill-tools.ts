@@ -8,7 +8,7 @@ import { Rejection } from "../files/guard/rejection.ts";
 import { shortened } from "./roster.ts";
 import type { LoadedSkill, SkillFile, SkillRun, Skills } from "./skills.ts";
 
-/** SPEC 11.4: the two tools of [003] and the one of [R]. None of them grants anything: activating only restricts. */
+/** Two tools with a verb each, and one with all verbs as actions, for agents that know either (SPEC 11.4). None grants anything: activating only restricts. */
 export function skillTools(skills: Skills): readonly LocalTool[] {
   return [listTool(skills), loadTool(skills), bothTool(skills)];
 }
