@@ -26,6 +26,28 @@ async function editing(page: Page): Promise<Locator> {
 const yes = (dialog: Locator) => dialog.getByRole("button", { name: "Approve as edited" });
 
 describe("the form of an edit", () => {
+  it("remembers the yes to what was edited: calls like that one need nobody, calls as it was asked for still do", async () => {
+    const asked = { to: "bob@example.org", subject: "weekly", body: "one" };
+    const id = await house.ask("send_email", asked);
+    await using grace = await at(`/approvals/${id}`);
+    const dialog = await editing(grace.page);
+    await dialog.getByLabel("to", { exact: true }).fill("ada@example.org");
+    await dialog.getByRole("checkbox", { name: /^Remember it/ }).check();
+    await dialog.getByRole("checkbox", { name: 'to "ada@example.org"' }).waitFor();
+    await dialog.getByRole("checkbox", { name: /^body/ }).uncheck();
+    const both = dialog.getByRole("button", { name: "Approve as edited, and remember" });
+    expect(await both.isDisabled()).toBe(true);
+    await dialog.getByLabel("Why do such calls need nobody?").fill("the weekly mail");
+    expect(await stumbles(grace.page)).toEqual([]);
+    await both.click();
+    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    expect(await house.call("send_email", { ...asked, to: "ada@example.org", body: "two" })).toMatchObject({
+      status: "ok",
+    });
+    expect(await house.call("send_email", { ...asked, body: "two" })).toMatchObject({ status: "pending" });
+    expect(grace.problems).toEqual([]);
+  });
+
   it("shows of a deep argument what another's edit made of it, and approves that", async () => {
     const id = await house.ask("update_rows", { ...rows, table: "deep" });
     await using grace = await at(`/approvals/${id}`);

@@ -20,33 +20,14 @@ export function PasswordDialog({ onClose }: { readonly onClose: () => void }): R
     <Dialog title="Change your password" open onClose={onClose}>
       <form className="grid gap-3.5" onSubmit={(event) => void submit(event)}>
         <p className="text-ink-2">You are signed out everywhere then, here too, and sign in with the new one.</p>
-        <Field label="The one you have">
-          {(wired) => (
-            <input
-              {...wired}
-              data-first
-              required
-              type="password"
-              autoComplete="current-password"
-              className="input"
-              value={current}
-              onChange={({ target }) => setCurrent(target.value)}
-            />
-          )}
-        </Field>
-        <Field label="The new one">
-          {(wired) => (
-            <input
-              {...wired}
-              required
-              type="password"
-              autoComplete="new-password"
-              className="input"
-              value={next}
-              onChange={({ target }) => setNext(target.value)}
-            />
-          )}
-        </Field>
+        <Password
+          label="The one you have"
+          autoComplete="current-password"
+          first
+          value={current}
+          onChange={setCurrent}
+        />
+        <Password label="The new one" autoComplete="new-password" value={next} onChange={setNext} />
         {problem !== undefined && (
           <Notice>
             <Text>{problem}</Text>
@@ -57,5 +38,37 @@ export function PasswordDialog({ onClose }: { readonly onClose: () => void }): R
         </Button>
       </form>
     </Dialog>
+  );
+}
+
+function Password({
+  label,
+  autoComplete,
+  first = false,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly autoComplete: "current-password" | "new-password";
+  /** It has the keyboard at once. */
+  readonly first?: boolean;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}): ReactNode {
+  return (
+    <Field label={label}>
+      {(wired) => (
+        <input
+          {...wired}
+          data-first={first || undefined}
+          required
+          type="password"
+          autoComplete={autoComplete}
+          className="input"
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
   );
 }

@@ -5,6 +5,8 @@ import { Diff } from "../../kit/diff.tsx";
 import { enteredOf, isSame, readEntered, rebased } from "../../kit/entered.ts";
 import { hunks } from "../../kit/hunks.ts";
 import { type DecideDialogProps, DecisionDialog, TypedName, Why, wordsIn } from "./decision-fields.tsx";
+import { Choice } from "./remember-scope.tsx";
+import { useRemember } from "./use-remember.tsx";
 
 /** Other arguments, by form or as JSON. They pass every gate again; the log keeps what was asked and what was approved. */
 export function EditDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
@@ -21,11 +23,15 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
   const read = useMemo(() => readEntered(entered), [entered]);
   const isChanged = useMemo(() => "value" in read && !isSame(read.value, asked), [read, asked]);
   const isTyped = !deciding.needsName || typed === approval.what.tool;
+  const [isRemembered, setIsRemembered] = useState(false);
+  const edited = "value" in read ? read.value : asked;
+  const remembering = useRemember({ ...approval, what: { ...approval.what, arguments: edited } });
+  const mayRemember = approval.remembers_allowed && !deciding.needsName;
   const approve = {
-    word: "Approve as edited",
+    word: isRemembered && mayRemember ? "Approve as edited, and remember" : "Approve as edited",
     look: "primary",
     icon: "check",
-    isReady: isChanged && isTyped,
+    isReady: isChanged && isTyped && (!isRemembered || !mayRemember || remembering.isReady),
     say: async () =>
       "problem" in read
         ? read.problem
@@ -34,6 +40,7 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
             arguments: read.value,
             reason: wordsIn(reason),
             confirmation: wordsIn(typed),
+            remember: isRemembered && mayRemember ? remembering.remember() : undefined,
           }),
   } as const;
   return (
@@ -54,6 +61,12 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
       />
       <Why value={reason} onChange={setReason} />
       {deciding.needsName && <TypedName tool={approval.what.tool} value={typed} onChange={setTyped} />}
+      {mayRemember && (
+        <Choice isOn={isRemembered} onChange={setIsRemembered}>
+          Remember it: calls like the edited one need nobody for a while
+        </Choice>
+      )}
+      {mayRemember && isRemembered && remembering.fields}
       <p className="text-ink-3">
         What you approve is checked again by every rule before it runs. Both versions are kept.
       </p>

@@ -1,78 +1,20 @@
-import { type ReactNode, useState } from "react";
-import type { Remember } from "../../api/approvals.ts";
-import { serverNow } from "../../api/server-time.ts";
-import { Notice } from "../../kit/states.tsx";
-import { type DecideDialogProps, DecisionDialog, Why } from "./decision-fields.tsx";
-import { conditionsFor } from "./grant-scope.ts";
-import { Choice, Scope, useHeld } from "./remember-scope.tsx";
+import type { ReactNode } from "react";
+import { type DecideDialogProps, DecisionDialog } from "./decision-fields.tsx";
+import { useRemember } from "./use-remember.tsx";
 
-type Span = "run" | "session" | "hour" | "day";
-
-const spans: Readonly<Record<Span, string>> = {
-  run: "for this run",
-  session: "for this session",
-  hour: "for an hour",
-  day: "until tomorrow, this time",
-};
-
-/** A yes that holds for more than one call says in one sentence for which: before it is given, not after. */
+/** A yes that holds for more than one call. */
 export function RememberDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
-  const [held, heldFields] = useHeld(approval);
-  const [isAny, setIsAny] = useState(false);
-  const [span, setSpan] = useState<Span>("run");
-  const [reason, setReason] = useState("");
-  const { fixed, absent, isNothing } = held;
-  const remember = (): Remember => ({
-    scope:
-      fixed.length + absent.length === 0 ? {} : { arguments: conditionsFor(approval.what.arguments, fixed, absent) },
-    for: span === "run" || span === "session" ? span : { until: untilOf(span) },
-    reason: reason.trim(),
-  });
+  const { fields, isReady, remember } = useRemember(approval);
   const approve = {
     word: "Approve and remember",
     look: "primary",
     icon: "check",
-    isReady: reason.trim() !== "" && (!isNothing || isAny),
+    isReady,
     say: () => deciding.say({ verb: "approve", remember: remember() }),
   } as const;
   return (
     <DecisionDialog title="Approve, and remember it" choices={[approve]} changed={changed} onClose={onClose}>
-      <Spans span={span} onChange={setSpan} />
-      {heldFields}
-      {isNothing && (
-        <Choice isOn={isAny} onChange={setIsAny} className="font-medium text-high">
-          Yes, whatever its arguments say: none of them is held to what you see here.
-        </Choice>
-      )}
-      <Why label="Why do such calls need nobody?" value={reason} onChange={setReason} />
-      <Notice tone="medium">
-        <Scope approval={approval} held={held} span={spans[span]} />
-      </Notice>
+      {fields}
     </DecisionDialog>
   );
-}
-
-function Spans({ span, onChange }: { readonly span: Span; readonly onChange: (span: Span) => void }): ReactNode {
-  const ids = Object.keys(spans) as readonly Span[]; // its own keys
-  return (
-    <fieldset className="grid min-w-0 gap-1.5">
-      <legend className="mb-1 font-medium">How long?</legend>
-      {ids.map((id) => (
-        <label key={id} className="flex items-center gap-2">
-          <input
-            type="radio"
-            name="span"
-            checked={span === id}
-            onChange={() => onChange(id)}
-            className="accent-accent"
-          />{" "}
-          {spans[id]}
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-function untilOf(span: "hour" | "day"): string {
-  return new Date(serverNow() + (span === "hour" ? 3_600_000 : 86_400_000)).toISOString();
 }
