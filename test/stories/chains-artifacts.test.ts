@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
+import { holdsIn } from "../fakes/artifact-holds.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const big = "line of text\n".repeat(20_000);
@@ -90,6 +91,21 @@ describe("big values in a script", () => {
     expect(outcome.structured).toMatchObject({
       output_blocks_refs: [media !== undefined && "artifact" in media ? media.artifact : ""],
     });
+  });
+
+  it("what goes back is held for its caller's session, and what stayed inside is not", async () => {
+    await using at = await room();
+    const held = holdsIn(at.runtime);
+    {
+      await using session = at.runtime.openSession();
+      const code = `await tools.report();
+        files.write("/workspace/a.txt", "made here");
+        await artifacts.put("/workspace/a.txt", "image/png"); return 1;`;
+      const { content } = await session.invoke({ tool: "tool_chain", arguments: { code } });
+      expect(content.filter(({ type }) => type === "image")).toHaveLength(1);
+      expect(held()).toBe(1);
+    }
+    expect(held()).toBe(0);
   });
 
   it("a picture that the answer names goes back as a block", async () => {

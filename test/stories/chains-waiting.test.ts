@@ -36,6 +36,29 @@ describe("a script that needs a person", () => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
+  it.each([
+    ["soon", "late"],
+    ["late", "soon"],
+  ])("waits as long as all of what it waits for is open: %s, then %s", async (...asked) => {
+    const wait = (name: string, approvalTtlMs: number): Parameters<typeof house>[1] => [
+      {
+        name,
+        description: "Waits.",
+        risk: "high",
+        effects: "write",
+        idempotent: false,
+        approvalTtlMs,
+        execute: () => name,
+      },
+    ];
+    const driver = fakeDriver();
+    const options = { chains: { drivers: [driver], engines: [driver.name] } };
+    await using h = await house(options, [...(wait("soon", 60_000) ?? []), ...(wait("late", 600_000) ?? [])]);
+    const calls = asked.map((name) => `call("${name}", {})`).join();
+    const { expiresAt } = await h.runtime.runChain({ code: `await Promise.all([${calls}]);` }, asker);
+    expect(expiresAt).toBe(h.clock.now() + 60_000);
+  });
+
   it("resuming by the approval, or by the script's id, lets the script go on", async () => {
     await using h = await scriptHouse();
     for (const by of ["approval", "id"] as const) {

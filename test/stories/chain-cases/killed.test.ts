@@ -102,9 +102,10 @@ await onEachEngine(({ driver, language, name, says }) => {
 
   says("each effect at most once, and an end that tells what was done", async () => {
     const { moments } = await lived(0);
-    const every = name === "pyodide" ? 12 : 1; // it starts in seconds
+    const every = Array.from({ length: moments }, (_, n) => n + 1);
     let killed = 0;
-    for (let at = 1; at <= moments; at += every) killed += (await lived(at)).killed;
-    expect(killed).toBeGreaterThan(moments / every / 2);
+    const tried = name === "pyodide" ? [8] : every; // it starts in seconds
+    for (const at of tried) killed += (await lived(at)).killed;
+    expect(killed).toBeGreaterThan(tried.length / 2);
   });
 });
