@@ -108,6 +108,27 @@ describe("big values in a script", () => {
     expect(held()).toBe(0);
   });
 
+  it("what a script kept is held again while it goes on after a wait", async () => {
+    const seen: number[] = [];
+    const tool = { description: "Says.", effects: "write", idempotent: false } as const;
+    await using runtime = await createRuntime({
+      tools: [
+        defineTool({ ...tool, name: "mail", risk: "high", execute: () => "sent" }),
+        defineTool({ ...tool, name: "look", risk: "safe", execute: () => String(seen.push(held())) }),
+      ],
+      approvals: { patience: "suspend" },
+      chains: { engines: ["quickjs"] },
+    });
+    const held = holdsIn(runtime);
+    const code = `files.write("/workspace/a.txt", "made here"); await artifacts.put("/workspace/a.txt");
+      await tools.look({}); await tools.mail({}); await tools.look({}); return 1;`;
+    const pending = await runtime.runChain({ code }, { idempotencyKey: "k" });
+    expect([held(), seen]).toEqual([0, [1]]);
+    await runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: { user: "boss" } });
+    expect((await runtime.runChain({ code }, { idempotencyKey: "k" })).status).toBe("ok");
+    expect([held(), seen]).toEqual([0, [1, 1]]);
+  });
+
   it("a picture that the answer names goes back as a block", async () => {
     await using at = await room();
     const named = await at.runtime.runChain({ code: "const c = await tools.chart(); return c.files;" });
