@@ -106,10 +106,8 @@ export class QuickJsScript {
   }
 
   /**
-   * One text for what went to one place: a script may wait ten thousand times in a turn, and print each time. Its bytes are
-   * counted here: the prelude counts characters, of which there are never more, and stops a script that is far beyond.
-   *
-   * @returns whether it has printed more than it may
+   * One text for what went to one place: a script may print in each of ten thousand turns. Its bytes are counted here: the
+   * prelude counts characters, which are never more. @returns whether it has printed more than it may
    */
   #keepPrinted(mail: JsonObject): boolean {
     for (const { stream = "out", text } of listIn(mail, "printed").filter(isJsonObject)) {
