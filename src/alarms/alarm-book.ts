@@ -80,11 +80,8 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   page(where: AlarmFilter = {}): AlarmPage {
     const { tenant, state, limit = 1_000, after } = checkedFilter(where);
     const { alarm: ofStore } = this.ofStore;
-    const all = [
-      ...(ofStore === undefined ? [] : [ofStore]),
-      ...[...this.#kept.values()].map(({ alarm }) => this.#counted(alarm)),
-    ];
-    const wanted = all.filter(
+    const kept = [...this.#kept.values()].map(({ alarm }) => this.#counted(alarm));
+    const wanted = [...kept, ...(ofStore === undefined ? [] : [ofStore])].filter(
       (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
     );
     return pageOf(wanted, limit, after);
