@@ -18,9 +18,7 @@ function inOrder(one: Placed, other: Placed): number {
  */
 export function pageOf(alarms: readonly Alarm[], limit: number, after: string | undefined): AlarmPage {
   const from = after === undefined ? undefined : placeIn(after);
-  const found = alarms
-    .filter((alarm) => from === undefined || (alarm.id !== from.id && inOrder(from, alarm) < 0))
-    .sort(inOrder);
+  const found = alarms.filter((alarm) => from === undefined || inOrder(from, alarm) < 0).sort(inOrder);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   if (last === undefined || shown.length === found.length) return { alarms: shown };
