@@ -50,9 +50,10 @@ async function start(flags: StartFlags): Promise<ExitCode> {
 }
 
 async function run(settings: Settings, flags: StartFlags & { readonly isNew: boolean }): Promise<ExitCode> {
-  const [{ commandName }, { openLog }] = await Promise.all([
+  const [{ commandName }, { openLog }, { removeServerFile }] = await Promise.all([
     import("./doors/cli/command-name.ts"),
     import("./doors/cli/log.ts"),
+    import("./doors/cli/server-file.ts"),
   ]);
   const isStdio = flags.stdio === true;
   const command = commandName({ ...flags, port: undefined }); // it says in its folder where it listens
@@ -65,9 +66,10 @@ async function run(settings: Settings, flags: StartFlags & { readonly isNew: boo
   try {
     const listening = await listenFor(wired, settings, isStdio);
     const served = { wired, listening, settings };
+    const stopped = toldToStop(() => removeServerFile(settings.dataFolder)); // before anybody can find it: who calls at once may stop it at once
     await announce(served, flags);
     wired.runtime.chains?.warm();
-    return await serve(served, isStdio);
+    return await serve(served, stopped, isStdio);
   } catch (error) {
     await wired.close();
     throw error;
@@ -150,26 +152,40 @@ async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<s
   return linkUrl(url, token);
 }
 
-/** Until a signal comes, or the client of standard input goes. The first drains; a second one does not wait. */
-async function serve({ wired, listening, settings }: Served, stdio: boolean): Promise<ExitCode> {
-  const { dataFolder: folder, agentScopes: scopes } = settings;
-  const { removeServerFile } = await import("./doors/cli/server-file.ts");
+interface Stopped {
+  readonly promise: Promise<void>;
+  stop(): void;
+}
+
+/** By a signal, or whatever else calls `stop`. The first drains; a signal after it does not wait. */
+function toldToStop(forget: () => void): Stopped {
   const stopped = Promise.withResolvers<void>();
+  const abort = (): void => {
+    forget();
+    terminal.aside("Aborted; what was in flight is `unknown` until it is settled.\n");
+    process.exit(exitCodes.failed);
+  };
   const stop = (): void => {
     process.once("SIGINT", abort).once("SIGTERM", abort);
     stopped.resolve();
   };
-  const abort = (): void => {
-    removeServerFile(folder);
-    terminal.aside("Aborted; what was in flight is `unknown` until it is settled.\n");
-    process.exit(exitCodes.failed);
-  };
   process.once("SIGINT", stop).once("SIGTERM", stop);
+  return { promise: stopped.promise, stop };
+}
+
+/** Until it is told to stop, or the client of standard input goes. */
+async function serve(
+  { wired, listening, settings }: Served,
+  { promise: stopped, stop }: Stopped,
+  stdio: boolean,
+): Promise<ExitCode> {
+  const { dataFolder: folder, agentScopes: scopes } = settings;
+  const { removeServerFile } = await import("./doors/cli/server-file.ts");
   if (stdio)
     void wired.mcp
       .serveStdio({ principal: { tenant: "default", agent: "local-agent", via: "stdio" }, scopes })
       .then(stop, stop);
-  await stopped.promise;
+  await stopped;
   removeServerFile(folder);
   terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
   await wired.close();
