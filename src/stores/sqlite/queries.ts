@@ -8,6 +8,8 @@ import type { EventForms } from "./event-forms.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
+/** Of those that are found: each is parsed. */
+const callsATurn = 64;
 const rowsOfEntriesATurn = 64;
 /** A row holds from one entry to hundreds: who wants few begins with few rows. */
 const fewRowsOfEntries = 4;
@@ -75,8 +77,9 @@ export class Queries {
     const found: CallRecord[] = [];
     for (let before = Math.min(where.before ?? Infinity, lastNumber + 1); before > 1 && found.length < limit; ) {
       const floor = this.#floorBelow(before, parent);
-      found.push(...this.#calls(sql, before, floor, ...values, Math.min(limit - found.length, rowsATurn)));
-      before = floor;
+      const some = this.#calls(sql, before, floor, ...values, Math.min(limit - found.length, callsATurn));
+      found.push(...some);
+      before = some.length < callsATurn ? floor : (some.at(-1)?.call.number ?? floor);
       await turn();
     }
     return found;
@@ -106,7 +109,7 @@ export class Queries {
   #floorBelow(before: number, parent: number | undefined): number {
     if (parent === undefined) return before - rowsATurn;
     const next = "select number from call_child where parent = ? and number < ? order by number desc limit ?";
-    return this.#number(`select min(number) from (${next})`, 0, parent, before, rowsATurn);
+    return this.#number(`select min(number) from (${next})`, 0, parent, before, callsATurn);
   }
 
   /** Those of the artifacts that a row needs. */

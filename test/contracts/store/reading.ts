@@ -111,7 +111,7 @@ export function readingContract(kit: StoreKit): void {
       for (const parent of parents)
         expect(await commit(claimOf(recordOf(parent, { fence: kit.store.incarnation })))).toEqual(wins);
       const made = parents.map((): number[] => []);
-      for (let i = 0; i < 12; i += 1) {
+      for (let i = 0; i < 240; i += 1) {
         const parent = i % 3 === 0 ? undefined : parents[i % 3 === 1 ? 0 : 1];
         const call = callOf(kit.store, kit.clock, { ...(parent && { parentId: parent.id }) });
         if (parent !== undefined) made[parents.indexOf(parent)]?.unshift(call.number);
@@ -125,9 +125,12 @@ export function readingContract(kit: StoreKit): void {
         (await kit.store.calls(where)).map(({ call }) => call.number);
       expect(await numbers({ parentId: one?.id ?? "" })).toEqual(made[0]);
       expect(await numbers({ parentId: other?.id ?? "" })).toEqual(made[1]);
-      expect(await numbers({ parentId: one?.id ?? "", limit: 2 })).toEqual(made[0]?.slice(0, 2));
+      const every = await numbers({ limit: 200 });
+      expect(every).toEqual(Array.from(every, (_, i) => (every[0] ?? 0) - i));
+      for (const limit of [2, 70])
+        expect(await numbers({ parentId: one?.id ?? "", limit })).toEqual(made[0]?.slice(0, limit));
       expect(await numbers({ parentId: one?.id ?? "", before: made[0]?.[1] ?? 0 })).toEqual(made[0]?.slice(2));
-      expect(await numbers({ parentId: one?.id ?? "", state: "ok" })).toEqual(made[0]?.slice(2));
+      expect(await numbers({ parentId: one?.id ?? "", state: "ok" })).toEqual(made[0]?.slice(-2));
       expect(await numbers({ parentId: one?.id ?? "", tenant: "other" })).toEqual([]);
       for (const parentId of ["", "call_1", one?.id.replace(/^call_./, "call_f") ?? ""])
         expect(await numbers({ parentId })).toEqual([]);
