@@ -137,6 +137,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   ],
   "runs.finish": [...noObject, [run, 5], [run, { state: "over" }], [run, { reason: 5 }], [run, { by: { by: "ann" } }]],
   "runs.list": filters,
+  "runs.page": [...filters, [{ after: 5 }], [{ after: "x" }], [{ after: "live@x@r" }]],
   "runs.get": [...noObject, [{}], [{ runId: "a/b" }], [{ runId: "r", tenant: 5 }]],
   "runs.events": [...noObject, ...filters.map(([where]) => [run, where])],
   "runs.calls": [...noObject, [run, -1], [run, Number.NaN], [run, "9"], [run, null]],
@@ -150,6 +151,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "chains.described": path,
   "chains.stop": ofTheHouse,
   "alarms.list": [...filters, [{ state: "x" }]],
+  "alarms.page": [...filters, [{ after: 5 }], [{ after: "x" }], [{ after: "open@1" }]],
   "alarms.get": noId,
   "alarms.acknowledge": [
     ["alm_1", 5],

@@ -229,6 +229,7 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     runs: {
       list: heard("runs.list", [run]),
+      page: heard("runs.page", { runs: [run] }),
       get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
       events: heard("runs.events", []),
       calls: heard("runs.calls", []),
@@ -250,6 +251,7 @@ export function stubRuntime(options: StubOptions = {}): {
     feed: { open: async () => ({ from: "0", [Symbol.dispose]: () => {} }) },
     alarms: {
       list: () => [anAlarm(options.tenant)],
+      page: () => ({ alarms: [anAlarm(options.tenant)] }),
       get: () => anAlarm(options.tenant),
       acknowledge: heard("alarms.acknowledge", { changed: true, alarm: anAlarm(options.tenant) }),
       resolve: heard("alarms.resolve", { changed: true, alarm: anAlarm(options.tenant) }),
