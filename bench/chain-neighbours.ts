@@ -11,13 +11,14 @@ import { createHttpDoor } from "../src/doors/http/http-door.ts";
 import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
 import { createRuntime, type Json, type Runtime } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
+import { median } from "./harness.ts";
 
 export interface NeighbourFigures {
   /** What was there besides. */
   readonly beside: string;
   readonly by: "http" | "library";
   readonly calls: number;
-  /** Of all calls of all its windows. */
+  /** Of each window's calls; the middle one of its windows, as what else a machine does is in a few of them. */
   readonly p99Microseconds: number;
   /** To calls beside nothing. 1: nobody noticed. */
   readonly ratio: number;
@@ -30,6 +31,8 @@ export interface NeighbourFigures {
 export interface NeighbourOptions {
   readonly rounds: number;
   readonly windowMs: number;
+  /** Scenes whose names hold this, beside nothing and the floors. None: all of them. */
+  readonly beside?: string | undefined;
 }
 
 /** Goes on until it is stopped, or has come to its end. */
@@ -50,6 +53,7 @@ const memoryFloor = plainProcess(
   "a plain process at niceness 19 that takes 128 MiB (the floor of memory)",
   "for (const a = []; a.length * 1e5 < 128 << 20; ) a.push(Buffer.alloc(1e5, 120));",
 );
+const heldAgainst: ReadonlySet<Scene> = new Set([nothing, floor, memoryFloor]);
 const calls = 'for (;;) try { await tools.echo({ text: "x" }) } catch {}';
 const callsAtOnce = 'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))';
 
@@ -130,6 +134,9 @@ interface Neighbour extends AsyncDisposable {
 export async function neighbours(options: NeighbourOptions): Promise<readonly NeighbourFigures[]> {
   const figures: NeighbourFigures[] = [];
   for (const { maxToolCalls, scenes } of settings) {
+    const { beside = "" } = options;
+    const wanted = scenes.filter((scene) => heldAgainst.has(scene) || scene.name.includes(beside));
+    if (wanted.every((scene) => heldAgainst.has(scene))) continue;
     const runtime = await createRuntime({
       ...{ tools, approvals: { patience: "suspend" }, limits: { maxToolCalls: 1_000_000 } },
       chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls } },
@@ -138,7 +145,7 @@ export async function neighbours(options: NeighbourOptions): Promise<readonly Ne
       for (const open of [overHttp, inProcess]) {
         await using neighbour = await open(runtime);
         await window(neighbour, 2.5 * options.windowMs);
-        figures.push(...(await besideAll({ runtime, neighbour, scenes }, options)));
+        figures.push(...(await besideAll({ runtime, neighbour, scenes: wanted }, options)));
       }
     } finally {
       await runtime.close();
@@ -194,7 +201,7 @@ async function besideAll(
       windows.get(scene)?.push(await windowBeside(begin, neighbour, windowMs));
     }
   const timesOf = (scene: Scene): readonly number[][] => windows.get(scene) ?? [];
-  const whole = (scene: Scene): number => p99(timesOf(scene).flat());
+  const whole = (scene: Scene): number => median(timesOf(scene).map(p99));
   return scenes.map((scene) => {
     const times = timesOf(scene);
     const own = whole(scene);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--windows N] [--engine NAME] [--neighbours]`:
+ * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--windows N] [--engine NAME] [--neighbours [--beside WORDS]]`:
  * what a script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did
  * not ask for it. With `--engine` that engine's rows alone; `--quick` ends within a minute, says roughly, and leaves the
  * neighbours out. Processes run what the package ships: one file each, made as `npm run build` makes it.
@@ -31,6 +31,7 @@ const { values } = parseArgs({
     windows: { type: "string" },
     engine: { type: "string" },
     neighbours: { type: "boolean" },
+    beside: { type: "string" },
   },
 });
 const isQuick = values.quick === true;
@@ -40,6 +41,7 @@ const frozenCount = Number(values.frozen ?? (isQuick ? 100 : 10_000));
 const beside: NeighbourOptions = {
   rounds: Number(values.windows ?? (isQuick ? 1 : 20)),
   windowMs: isQuick ? 200 : 800,
+  beside: values.beside,
 };
 if (values.neighbours === true) {
   const found = await neighbours(beside);

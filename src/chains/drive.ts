@@ -65,7 +65,6 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const step: Step | undefined =
       waiting === undefined ? await run.watch.next(engine) : { step: "calls", calls: waiting };
     if (step === undefined) return stopped(run);
-    run.pace.heard();
     run.journal.print(step.printed);
     if (step.step === "done") return { end: "done", value: step.value };
     if (step.step === "failed") {
@@ -75,6 +74,8 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const fault = waiting === undefined ? faultOf(step.calls, run) : undefined;
     if (fault !== undefined) return fault;
     waiting = undefined;
+    await run.pace.heard(step.calls.length);
+    if (run.watch.stopped !== undefined) return stopped(run);
     const before = { session: run.session.mark(), journal: run.journal.mark() };
     const other = await run.beginBatch(step.calls);
     if (run.watch.stopped !== undefined) return stopped(run);
@@ -89,8 +90,6 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const overdrawn = called.filter(({ settled }) => settled.code === "budget_exhausted");
     if (run.budget.isIgnored(called.length, overdrawn.length)) return overdrew(run);
     for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
-    await run.pace.afterBatch();
-    if (run.watch.stopped !== undefined) return stopped(run);
     await engine.settle(answers.map(({ settled }) => settled));
   }
 }

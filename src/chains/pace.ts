@@ -1,16 +1,16 @@
 import type { Clock } from "../calls/clock.ts";
+import { idleTurn } from "../system/idle-turn.ts";
 
-/** Milliseconds of a turn of the loop that a script's calls may take before others have theirs. */
-const longestTurnMs = 0.25;
 /** So many calls are answered as fast as they come: most scripts have no more. */
-const unhurried = 50;
-/** Turns that others have after each batch of a script which goes on calling. */
-const turnsBetween = 4;
+const hurriedCalls = 50;
+/** Milliseconds of a turn of the loop that these may take before others have theirs. */
+const hurriedTurnMs = 0.25;
+/** And all further ones. */
+const idleTurnMs = 0.1;
 
 /**
  * A script's share of the loop. A tool that answers at once makes a call that waits for nothing, so nobody else would have a
- * turn before the last of a thousand; and every call wakes the sandbox's process, on a processor somebody else computes on.
- * On an idle loop a turn is over in microseconds.
+ * turn before the last of a thousand. What a script asks for beyond what most do gives way to all else.
  */
 export class Pace {
   readonly #clock: Clock;
@@ -23,25 +23,32 @@ export class Pace {
     this.#turnBegan = clock.monotonic();
   }
 
-  /** What was heard came in a turn of its own. */
-  heard(): void {
+  /** What was heard came in a turn of its own, and is looked at in another. @param calls that a script makes together */
+  async heard(calls: number): Promise<void> {
     this.#turnBegan = this.#clock.monotonic();
+    this.#calls += calls;
+    if (!this.#isHurried) await this.#idle();
   }
 
-  /** Before a call. */
+  /** Before each call: where many are made together, all would begin in the turn of the first. */
   async beforeCall(): Promise<void> {
-    this.#calls += 1;
-    await this.beforeMore();
+    if (this.#isHurried) await this.beforeMore();
+    else await this.#idle();
   }
 
-  /** Before anything that may take long. */
+  /** Before anything else that may take long. */
   async beforeMore(): Promise<void> {
-    while (this.#clock.monotonic() - this.#turnBegan > longestTurnMs) await this.#turn();
+    const longestMs = this.#isHurried ? hurriedTurnMs : idleTurnMs;
+    while (this.#clock.monotonic() - this.#turnBegan > longestMs) await (this.#isHurried ? this.#turn() : this.#idle());
   }
 
-  /** Before a batch's answers go back, and the next one comes. */
-  async afterBatch(): Promise<void> {
-    if (this.#calls > unhurried) for (let turn = 0; turn < turnsBetween; turn++) await this.#turn();
+  get #isHurried(): boolean {
+    return this.#calls <= hurriedCalls;
+  }
+
+  async #idle(): Promise<void> {
+    await idleTurn();
+    this.#turnBegan = this.#clock.monotonic();
   }
 
   /** One for all calls that wait: they go on in their order. */

@@ -13,7 +13,7 @@ function partsOf(text: string, size: number): readonly Buffer[] {
 type Parsed = { readonly value: unknown } | "no JSON";
 
 async function inSlices(text: string, pieces: number, slice: number): Promise<Parsed> {
-  return new HeldJson(partsOf(text, pieces), slice).parsed().then(
+  return new HeldJson(partsOf(text, pieces), { sliceBytes: slice }).parsed().then(
     (value) => ({ value }),
     (error: unknown) => {
       expect(error).toBeInstanceOf(SyntaxError);

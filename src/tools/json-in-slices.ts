@@ -16,14 +16,22 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
+export interface Slicing {
+  readonly sliceBytes?: number;
+  /** What lies between two slices. */
+  readonly turn?: () => Promise<void>;
+}
+
 /** JSON that came over a wire and is too long to be parsed in one turn: its bytes, unread. Only a connection makes one. */
 export class HeldJson {
   readonly #parts: readonly Buffer[];
   readonly #sliceBytes: number;
+  readonly #turn: () => Promise<void>;
 
-  constructor(parts: readonly Buffer[], sliceBytes: number = usualSlice) {
+  constructor(parts: readonly Buffer[], { sliceBytes = usualSlice, turn = () => setImmediate() }: Slicing = {}) {
     this.#parts = parts;
     this.#sliceBytes = sliceBytes;
+    this.#turn = turn;
   }
 
   /** What `JSON.parse` makes of it, with turns for others. @throws SyntaxError */
@@ -33,7 +41,7 @@ export class HeldJson {
     for (const part of this.#parts) {
       for (const slice of slices.take(part)) {
         tree.add(slice);
-        await setImmediate();
+        await this.#turn();
       }
       if (slices.isTooDeep) return JSON.parse(Buffer.concat(this.#parts).toString()) as Json; // it makes nothing but JSON
     }

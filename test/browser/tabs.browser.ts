@@ -113,6 +113,9 @@ describe("one's own password", () => {
   });
 });
 
+/** Long enough for forty requests. */
+const busyMs = 3_000;
+
 describe("a list that could not be read anew", () => {
   it("is read again until it is, though something is shown", async () => {
     await using grace = await at("/approvals");
@@ -123,10 +126,14 @@ describe("a list that could not be read anew", () => {
       failures += 1;
       return failures > 3 ? route.fallback() : route.fulfill({ status: 503, json: {} });
     });
-    // So many at once that all of it is read again instead of each.
+    // So many at once that all of it is read again instead of each: the page is busy while they come.
+    const isBusy = page.evaluate((ms) => {
+      for (const until = performance.now() + ms; performance.now() < until; );
+    }, busyMs);
     await Promise.all(
       Array.from({ length: 40 }, (_, n) => house.ask("send_email", { ...mail("many"), to: `many-${n}@example.org` })),
     );
+    await isBusy;
     const all = (await house.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
     const count = Object.values(all).reduce((sum: number, one: number) => sum + one, 0);
     await expect.poll(() => page.title(), { timeout: 15_000 }).toContain(`(${count})`);

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cpuMsOf } from "../../src/chains/drivers/child/kernel-tells.ts";
 import { isAlive } from "../../src/system/alive.ts";
+import { cpuMsOf } from "../fakes/process-tree.ts";
 
 const host = join(import.meta.dirname, "../crash/endless-scripts.ts");
 

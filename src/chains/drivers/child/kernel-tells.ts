@@ -1,38 +1,74 @@
 /** What the kernel tells of a process and of all it has started. Where there is no `/proc`, it tells nothing. */
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import type { Clock } from "../../../calls/clock.ts";
 
 const millisecondsPerTick = 10; // USER_HZ is 100 on every Linux that Node runs on
 const bytesPerPage = 4_096;
 
+export interface Measured {
+  /** User and system time of all its threads, and of what it started that has ended. */
+  readonly cpuMs: number;
+  readonly residentBytes: number;
+}
+
+/** Of the process alone. Undefined when there is no `/proc`, or the process is gone. */
+export function measured(pid: number): Measured | undefined {
+  return measuredBy(read(`/proc/${pid}/stat`));
+}
+
+function measuredBy(stat: string | undefined): Measured | undefined {
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may hold anything
+  const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
+  return { cpuMs: ticks * millisecondsPerTick, residentBytes: Number(fields[21]) * bytesPerPage };
+}
+
+/** Who is beneath a process is looked up again after so long: that takes twenty times as long as to measure one. */
+const knownForMs = 500;
+
 /**
- * User and system time of all its threads, and of every process beneath it, those that have ended included: an engine may
- * stand behind the walls that were started for it. Undefined when there is no `/proc`, or the process is gone.
+ * A process and all that it has started, measured again and again: an engine may stand behind the walls that were started for
+ * it. What is read stays open in between, as opening takes three times as long as reading; `close` ends that.
  */
-export function cpuMsOf(pid: number): number | undefined {
-  return overTree(pid, ownCpuMsOf);
+export class ProcessTree {
+  readonly #pid: number;
+  readonly #clock: Clock;
+  #files: readonly number[] = [];
+  #knownUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(pid: number, clock: Clock) {
+    this.#pid = pid;
+    this.#clock = clock;
+  }
+
+  /** Of all of them together. Undefined when there is no `/proc`, or the process is gone. */
+  measure(): Measured | undefined {
+    const now = this.#clock.monotonic();
+    if (now >= this.#knownUntil) {
+      this.close();
+      this.#files = treeOf(this.#pid).flatMap((pid) => opened(`/proc/${pid}/stat`));
+      this.#knownUntil = now + knownForMs;
+    }
+    const [own, ...others] = this.#files.map((file) => measuredBy(readAgain(file)));
+    if (own === undefined) return undefined;
+    return others.reduce<Measured>(
+      (sum, { cpuMs, residentBytes } = nothing) => ({
+        cpuMs: sum.cpuMs + cpuMs,
+        residentBytes: sum.residentBytes + residentBytes,
+      }),
+      own,
+    );
+  }
+
+  /** It may be measured again all the same. */
+  close(): void {
+    for (const file of this.#files) closeSync(file);
+    this.#files = [];
+    this.#knownUntil = Number.NEGATIVE_INFINITY;
+  }
 }
 
-/** Of one that has started nothing: a look at each of its threads for what it started costs ten times as much. */
-export function ownCpuMsOf(pid: number): number | undefined {
-  const text = read(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * millisecondsPerTick;
-}
-
-export function residentBytesOf(pid: number): number | undefined {
-  return overTree(pid, (each) => {
-    const text = read(`/proc/${each}/statm`);
-    return text === undefined ? undefined : Number(text.split(" ")[1]) * bytesPerPage;
-  });
-}
-
-/** The sum over a process and what it has started. */
-function overTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  const own = measure(pid);
-  if (own === undefined) return undefined;
-  return childrenOf(pid).reduce((sum, child) => sum + (overTree(child, measure) ?? 0), own);
-}
+const nothing: Measured = { cpuMs: 0, residentBytes: 0 };
 
 /** It, and every process beneath it. */
 export function treeOf(pid: number): readonly number[] {
@@ -58,5 +94,24 @@ function read(path: string): string | undefined {
     return readFileSync(path, "latin1");
   } catch {
     return undefined; // another system, or it has just ended
+  }
+}
+
+function opened(path: string): readonly number[] {
+  try {
+    return [openSync(path, "r")];
+  } catch {
+    return []; // as above
+  }
+}
+
+const buffer = Buffer.alloc(1024); // fifty numbers and a short name
+
+/** From its beginning, as it is now. */
+function readAgain(file: number): string | undefined {
+  try {
+    return buffer.toString("latin1", 0, readSync(file, buffer, 0, buffer.length, 0));
+  } catch {
+    return undefined; // it has ended
   }
 }

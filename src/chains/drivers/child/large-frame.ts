@@ -7,6 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import { idleTurn } from "../../../system/idle-turn.ts";
 import { HeldJson } from "../../../tools/json-in-slices.ts";
 import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
 import type { SandboxLimits } from "../../sandbox.ts";
@@ -46,8 +47,8 @@ const mostImageBytes = 8 * 1024 * 1024;
 /** Longer names are none of those that are looked for. */
 const longestName = 64;
 
-/** Parsed between two turns of others: half a millisecond. */
-const sliceBytes = 16 * 1024;
+/** Parsed at once: an eighth of a millisecond. */
+const sliceBytes = 4 * 1024;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -144,7 +145,7 @@ export class LargeFrame {
     if (this.#measured !== undefined) throw new ProtocolBroken("A frame is not JSON.");
     const bytes = Buffer.concat(this.#kept.splice(0));
     if (!isUtf8(bytes)) throw new ProtocolBroken("A frame is not JSON.");
-    const parsed = await new HeldJson([bytes], sliceBytes).parsed().catch((cause: unknown) => {
+    const parsed = await new HeldJson([bytes], { sliceBytes, turn: idleTurn }).parsed().catch((cause: unknown) => {
       throw new ProtocolBroken("A frame is not JSON.", { cause });
     });
     if (!isJsonObject(parsed)) throw new ProtocolBroken("A frame is not a JSON object.");

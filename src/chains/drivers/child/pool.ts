@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import { whenCalm } from "./calm.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
-import { ownCpuMsOf } from "./kernel-tells.ts";
+import { measured } from "./kernel-tells.ts";
 import { type Asking, Shares } from "./shares.ts";
 
 export interface PoolOptions {
@@ -265,7 +265,7 @@ export class ChildPool extends SandboxPool<SandboxProcess> {
   constructor(spec: ChildSpec, options: PoolOptions) {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
-      (ownCpuMsOf(child.pid) ?? 0) < mostCpuMs && (await child.rest());
+      (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // its script's caller waits for no look at it
     super({ start: () => SandboxProcess.start(spec), rest, ...(spec.rehearses === true && { rehearse }) }, options);
   }
 }

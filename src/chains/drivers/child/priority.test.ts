@@ -74,7 +74,7 @@ it.skipIf(process.platform !== "linux")(
     const meter = new CpuMeter(pid, clock);
     const limits = { cpuMs: 60_000, wallMs: 60_000, memoryBytes: 2 ** 40 };
     const turn = async (): Promise<number> => {
-      const unwatch = watchTurn({ pid, meter, clock }, limits, () => undefined);
+      const unwatch = watchTurn({ meter, clock }, limits, () => undefined);
       await clock.advance(20); // the first look
       child.stdin.write("go");
       await once(child.stdout, "data");

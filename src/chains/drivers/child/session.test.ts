@@ -1,10 +1,10 @@
 import { afterEach, expect, it } from "vitest";
 import { lyingChild } from "../../../../test/fakes/lying-child.ts";
+import { cpuMsOf } from "../../../../test/fakes/process-tree.ts";
 import { SystemClock } from "../../../calls/clock.ts";
 import type { SandboxLimits, Step } from "../../sandbox.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import type { SandboxEnd } from "./frame-line.ts";
-import { cpuMsOf } from "./kernel-tells.ts";
 import { ChildSession } from "./session.ts";
 
 const limits: SandboxLimits = { cpuMs: 20_000, memoryBytes: 64 << 20, outputBytes: 1_000, wallMs: 30_000 };

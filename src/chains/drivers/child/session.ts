@@ -130,7 +130,7 @@ export class ChildSession implements SandboxSession {
     const { wallMs } = this.#left();
     const { limits, overheadBytes, clock } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
-    const unwatch = watchTurn({ pid: this.#child.pid, meter: this.#meter, clock }, bounds, (why) => {
+    const unwatch = watchTurn({ meter: this.#meter, clock }, bounds, (why) => {
       this.#overrun = why;
       this.#child.kill();
     });

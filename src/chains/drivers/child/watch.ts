@@ -6,7 +6,7 @@
  * Of what runs elsewhere the clock alone is watched: the place it runs in has its own limits for the rest.
  */
 import type { Clock } from "../../../calls/clock.ts";
-import { cpuMsOf, residentBytesOf, treeOf } from "./kernel-tells.ts";
+import { ProcessTree, treeOf } from "./kernel-tells.ts";
 import { busyNiceness, standBack } from "./priority.ts";
 
 export interface WatchLimits {
@@ -37,6 +37,7 @@ const busyMs = 100;
  */
 export class CpuMeter {
   readonly #pid: number | undefined;
+  readonly #tree: ProcessTree | undefined;
   readonly #clock: Clock;
   readonly #keepsPace: boolean;
   #before: number | undefined;
@@ -44,10 +45,12 @@ export class CpuMeter {
   #computedMs = 0;
   #turnBegan: number | undefined;
   #isSlowed = false;
+  #residentBytes: number | undefined;
 
   /** @param keepsPace it stays as quick as others: a kernel of its own counts what it waits for a processor as time used */
   constructor(pid: number | undefined, clock: Clock, keepsPace = false) {
     this.#pid = pid;
+    this.#tree = pid === undefined ? undefined : new ProcessTree(pid, clock);
     this.#clock = clock;
     this.#keepsPace = keepsPace;
   }
@@ -68,17 +71,25 @@ export class CpuMeter {
 
   end(): void {
     const passed = this.#passed();
-    const isByWall = this.#pid !== undefined && (passed < shortTurnMs || this.#before === undefined);
+    const isByWall = this.#tree !== undefined && (passed < shortTurnMs || this.#before === undefined);
     const before = this.#usedMs;
     this.#usedMs = isByWall ? before + passed : this.now();
     if (!isByWall) this.#computedMs += this.#usedMs - before;
     this.#turnBegan = undefined;
+    this.#tree?.close();
+  }
+
+  /** Of the child and all beneath it, when it was last looked at. Undefined: nobody tells. */
+  get residentBytes(): number | undefined {
+    return this.#residentBytes;
   }
 
   /** In the middle of a turn. */
   now(): number {
-    if (this.#pid === undefined) return 0;
-    const total = cpuMsOf(this.#pid);
+    if (this.#tree === undefined) return 0;
+    const measured = this.#tree.measure();
+    this.#residentBytes = measured?.residentBytes;
+    const total = measured?.cpuMs;
     if (total === undefined) return this.#usedMs + this.#passed();
     this.#before ??= total - this.#usedMs;
     return total - this.#before;
@@ -105,7 +116,7 @@ const shortTurnMs = 10;
 
 /** Watches one turn, until the returned function is called. */
 export function watchTurn(
-  { pid, meter, clock }: { readonly pid: number | undefined; readonly meter: CpuMeter; readonly clock: Clock },
+  { meter, clock }: { readonly meter: CpuMeter; readonly clock: Clock },
   limits: WatchLimits,
   stop: (why: Overrun) => void,
 ): () => void {
@@ -123,7 +134,7 @@ export function watchTurn(
   const overrun = (usedMs: number): Overrun | undefined => {
     if (clock.monotonic() - begun > limits.wallMs + graceMs) return "wall";
     if (usedMs > limits.cpuMs + graceMs) return "cpu";
-    const resident = pid === undefined ? undefined : residentBytesOf(pid);
+    const resident = meter.residentBytes;
     return resident !== undefined && resident > limits.memoryBytes ? "memory" : undefined;
   };
   forget = clock.in(firstLookMs, look);

@@ -90,7 +90,7 @@ async function begun(child: SandboxProcess, program: Program, terms: Terms): Pro
     do: "start",
     source,
     language,
-    chainId,
+    seed: seedOf(chainId),
     startedAt,
     offer,
     world,
@@ -128,6 +128,12 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
       ? `The frozen script cannot be thawed: ${why} Start it again.`
       : `The engine did not take the script: ${why}`,
   );
+}
+
+/** What chance in a script is made of: the same script meets the same numbers when it is replayed. */
+function seedOf(chainId: string): readonly number[] {
+  const digest = hash("sha256", chainId, "buffer");
+  return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at));
 }
 
 /** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */

@@ -3,7 +3,7 @@
  * what every script shares takes no room. A digest finds damage; the seal around an image finds malice.
  */
 import { createHash } from "node:crypto";
-import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject } from "../../../calls/json.ts";
 
@@ -35,6 +35,11 @@ export interface ImageHead {
 const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
 const magic = Buffer.from("PQJS3\n");
 const digestBytes = 32;
+
+/** What packs and unpacks is loaded with its first use: who has time has that behind them. */
+export function makeReady(): void {
+  crc32(createHash("sha256").digest()); // the least that loads both; compressing would leave its memory behind
+}
 
 export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
   const headBytes = Buffer.from(JSON.stringify({ ...head, base: digestOfBase(base) }));

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost } from "../child/inside.ts";
-import { packImage, readHead, snapshotOf } from "./image.ts";
+import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
 import { Machine } from "./machine.ts";
 import { listIn, QuickJsScript } from "./quickjs-script.ts";
 import { baseMemory, blank, furnished, type Template } from "./template.ts";
@@ -25,13 +25,13 @@ class QuickJsEngine implements InsideEngine {
   #litterBytes = 0;
 
   async start(order: JsonObject): Promise<JsonObject> {
-    const { source, language, chainId, offer, setting } = order; // the host's own frame, written by driver.ts; so are the other orders
+    const { source, language, offer, setting } = order; // the host's own frame, written by driver.ts; so are the other orders
     if (this.#known === undefined || this.#known.offer !== offer) await this.#furnish(String(offer), setting);
     const machine = this.#spare ?? (await this.#fresh());
     this.#spare = undefined;
     machine.limit(Number(order["memoryBytes"]));
     machine.clock.set(Number(order["startedAt"]) * 1_000);
-    machine.seed(String(chainId));
+    machine.seed(listIn(order, "seed"));
     const outputBytes = Number(order["outputBytes"]);
     this.#script = new QuickJsScript(
       { machine, outputBytes },
@@ -91,6 +91,7 @@ class QuickJsEngine implements InsideEngine {
   }
 
   async rehearse(): Promise<JsonObject> {
+    makeReady();
     const own = {
       offer: "rehearsal",
       setting: '{"names":[["echo",null,"echo"]],"outputBytes":1000,"argumentBytes":1000}',
@@ -99,7 +100,7 @@ class QuickJsEngine implements InsideEngine {
       ...own,
       source: rehearsal,
       language: "javascript",
-      chainId: "",
+      seed: [0, 0, 0, 0],
       startedAt: 0,
       ...rehearsalBounds,
     });

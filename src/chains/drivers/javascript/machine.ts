@@ -4,8 +4,8 @@
  * The only things it can reach are a clock and a stop. Everything else that its import list names answers "no".
  * Next: template.ts (the memory it begins with), deadlines.ts (what stops it), inside-quickjs.ts (who drives it).
  */
-import { hash } from "node:crypto";
 import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot } from "quickjs-wasi";
+import type { Json } from "../../../calls/json.ts";
 import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
 import { preludeName } from "./prelude.ts";
@@ -59,10 +59,9 @@ export class Machine {
     this.#vm._getExports().qjs_set_memory_limit(memoryBytes);
   }
 
-  /** @param seed what `Math.random` is made of: the same script meets the same numbers when it is replayed */
-  seed(seed: string): void {
-    const digest = hash("sha256", seed, "buffer");
-    this.#say(this.#mailbox.begin, JSON.stringify([0, 4, 8, 12].map((at) => digest.readUInt32LE(at))));
+  /** @param seed four numbers that `Math.random` is made of */
+  seed(seed: readonly Json[]): void {
+    this.#say(this.#mailbox.begin, JSON.stringify(seed));
   }
 
   /** What its memory has grown to. */

@@ -103,7 +103,7 @@ export class MontyChecker implements AsyncDisposable {
     if (signal?.aborted === true) leave();
     const meter = new CpuMeter(child.pid, this.#clock);
     let isOver = false;
-    const unwatch = watchTurn({ pid: child.pid, meter, clock: this.#clock }, limits, () => {
+    const unwatch = watchTurn({ meter, clock: this.#clock }, limits, () => {
       isOver = true;
       child.kill();
     });

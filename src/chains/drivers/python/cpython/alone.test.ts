@@ -1,7 +1,7 @@
 /** The limits of a script are limits of one process: so it has one. */
 import { afterAll, expect, it } from "vitest";
+import { cpuMsOf, measured } from "../../../../../test/fakes/process-tree.ts";
 import { runPython } from "../../../../../test/fakes/python-scripts.ts";
-import { cpuMsOf, residentBytesOf } from "../../child/kernel-tells.ts";
 import { CpythonDriver } from "./cpython.ts";
 
 const driver = new CpythonDriver({ warm: 1 });
@@ -76,7 +76,7 @@ it.skipIf(missing !== undefined || process.platform !== "linux")(
     expect(await session.next()).toMatchObject({ step: "calls" });
     const pid = "pid" in session && typeof session.pid === "number" ? session.pid : 0;
     expect(cpuMsOf(pid)).toBeGreaterThan(100);
-    expect(residentBytesOf(pid)).toBeGreaterThan(30_000_000);
+    expect(measured(pid)?.residentBytes).toBeGreaterThan(30_000_000);
   },
   60_000,
 );

@@ -1,0 +1,16 @@
+import { SystemClock } from "../../src/calls/clock.ts";
+import { type Measured, ProcessTree } from "../../src/chains/drivers/child/kernel-tells.ts";
+
+/** Of a process and all beneath it, as of now. */
+export function measured(pid: number): Measured | undefined {
+  const tree = new ProcessTree(pid, new SystemClock());
+  try {
+    return tree.measure();
+  } finally {
+    tree.close();
+  }
+}
+
+export function cpuMsOf(pid: number): number | undefined {
+  return measured(pid)?.cpuMs;
+}
