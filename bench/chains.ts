@@ -20,6 +20,7 @@ import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
 import { type FrozenFigures, frozenScripts, type WholeFigures, wholePath } from "./chain-scenes.ts";
 import { median, timed } from "./harness.ts";
+import { roundTrip } from "./round-trip.ts";
 
 const { values } = parseArgs({
   options: {
@@ -117,6 +118,7 @@ const machine = {
   cores: cpus().length,
   model: cpus()[0]?.model ?? "unknown",
   load: loadavg()[0] ?? 0,
+  roundTripMicroseconds: await roundTrip(),
 };
 if (values.json === true)
   console.log(JSON.stringify({ machine, figures, whole, beside: peers, frozen, neighbours: beneath }, null, 2));
@@ -125,7 +127,8 @@ else {
   console.table(frozen);
   if (beneath.length > 0) console.table(beneath);
   console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
-  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores.`);
+  const floor = `${machine.roundTripMicroseconds.toFixed(0)} µs for two processes that do nothing but wake each other`;
+  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores; ${floor}.`);
 }
 
 async function figuresOf(subject: Subject): Promise<EngineFigures> {

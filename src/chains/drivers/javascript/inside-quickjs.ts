@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost } from "../child/inside.ts";
 import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
 import { Machine } from "./machine.ts";
-import { listIn, QuickJsScript } from "./quickjs-script.ts";
+import { listIn } from "./mail.ts";
+import { QuickJsScript } from "./quickjs-script.ts";
 import { baseMemory, blank, furnished, type Template } from "./template.ts";
 
 const [wasmPath = "", engine = ""] = process.argv.slice(2);

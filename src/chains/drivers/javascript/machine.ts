@@ -69,9 +69,14 @@ export class Machine {
     return this.#vm._getExports().memory.buffer.byteLength;
   }
 
-  /** Milliseconds from now. */
+  /** A turn begins, of so many milliseconds. */
   allow(cpuMs: number, wallMs: number): void {
     this.#watch.set(cpuMs, wallMs);
+  }
+
+  /** It is over. */
+  pause(): void {
+    this.#watch.pause();
   }
 
   get leftMs(): number {

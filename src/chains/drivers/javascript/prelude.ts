@@ -144,10 +144,14 @@ ${leavingSource}
 ${worldSource}  // ---- tools ----
   const isTool = new WeakMap();
   function toolNamed(name) {
-    const tool = async (given = {}, options = {}) => {
-      if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
-        throw new Wrong("tools." + name + " takes one object of named arguments, as in tools." + name + "({ name: value }).");
-      return ask("call", name, given, options?.action);
+    const tool = (given = {}, options = {}) => { // as an async function would it give a promise in any case, two steps later
+      try {
+        if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
+          throw new Wrong("tools." + name + " takes one object of named arguments, as in tools." + name + "({ name: value }).");
+        return ask("call", name, given, options?.action);
+      } catch (problem) {
+        return new Later((_, reject) => reject(problem));
+      }
     };
     weakSet(isTool, tool, name);
     return tool;

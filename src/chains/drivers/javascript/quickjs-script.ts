@@ -3,11 +3,9 @@ import { JSException } from "quickjs-wasi";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { type Overtime, Stopped } from "./deadlines.ts";
 import type { Machine } from "./machine.ts";
+import { listIn, parsed, TooDeep } from "./mail.ts";
 import { scriptName } from "./prelude.ts";
 import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
-
-/** Deeper than anything a gate lets pass; shallow enough for every walk. */
-const maxDepth = 200;
 
 export interface ScriptTerms {
   readonly machine: Machine;
@@ -74,6 +72,8 @@ export class QuickJsScript {
       return { ...this.#turn(), printed: this.#printed };
     } catch (error) {
       return { ...this.#failure(error), printed: this.#printed };
+    } finally {
+      this.#machine.pause();
     }
   }
 
@@ -169,13 +169,11 @@ export class QuickJsScript {
     if (error instanceof JSException) {
       const line = /\bscript:(\d+)/.exec(error.stack ?? "")?.[1];
       const why = /\bout of memory\b/.test(error.message) ? "memory" : "script";
-      const message = `${error.name}: ${error.message}`;
-      return { step: "failed", why, message, ...this.#lineIn(line === undefined ? {} : { line: Number(line) }) };
+      const at = this.#lineIn(line === undefined ? {} : { line: Number(line) });
+      return { step: "failed", why, message: `${error.name}: ${error.message}`, ...at };
     }
-    if (error instanceof RangeError)
-      return { step: "failed", why: "script", message: "RangeError: nested or called too deeply." };
-    if (error instanceof WebAssembly.RuntimeError)
-      return { step: "failed", why: "crash", message: "The engine broke down." };
+    if (error instanceof RangeError) return { step: "failed", why: "script", message: tooDeeply };
+    if (error instanceof WebAssembly.RuntimeError) return { step: "failed", why: "crash", message: brokeDown };
     if (error instanceof Error)
       return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
     throw error;
@@ -234,9 +232,9 @@ export class QuickJsScript {
   }
 }
 
+const tooDeeply = "RangeError: nested or called too deeply.";
+const brokeDown = "The engine broke down.";
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
-
-class TooDeep extends Error {}
 
 /** So many bytes of it, and no half of a character. */
 function beginning(text: string, bytes: number): string {
@@ -252,32 +250,6 @@ class Unparsable extends Error {
     super(message);
     this.line = line;
   }
-}
-
-/** Depth is looked at before anything walks over it; the rest of a script's mail is checked by the host. */
-function parsed(text: string): JsonObject {
-  let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    const at = text.charCodeAt(i);
-    if (at === 0x22) i = endOfText(text, i);
-    else if (at === 0x5b || at === 0x7b) {
-      if (++depth > maxDepth) throw new TooDeep(`What the script passed on is nested deeper than ${maxDepth} levels.`);
-    } else if (at === 0x5d || at === 0x7d) depth--;
-  }
-  const mail: unknown = JSON.parse(text);
-  if (!isJsonObject(mail)) throw new TypeError("The mailbox holds something else.");
-  return mail;
-}
-
-function endOfText(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text.charCodeAt(at) !== 0x22) at += text.charCodeAt(at) === 0x5c ? 2 : 1;
-  return at;
-}
-
-export function listIn(mail: JsonObject, name: string): readonly Json[] {
-  const list = mail[name];
-  return Array.isArray(list) ? list : [];
 }
 
 function isSyntax(error: unknown): boolean {

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { Deadlines, Stopped } from "./deadlines.ts";
+
+const cell = new Int32Array(new SharedArrayBuffer(4));
+const sleep = (ms: number): unknown => Atomics.wait(cell, 0, 0, ms);
+
+/** Processor time of this thread: how much of the machine others want changes nothing. */
+function compute(ms: number): void {
+  const spent = (): number => process.threadCpuUsage().user + process.threadCpuUsage().system;
+  const end = spent() + ms * 1_000;
+  while (spent() < end) Math.sqrt(end);
+}
+
+describe("how long an engine may go on", () => {
+  it("a turn is over when it has computed as long as it may", () => {
+    const deadlines = new Deadlines();
+    deadlines.set(60, 10_000);
+    compute(20);
+    expect(deadlines.over).toBeUndefined();
+    compute(60);
+    expect(deadlines.over).toBe("cpu");
+    expect(() => deadlines.check()).toThrow(Stopped);
+  });
+
+  it("what it sleeps is time on the wall, and no processor's", () => {
+    const deadlines = new Deadlines();
+    deadlines.set(60, 10_000);
+    sleep(120);
+    expect(deadlines.over).toBeUndefined();
+    deadlines.set(60, 100);
+    sleep(120);
+    expect(deadlines.over).toBe("wall");
+  });
+
+  it("short turns before it take nothing of what the next one may compute, and give it little", () => {
+    const deadlines = new Deadlines();
+    for (let turn = 0; turn < 30; turn++) {
+      deadlines.set(1_000, 10_000);
+      compute(1);
+      deadlines.pause();
+      sleep(1);
+    }
+    deadlines.set(60, 10_000);
+    compute(50);
+    expect(deadlines.over).toBeUndefined();
+    compute(60); // no turn before it was measured for 20 ms at the most
+    expect(deadlines.over).toBe("cpu");
+  });
+
+  it("a host that still listens hears what there is, whatever time is left", () => {
+    const deadlines = new Deadlines();
+    deadlines.set(0, 0);
+    sleep(2);
+    expect(deadlines.without(() => deadlines.over)).toBeUndefined();
+    expect(deadlines.over).toBeDefined();
+  });
+});
