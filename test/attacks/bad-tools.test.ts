@@ -1,9 +1,7 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { nested, watched } from "../fakes/ends.ts";
+import { collectGarbage } from "../fakes/garbage.ts";
 import { asker, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
@@ -246,13 +244,8 @@ describe("a tool that misbehaves", () => {
   ])(
     "answers with %s; nothing of it stays in memory",
     async (_, characters, status) => {
-      setFlagsFromString("--expose-gc");
-      const collect = runInNewContext("gc") as () => void; // what the flag makes
       const kept = async (): Promise<number> => {
-        for (let turn = 0; turn < 3; turn += 1) {
-          await settled();
-          collect(); // what native code held is given back a turn after it was let go
-        }
+        await collectGarbage();
         const { heapUsed, external } = process.memoryUsage();
         return heapUsed + external;
       };
