@@ -72,6 +72,25 @@ describe(`${many} requests that have an hour, and a critical one with two minute
   });
 });
 
+it("a request that is withdrawn while its page of the list is on its way is not there when that arrives", async () => {
+  const [gone = ""] = await ask(many + 3, many + 4); // the calmest: at the end
+  await using grace = await at("/approvals");
+  const { page } = grace;
+  await top(page).waitFor();
+  const told = page.waitForResponse((response) => response.url().endsWith(`/v1/approvals/${gone}`));
+  await page.route(/\/v1\/approvals\?.*after=/, async (route) => {
+    const answer = await route.fetch();
+    expect(await answer.text()).toContain(gone);
+    await house.operator("POST", `/v1/approvals/${gone}/withdraw`, {});
+    await (await told).finished();
+    await route.fulfill({ response: answer });
+  });
+  const before = Number(/\d+/.exec(await chip(page, "All").innerText()));
+  await scrolled(page);
+  await expect.poll(() => chip(page, "All").innerText()).toBe(`All ${before - 1}`);
+  expect(grace.problems).toEqual([]);
+});
+
 /** How long the list was, step by step, until its end was seen. */
 async function scrolled(page: Page): Promise<readonly number[]> {
   const seen: number[] = [];

@@ -53,6 +53,8 @@ class Inbox {
   #isReloading = false;
   #isStale = false;
   #touched = new Set<string>();
+  /** While a page was on its way: what it says of these may be older. */
+  #touchedMeanwhile = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #owner: string | undefined;
   /** Reading begun before the last reload is not believed. */
@@ -107,6 +109,9 @@ class Inbox {
       // What is shown stays; the end of the list asks again when it is scrolled to.
     } finally {
       this.#isReading = false;
+      const older = [...this.#touchedMeanwhile];
+      this.#touchedMeanwhile.clear();
+      for (const id of older) this.touch(id);
     }
   }
 
@@ -114,6 +119,7 @@ class Inbox {
   touch(id: string): void {
     this.#touched.add(id);
     if (this.#isReloading) this.#isStale = true; // what is being read may be older than this
+    if (this.#isReading) this.#touchedMeanwhile.add(id);
     this.#timer ??= setTimeout(() => void this.#readTouched(), 15);
   }
 
