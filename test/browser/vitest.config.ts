@@ -11,7 +11,11 @@ const tries = { measuring: 2, acting: process.env["CI"] === "true" ? 1 : 0 };
 const long = /(?:tour|changing|approvals|twice|widths|hostile-page)\.browser\.ts$/;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Files share what they run in, and with it one Chromium (stage.ts); what they test is each one's own Postern. */
-const each = { root, env: compileCache, testTimeout: 120_000, hookTimeout: 60_000, isolate: false };
+const each = {
+  ...{ root, env: compileCache, isolate: false },
+  // No promise is kept by these: they end what hangs, on the slowest machine too.
+  ...{ testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
+};
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../calls/json.ts";
+import { asked } from "./held-request.ts";
 
 interface Problem {
   readonly status: number;
@@ -25,12 +26,6 @@ export class ClientProblem extends Error {
 }
 
 type Query = Readonly<Record<string, string | number | undefined>>;
-
-/**
- * By the body of its answer: a request is held until that was read. In Node it follows its `signal` by a weak reference
- * (nodejs/undici#3644): of one that nobody holds, what is followed could not be ended any more.
- */
-const requests = new WeakMap<ReadableStream, Request>();
 
 /** Requests and answers; knows nothing of what they mean. */
 export class Line {
@@ -99,10 +94,7 @@ export class Line {
   async #send(path: string, init: RequestInit): Promise<Response> {
     const headers = { ...init.headers, authorization: `Bearer ${this.#token}` };
     try {
-      const request = new Request(`${this.#url}${path}`, { ...init, headers });
-      const response = await this.#carry(request);
-      if (response.body !== null) requests.set(response.body, request);
-      return response;
+      return await asked(new Request(`${this.#url}${path}`, { ...init, headers }), this.#carry);
     } catch (error) {
       return this.#cutOff(init, error);
     }

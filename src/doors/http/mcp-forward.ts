@@ -1,6 +1,7 @@
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { endedMeanwhile } from "./ended.ts";
+import { asked } from "./held-request.ts";
 import { readText } from "./request-body.ts";
 
 /** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
@@ -29,12 +30,13 @@ export async function forwardToMcp(
     headers: new Headers([...request.headers]),
     signal: request.signal,
   };
-  if (request.method === "GET" || request.method === "HEAD") return mcp(new Request(request.url, init), by, path);
+  const hand = (own: Request): Promise<Response> => asked(own, (handed) => mcp(handed, by, path));
+  if (request.method === "GET" || request.method === "HEAD") return await hand(new Request(request.url, init));
   const ended = endedMeanwhile(by);
   const text = await readText(request, maxBodyBytes);
   const refused = ended();
   if (refused !== undefined) return refused;
   if ("refused" in text) return text.refused;
   init.headers.delete("content-length");
-  return mcp(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }), by, path);
+  return await hand(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }));
 }

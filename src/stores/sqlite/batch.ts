@@ -50,6 +50,11 @@ export class Batch {
     return this.#synced !== undefined;
   }
 
+  /** By somebody who has no answer yet. */
+  get isAwaited(): boolean {
+    return this.#committed !== undefined || this.isDurable;
+  }
+
   /** @param spelled the event as it will be kept, when that is known already */
   add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string | Formed): void {
     this.writes += 1;

@@ -87,6 +87,32 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
     await expect(store.commit(note("c"), "committed")).rejects.toMatchObject({ code: "store_broken" });
   });
 
+  it("gathers the writes of several turns in one transaction, and leaves nobody waiting for it or without word of it", async () => {
+    const opened = openDatabase(":memory:", () => {});
+    const clock = new TurnClock();
+    await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
+    const told: number[] = [];
+    using _ = store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+    /** Neighbours of one transaction share a row. */
+    const written = (): unknown => opened.database.prepare("select count(*) as n from event").get()?.["n"];
+    for (let turn = 0; turn < 31; turn++) {
+      expect(store.commit(note("n"), turn % 2 === 0 ? "committed" : "queued")).toEqual({ won: true });
+      await settled(1);
+      expect([told.length, written()]).toEqual([turn + 1, 0]);
+    }
+    expect(store.commit(note("enough"), "committed")).toEqual({ won: true });
+    await settled(1);
+    expect(written()).toBe(1);
+    void store.commit(note("first"), "committed");
+    clock.passedMs += 5;
+    await store.commit(note("late, and waited for"), "committed");
+    expect(written()).toBe(2);
+    void store.commit(note("read"), "committed");
+    await settled(1);
+    expect(await all(store.events({ after: 33 }))).toHaveLength(1);
+    expect(written()).toBe(3);
+  });
+
   it("tells the one whose write fills a batch that memory did not keep it", async () => {
     const opened = openDatabase(":memory:", () => {});
     await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly });

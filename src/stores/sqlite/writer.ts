@@ -25,6 +25,8 @@ const lazySyncMs = 100;
 const mostWaiting = 100_000;
 /** So many writes share a transaction in memory. They are held until then: many more would outlive the young generation. */
 const mostTaken = 64;
+/** In memory, and waited for by nobody, so many need no transaction of their own at the end of a turn. */
+const mostHeld = 32;
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
 const resolved = Promise.resolve();
@@ -154,7 +156,9 @@ export class Writer {
 
   readonly #atTurnEnd = (): void => {
     this.#turnEnd = false;
-    this.drain();
+    const { writes, isAwaited } = this.open;
+    if (this.#isKept || isAwaited || writes >= mostHeld) this.drain();
+    else this.#options.taken(this.open); // written with what comes, or when it is read
   };
 
   /** A microtask comes after everybody who became ready in this one has joined. */
