@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { RuntimeFault } from "../calls/fault.ts";
+import { whyUnreadable } from "../system/error-code.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 export type Language = "yaml" | "json" | "typescript";
@@ -52,18 +53,11 @@ export function codeNearby(folder: string): string | undefined {
 
 function namedFile(file: string, shown: string): Found | { readonly problem: ConfigProblem } {
   const language = languages.get(extname(file).toLowerCase());
-  const kind = statSync(file, { throwIfNoEntry: false });
-  if (kind?.isFile() !== true) {
-    const message = kind === undefined ? "There is no such file." : "It is not a file.";
+  const message = noFile(file);
+  if (message !== undefined)
     return {
-      problem: {
-        source: shown,
-        key: "",
-        message,
-        fix: "Name the configuration file: `--config postern.yaml`.",
-      },
+      problem: { source: shown, key: "", message, fix: "Name the configuration file: `--config postern.yaml`." },
     };
-  }
   if (language !== undefined) return { file, language };
   return {
     problem: {
@@ -73,6 +67,16 @@ function namedFile(file: string, shown: string): Found | { readonly problem: Con
       fix: "Name it .yaml, .json or .ts.",
     },
   };
+}
+
+function noFile(file: string): string | undefined {
+  try {
+    const kind = statSync(file, { throwIfNoEntry: false });
+    if (kind?.isFile() === true) return undefined;
+    return kind === undefined ? "There is no such file." : "It is not a file.";
+  } catch (error) {
+    return `It ${whyUnreadable(error)}.`;
+  }
 }
 
 /** For whoever needs one: what to do about it. */

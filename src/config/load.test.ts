@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -205,4 +205,6 @@ it("says which named file is not there, or not readable as a configuration", asy
   expect((await of("."))[0]).toContain("It is not a file.");
   writeFileSync(join(configs.path, "config.ini"), "");
   expect((await of("config.ini"))[0]).toContain("Name it .yaml, .json or .ts.");
+  symlinkSync("round.yaml", join(configs.path, "round.yaml")); // what is closed to this user is told in the same way
+  expect((await of("round.yaml"))[0]).toContain("round.yaml: It cannot be read: ELOOP");
 });

@@ -3,18 +3,24 @@ import { basename, dirname, join } from "node:path";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { nearest } from "../../calls/nearest.ts";
 import { passingFolder, removePassing } from "../../system/passing-folder.ts";
+import { unusableFolder } from "../credentials.ts";
 
 const mostNamed = 3;
 
+/** @throws RuntimeFault `data_folder_unusable` when this user may not even look */
 export function isThere(folder: string): boolean {
-  return statSync(folder, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw unusableFolder(folder, error);
+  }
 }
 
 /**
  * Only `start` makes a data folder. What a command made for a mistyped `--data` would answer every question with
  * nothing, and nobody would see why.
  *
- * @throws RuntimeFault `data_folder_missing`
+ * @throws RuntimeFault `data_folder_missing`, `data_folder_unusable`
  */
 export function requireDataFolder(folder: string): void {
   if (isThere(folder)) return;
