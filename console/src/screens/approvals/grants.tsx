@@ -86,7 +86,8 @@ function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
             <Text className="mono">{grant.run_id}</Text>
           </>
         )}
-        , until <Time at={grant.until} />. By <Text className="text-ink">{actorText(by, via)}</Text>
+        {isLive ? ". Ends " : ", until "}
+        <Time at={grant.until} />. By <Text className="text-ink">{actorText(by, via)}</Text>
         {behalf !== undefined && (
           <>
             {" for "}
