@@ -1,6 +1,7 @@
 import { afterAll, expect, it } from "vitest";
 import { corpus } from "../../test/fakes/corpus.ts";
-import { expectSoon, measured } from "../../test/fakes/in-time.ts";
+import { inShortTurns } from "../../test/fakes/held-up.ts";
+import { expectSoon } from "../../test/fakes/in-time.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { issueText } from "./issues.ts";
 import { JsonSchemas } from "./json-schema.ts";
@@ -195,16 +196,14 @@ it.skipIf(patterns.length === 0)(
   async () => {
     await using own = new JsonSchemas({ deadlineMs: 100 });
     await issuesOf({ pattern: "^x" }, {}, own);
-    let [killed, longestMs] = [0, 0];
+    let killed = 0;
     for (const { re, attack_js: attack } of patterns.filter((_, n) => n % 12 === 0)) {
       const length = attack.includes("10000") ? 3 : 30_000;
       const text: unknown = new Function("i", `return ${attack};`)(length);
-      const checked = await measured(() => issuesOf({ properties: { a: { pattern: re } } }, { a: text }, own));
-      if (checked.value[0]?.message.includes("took longer than 100 ms") === true) killed += 1;
-      longestMs = Math.max(longestMs, checked.workMs);
+      const issues = await inShortTurns(50, () => issuesOf({ properties: { a: { pattern: re } } }, { a: text }, own));
+      if (issues[0]?.message.includes("took longer than 100 ms") === true) killed += 1;
     }
     expect(killed).toBeGreaterThan(0);
-    expect(longestMs).toBeLessThan(50); // what the loop was held up by in one check
   },
 );
 

@@ -6,13 +6,13 @@ import { expect } from "vitest";
 
 const tries = 5;
 
-export interface Worked<Value> {
+interface Worked<Value> {
   readonly value: Value;
   /** Of this thread, or of the clock where that is less: what others compute is not counted. */
   readonly workMs: number;
 }
 
-export async function measured<Value>(work: () => Value | Promise<Value>): Promise<Worked<Value>> {
+async function measured<Value>(work: () => Value | Promise<Value>): Promise<Worked<Value>> {
   const [cpu, began] = [process.threadCpuUsage(), performance.now()];
   const value = await work();
   const { user, system } = process.threadCpuUsage(cpu);
