@@ -15,9 +15,9 @@ export const heavy: readonly string[] = [
 ];
 
 const root = join(import.meta.dirname, "../..");
-const asks = /process\.env\["CORPORA"\]|fakes\/engine-(room|cases)\.ts/;
+const asks = /process\.env\["CORPORA"\]|fakes\/(engine-(room|cases)|held-up)\.ts/;
 
-/** `npm test` tries a part of these: a part of a collection, of the engines, or of the rounds. They ask which it is. */
+/** `npm test` tries a part of these: a part of a collection, of the engines, or of the rounds; or the branches that are counted hold code up. They ask which it is. */
 export const inPart: readonly string[] = [
   "test/stories/artifacts-model.test.ts",
   ...globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((file) =>

@@ -11,6 +11,15 @@ function compute(ms: number): void {
   while (spent() < end) Math.sqrt(end);
 }
 
+/** Of a millisecond each. */
+function turns(deadlines: Deadlines, count: number, work: (ms: number) => unknown): void {
+  for (let turn = 0; turn < count; turn++) {
+    deadlines.set(1_000, 10_000);
+    work(1);
+    deadlines.pause();
+  }
+}
+
 describe("how long an engine may go on", () => {
   it("a turn is over when it has computed as long as it may", () => {
     const deadlines = new Deadlines();
@@ -32,18 +41,20 @@ describe("how long an engine may go on", () => {
     expect(deadlines.over).toBe("wall");
   });
 
-  it("short turns before it take nothing of what the next one may compute, and give it little", () => {
+  it("short turns before it take nothing of what a turn may compute", () => {
     const deadlines = new Deadlines();
-    for (let turn = 0; turn < 30; turn++) {
-      deadlines.set(1_000, 10_000);
-      compute(1);
-      deadlines.pause();
-      sleep(1);
-    }
+    turns(deadlines, 12, compute);
     deadlines.set(60, 10_000);
-    compute(50);
+    sleep(30);
+    compute(55);
     expect(deadlines.over).toBeUndefined();
-    compute(60); // no turn before it was measured for 20 ms at the most
+  });
+
+  it("short turns before it that slept give it 20 ms more at the most", () => {
+    const deadlines = new Deadlines();
+    turns(deadlines, 40, sleep);
+    deadlines.set(60, 10_000);
+    compute(86);
     expect(deadlines.over).toBe("cpu");
   });
 
