@@ -74,7 +74,8 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const fault = waiting === undefined ? faultOf(step.calls, run) : undefined;
     if (fault !== undefined) return fault;
     waiting = undefined;
-    await run.pace.heard(step.calls.length);
+    const others = run.pace.heard(step.calls.length);
+    if (others !== undefined) await others; // the hot path has as few awaits as it has waits
     if (run.watch.stopped !== undefined) return stopped(run);
     const before = { session: run.session.mark(), journal: run.journal.mark() };
     const other = await run.beginBatch(step.calls);
@@ -90,7 +91,8 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const overdrawn = called.filter(({ settled }) => settled.code === "budget_exhausted");
     if (run.budget.isIgnored(called.length, overdrawn.length)) return overdrew(run);
     for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
-    await engine.settle(answers.map(({ settled }) => settled));
+    const taken = engine.settle(answers.map(({ settled }) => settled));
+    if (taken !== undefined) await taken;
   }
 }
 
@@ -107,12 +109,14 @@ async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<re
   const left = calls.entries();
   const lane = async (): Promise<void> => {
     for (const [at, asked] of left) {
-      await run.pace.beforeCall();
+      const others = run.pace.beforeCall();
+      if (others !== undefined) await others;
       if (run.watch.stopped !== undefined) return;
       answers[at] = await answer(asked, run);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(run.facts.house.terms.callsAtOnce, calls.length) }, lane));
+  const lanes = Math.min(run.facts.house.terms.callsAtOnce, calls.length);
+  await (lanes === 1 ? lane() : Promise.all(Array.from({ length: lanes }, lane)));
   return answers;
 }
 

@@ -8,7 +8,8 @@ import type { Pace } from "./pace.ts";
  */
 export async function inOrder(value: Json, pace: Pick<Pace, "beforeMore">): Promise<Json> {
   if (typeof value !== "object" || value === null) return value;
-  await pace.beforeMore();
+  const others = pace.beforeMore();
+  if (others !== undefined) await others;
   if (Array.isArray(value)) {
     const list: Json[] = [];
     for (const inner of value as readonly Json[]) list.push(holdsAny(inner) ? await inOrder(inner, pace) : inner);

@@ -8,6 +8,9 @@ const hurriedTurnMs = 0.25;
 /** And all further ones. */
 const idleTurnMs = 0.1;
 
+/** What is waited for before going on; nothing. */
+type Turn = Promise<void> | undefined;
+
 /**
  * A script's share of the loop. A tool that answers at once makes a call that waits for nothing, so nobody else would have a
  * turn before the last of a thousand. What a script asks for beyond what most do gives way to all else.
@@ -24,22 +27,29 @@ export class Pace {
   }
 
   /** What was heard came in a turn of its own, and is looked at in another. @param calls that a script makes together */
-  async heard(calls: number): Promise<void> {
+  heard(calls: number): Turn {
     this.#turnBegan = this.#clock.monotonic();
     this.#calls += calls;
-    if (!this.#isHurried) await this.#idle();
+    return this.#isHurried ? undefined : this.#idle();
   }
 
   /** Before each call: where many are made together, all would begin in the turn of the first. */
-  async beforeCall(): Promise<void> {
-    if (this.#isHurried) await this.beforeMore();
-    else await this.#idle();
+  beforeCall(): Turn {
+    return this.#isHurried ? this.beforeMore() : this.#idle();
   }
 
   /** Before anything else that may take long. */
-  async beforeMore(): Promise<void> {
-    const longestMs = this.#isHurried ? hurriedTurnMs : idleTurnMs;
-    while (this.#clock.monotonic() - this.#turnBegan > longestMs) await (this.#isHurried ? this.#turn() : this.#idle());
+  beforeMore(): Turn {
+    return this.#isLong ? this.#shorter() : undefined;
+  }
+
+  async #shorter(): Promise<void> {
+    do await (this.#isHurried ? this.#turn() : this.#idle());
+    while (this.#isLong);
+  }
+
+  get #isLong(): boolean {
+    return this.#clock.monotonic() - this.#turnBegan > (this.#isHurried ? hurriedTurnMs : idleTurnMs);
   }
 
   get #isHurried(): boolean {

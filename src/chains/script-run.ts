@@ -98,7 +98,8 @@ export class ScriptRun {
     const called = calls.filter(({ kind = "call" }) => kind === "call");
     this.numbering.begin(called);
     for (const asked of called) {
-      await this.pace.beforeMore();
+      const others = this.pace.beforeMore();
+      if (others !== undefined) await others;
       if (this.watch.stopped !== undefined) return undefined;
       const call = await this.#made(asked);
       this.#read.set(asked.place, call);

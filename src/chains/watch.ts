@@ -14,6 +14,8 @@ export class Watch implements Disposable {
   readonly #stopped = Promise.withResolvers<void>();
   #reason: StopReason | undefined;
   #engine: SandboxSession | undefined;
+  /** Lets whoever waits for the engine's step go on without it: a promise for each step is less than a race. */
+  #leave: (() => void) | undefined;
 
   constructor(clock: Clock, remainingMs: number, signal: AbortSignal) {
     this.#cancels.push(clock.in(remainingMs, () => this.stop("timeout")));
@@ -44,15 +46,20 @@ export class Watch implements Disposable {
     this.#reason = reason;
     this.#engine?.kill();
     this.#stopped.resolve();
+    this.#leave?.();
     this.#abort.abort(new DOMException(`The script was stopped: ${reason}.`, "AbortError"));
   }
 
   /** The engine's next step; undefined once the script was stopped, also when the engine never answers. */
-  async next(engine: SandboxSession): Promise<Step | undefined> {
-    const step = engine
-      .next()
-      .catch((error: unknown): Step => ({ step: "failed", why: "crash", message: messageOf(error) }));
-    return await this.until(step);
+  next(engine: SandboxSession): Promise<Step | undefined> {
+    return new Promise((resolve) => {
+      this.#leave = () => resolve(undefined);
+      engine.next().then(
+        (step) => resolve(this.#reason === undefined ? step : undefined),
+        (error: unknown) => resolve({ step: "failed", why: "crash", message: messageOf(error) }),
+      );
+      if (this.#reason !== undefined) resolve(undefined);
+    });
   }
 
   /** What comes of it; undefined once the script was stopped, also when nothing ever comes. It must not reject. */

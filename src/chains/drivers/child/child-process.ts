@@ -22,8 +22,8 @@ export interface ChildSpec {
   readonly closed: boolean;
   /** What it has entered before it became what it is. */
   readonly groups?: Groups | undefined;
-  /** Whether it is told to `rehearse` while nobody waits for it: code that has run once is compiled. */
-  readonly rehearses?: boolean;
+  /** How often it is told to `rehearse` while nobody waits for it: code that has run often is compiled. None: never. */
+  readonly rehearsals?: number;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;

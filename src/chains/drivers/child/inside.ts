@@ -5,16 +5,26 @@
  * Next: javascript/inside-quickjs.ts (an engine that is driven by it).
  */
 import { readSync, writeSync } from "node:fs";
-import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { encodeFrame, headerBytes } from "./encode-frame.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { frameOf, headerBytes } from "./encode-frame.ts";
 
-type Answer = JsonObject | Promise<JsonObject>;
+/** An answer that is JSON already: an object's, with a member at least. It is not read on this side. */
+export class Written {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Given = JsonObject | Written;
+type Answer = Given | Promise<JsonObject>;
 
 /** What an engine answers to the host's questions. It may throw: that ends the process, and the host says `crash`. */
 export interface InsideEngine {
   start(order: JsonObject): Answer;
   restore(order: JsonObject): Answer;
-  next(order: JsonObject): JsonObject;
+  next(order: JsonObject): Given;
   freeze(): Answer;
   /** Does once what a script will make it do. */
   rehearse?(): Answer;
@@ -38,7 +48,7 @@ export async function serveHost(engine: InsideEngine): Promise<never> {
     if (order === undefined) process.exit(0);
     const given = answer(engine, order);
     const said = given instanceof Promise ? await given : given;
-    writeMessage({ ...said, token: order["token"] ?? null });
+    writeFrame(textOf(said, order["token"] ?? null));
   }
 }
 
@@ -100,7 +110,13 @@ function fill(bytes: number): boolean {
   return true;
 }
 
-function writeMessage(message: JsonObject): void {
-  const frame = encodeFrame(message);
+/** The token comes last: whatever an engine wrote before it, this is the one that counts. */
+function textOf(said: Given, token: Json): string {
+  if (said instanceof Written) return `${said.text.slice(0, -1)},"token":${JSON.stringify(token)}}`;
+  return JSON.stringify({ ...said, token });
+}
+
+function writeFrame(text: string): void {
+  const frame = frameOf(text);
   for (let written = 0; written < frame.length; ) written += writeSync(1, frame, written);
 }

@@ -39,8 +39,9 @@ export interface Pooled {
 export interface Maker<End extends Pooled> {
   /** @throws Error when it does not start */
   start(): Promise<End>;
-  /** What is done with a new one while nobody waits for it. */
+  /** What is done with a new one while nobody waits for it, and how often. */
   rehearse?(child: End): Promise<unknown>;
+  readonly rehearsals?: number | undefined;
   /** Makes one forget its script. False: it is not fit for another. */
   rest?(child: End): Promise<boolean>;
 }
@@ -57,7 +58,7 @@ const longestRestMs = 60_000;
 const crowdedRestMs = 2_000;
 const longestRehearsalMs = 10_000;
 /** Of a process, start included: it has a limit of the kernel's too, which must not come in the middle of a script. */
-const mostCpuMs = 10_000;
+const mostCpuMs = 60_000;
 const clock = new SystemClock(); // processes rest in real time
 
 export class SandboxPool<End extends Pooled> implements AsyncDisposable {
@@ -225,7 +226,8 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#starting++;
     try {
       const child = await this.#maker.start();
-      if (this.#shares.wanted === 0) await this.#maker.rehearse?.(child);
+      const { rehearsals = 0 } = this.#maker;
+      for (let i = 0; i < rehearsals && this.#shares.wanted === 0; i++) await this.#maker.rehearse?.(child);
       this.#starting--;
       this.#keep(child);
     } catch (error) {
@@ -266,6 +268,6 @@ export class ChildPool extends SandboxPool<SandboxProcess> {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
       (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // its script's caller waits for no look at it
-    super({ start: () => SandboxProcess.start(spec), rest, ...(spec.rehearses === true && { rehearse }) }, options);
+    super({ start: () => SandboxProcess.start(spec), rest, rehearse, rehearsals: spec.rehearsals }, options);
   }
 }

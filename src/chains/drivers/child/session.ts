@@ -74,7 +74,7 @@ export class ChildSession implements SandboxSession {
     this.#isFrozen = false;
     const results = this.#results.splice(0);
     const left = this.#left();
-    const step = this.#checked(await this.#ask({ do: "next", results: results.map(plainOf), ...left }));
+    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results.map(plainOf)), ...left }));
     if (step.step === "calls") {
       this.#state = "waiting";
       return step;

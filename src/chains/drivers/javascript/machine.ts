@@ -8,6 +8,7 @@ import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot }
 import type { Json } from "../../../calls/json.ts";
 import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
+import { MachineText } from "./machine-text.ts";
 import { preludeName } from "./prelude.ts";
 import { ScriptClock } from "./script-clock.ts";
 import { told } from "./template.ts";
@@ -29,12 +30,14 @@ type Rejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHand
 export class Machine {
   readonly #vm: QuickJS;
   readonly #mailbox: Mailbox;
+  readonly #text: MachineText;
   readonly #watch: Deadlines;
   readonly clock: ScriptClock;
 
   private constructor(vm: QuickJS, slots: Slots, { watch, clock }: { watch: Deadlines; clock: ScriptClock }) {
     this.clock = clock;
     this.#vm = vm;
+    this.#text = new MachineText(vm);
     const slot = (place: number): JSValueHandle => vm.importHandle(place);
     const { settle, drain, tick, follow, begin, notice } = slots;
     const ends = { tick: slot(tick), follow: slot(follow), begin: slot(begin), notice: slot(notice) };
@@ -124,10 +127,11 @@ export class Machine {
 
   /** What is in the mailbox, whatever time is left: the host shall hear it. */
   drain(): string {
-    return this.#watch.without(() => this.#call(this.#mailbox.drain).consume((text) => text.toString()));
+    return this.#watch.without(() => this.#stopping(() => this.#text.ask(this.#mailbox.drain)));
   }
 
   freeze(): { readonly snapshot: Snapshot; readonly slots: Slots } {
+    this.#text.free();
     this.#vm.runGC();
     const { settle, drain, tick, follow, begin, notice } = this.#mailbox;
     const place = (handle: JSValueHandle): number => this.#vm.exportHandle(handle);
@@ -148,14 +152,16 @@ export class Machine {
   }
 
   #say(slot: JSValueHandle, words: string): void {
-    const text = this.#vm.newString(words);
-    this.#call(slot, text).dispose();
-    text.dispose();
+    this.#stopping(() => this.#text.say(slot, words));
   }
 
   #call(slot: JSValueHandle, ...given: readonly JSValueHandle[]): JSValueHandle {
+    return this.#stopping(() => this.#vm.callFunction(slot, this.#vm.undefined, ...given));
+  }
+
+  #stopping<T>(work: () => T): T {
     try {
-      return this.#vm.callFunction(slot, this.#vm.undefined, ...given);
+      return work();
     } catch (error) {
       this.#watch.check(); // it was stopped: that is the cause
       throw error;

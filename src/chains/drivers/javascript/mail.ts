@@ -6,8 +6,15 @@ const maxDepth = 200;
 
 export class TooDeep extends Error {}
 
-/** Depth is looked at before anything walks over it; the rest is checked by the host. @throws TooDeep */
 export function parsed(text: string): JsonObject {
+  checkDepth(text);
+  const mail: unknown = JSON.parse(text);
+  if (!isJsonObject(mail)) throw new TypeError("The mailbox holds something else.");
+  return mail;
+}
+
+/** Depth is looked at before anything walks over it; the rest is checked by the host. @throws TooDeep */
+export function checkDepth(text: string): void {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const at = text.charCodeAt(i);
@@ -16,9 +23,6 @@ export function parsed(text: string): JsonObject {
       if (++depth > maxDepth) throw new TooDeep(`What the script passed on is nested deeper than ${maxDepth} levels.`);
     } else if (at === 0x5d || at === 0x7d) depth--;
   }
-  const mail: unknown = JSON.parse(text);
-  if (!isJsonObject(mail)) throw new TypeError("The mailbox holds something else.");
-  return mail;
 }
 
 function endOfText(text: string, start: number): number {

@@ -79,12 +79,12 @@ export const preludeSource: string = String.raw`(function (setting) {
   const asked = [];
   const waiting = new Pairs();
   let places = 0;
-  function ask(kind, tool, given, action) {
-    const line = lineOf(new Failure().stack);
+  function ask(kind, tool, given, action, written = stringify(tool)) {
+    const line = lineHere();
     const text = isFlat(given) ? stringify(given) : writtenDeep(given);
     const acting = action === undefined ? "" : ',"action":' + stringify(Text(action));
     const place = places++; // nothing of the script's own runs from here on: it may throw, or ask
-    asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + stringify(tool) + acting + (line === undefined ? "" : ',"line":' + line) +
+    asked[asked.length] = '{"place":' + place + ',"kind":"' + kind + '","tool":' + written + acting + (line === undefined ? "" : ',"line":' + line) +
       (text.length > argumentBytes ? ',"cutBytes":' + bytesIn(text) + ',"arguments":{}}' : ',"arguments":' + text + "}"); // the host counts too
     return new Later((resolve, reject) => {
       mapSet(waiting, place, { kind, tool, line, resolve, reject });
@@ -93,9 +93,10 @@ export const preludeSource: string = String.raw`(function (setting) {
   /** Plain values under names, as most arguments are: as they stand they are what is written. */
   function isFlat(given) {
     if (prototypeOf(given) !== ordinary) return false;
-    for (const key of keysOf(given)) {
-      const kind = typeof given[key];
-      if (kind !== "string" && kind !== "boolean" && !(kind === "number" && isFinite(given[key]))) return false;
+    const keys = keysOf(given);
+    for (let i = 0; i < keys.length; i++) {
+      const value = given[keys[i]], kind = typeof value;
+      if (kind !== "string" && kind !== "boolean" && !(kind === "number" && isFinite(value))) return false;
     }
     return true;
   }
@@ -119,8 +120,9 @@ export const preludeSource: string = String.raw`(function (setting) {
     }
   }
   function settle(text) {
-    for (const result of parse(text)) {
-      const one = mapGet(waiting, result.place);
+    const results = parse(text);
+    for (let i = 0; i < results.length; i++) {
+      const result = results[i], one = mapGet(waiting, result.place);
       if (one === undefined) continue;
       mapDelete(waiting, result.place);
       const { kind, tool, line, resolve, reject } = one;
@@ -131,6 +133,16 @@ export const preludeSource: string = String.raw`(function (setting) {
       else if (kind === "progress") resolve(undefined);
       else resolve({ given: result.value ?? {} });
     }
+  }
+  /** A loop asks from one place again and again. */
+  let lastStack, lastLine;
+  function lineHere() {
+    const { stack } = new Failure();
+    if (stack !== lastStack) {
+      lastLine = lineOf(stack);
+      lastStack = stack;
+    }
+    return lastLine;
   }
   function lineOf(stack) {
     let at = typeof stack === "string" ? find(stack, "script:") : -1;
@@ -144,11 +156,12 @@ ${leavingSource}
 ${worldSource}  // ---- tools ----
   const isTool = new WeakMap();
   function toolNamed(name) {
+    const written = stringify(name);
     const tool = (given = {}, options = {}) => { // as an async function would it give a promise in any case, two steps later
       try {
         if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
           throw new Wrong("tools." + name + " takes one object of named arguments, as in tools." + name + "({ name: value }).");
-        return ask("call", name, given, options?.action);
+        return ask("call", name, given, options?.action, written);
       } catch (problem) {
         return new Later((_, reject) => reject(problem));
       }
@@ -240,6 +253,11 @@ ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own 
   function drain() {
     if (state === "done" && unheardCount > 0 && asked.length === 0 && waiting.size === 0) failUnheard();
     if (isSpent) return '{"state":"spent"' + saidSoFar() + "}";
+    if (asked.length > 0 && state === "running" && printed.length === 0 && timers.size === 0) {
+      const text = '{"step":"calls","calls":[' + asked.join(",") + "]}"; // as the host reads it
+      asked.length = 0;
+      return text;
+    }
     let text = '{"state":"' + state + '","timer":' + untilTimer() + saidSoFar();
     if (asked.length > 0) {
       text += ',"calls":[' + asked.join(",") + "]";

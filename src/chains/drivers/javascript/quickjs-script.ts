@@ -1,9 +1,10 @@
 /** One script in its machine: begun or thawed, and stepped from call to call. */
 import { JSException } from "quickjs-wasi";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
+import { Written } from "../child/inside.ts";
 import { type Overtime, Stopped } from "./deadlines.ts";
 import type { Machine } from "./machine.ts";
-import { listIn, parsed, TooDeep } from "./mail.ts";
+import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
 import { scriptName } from "./prelude.ts";
 import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
 
@@ -61,15 +62,17 @@ export class QuickJsScript {
     return { places: places ?? 0, open: open ?? [] };
   }
 
-  next(order: JsonObject): JsonObject {
+  /** @param order with what the calls it waits for came to, as JSON */
+  next(order: JsonObject): JsonObject | Written {
     this.#printed = [];
     this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
     try {
-      const results = order["results"];
-      if (Array.isArray(results) && results.length > 0) this.#machine.settle(JSON.stringify(results));
+      const { results } = order;
+      if (typeof results === "string" && results !== nothing) this.#machine.settle(results);
       this.#begin?.();
       this.#begin = undefined;
-      return { ...this.#turn(), printed: this.#printed };
+      const step = this.#turn();
+      return step instanceof Written ? step : { ...step, printed: this.#printed };
     } catch (error) {
       return { ...this.#failure(error), printed: this.#printed };
     } finally {
@@ -78,12 +81,17 @@ export class QuickJsScript {
   }
 
   /** Runs until the script needs the host, has ended, or waits for nothing. */
-  #turn(): JsonObject {
+  #turn(): JsonObject | Written {
     let calls: readonly Json[] = [];
     let isTicked = false;
     for (;;) {
       this.#machine.runJobs();
-      const mail = parsed(this.#machine.drain());
+      const text = this.#machine.drain();
+      checkDepth(text);
+      // A stranger's, as all of it is: the host reads it field by field.
+      if (text.startsWith(asks) && calls.length === 0 && this.#printed.length === 0 && this.#lines === undefined)
+        return new Written(text);
+      const mail = parsed(text);
       if (this.#keepPrinted(mail)) return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
@@ -232,6 +240,9 @@ export class QuickJsScript {
   }
 }
 
+/** The mail of a script that made calls and did nothing else. */
+const asks = '{"step":"calls",';
+const nothing = "[]";
 const tooDeeply = "RangeError: nested or called too deeply.";
 const brokeDown = "The engine broke down.";
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";

@@ -86,7 +86,7 @@ async function serve(): Promise<void> {
   receive(); // the first turn: nothing is settled yet
   const ask = (frame: string): string => {
     send({ ...(JSON.parse(frame) as Message), token }); // a frame of the prelude, or of a script that forged one: the host reads it as a stranger's
-    return JSON.stringify(receive()["results"]);
+    return String(receive()["results"]);
   };
   const last = python.globals.get("serve")(JSON.stringify(start), ask);
   send({ ...(JSON.parse(last) as Message), token });

@@ -4,7 +4,7 @@
  * Why not in the host: ordinary hostile input ends its process (deeply nested lists, long sums, one flipped byte of an image).
  */
 
-import { isJsonObject, type Json, type JsonObject } from "../../../../calls/json.ts";
+import type { JsonObject } from "../../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost } from "../../child/inside.ts";
 import { checkerRole, rehearsedText } from "../checking/monty-rehearsal.ts";
 import { MontyScript } from "./monty-script.ts";
@@ -26,9 +26,8 @@ class Engine implements InsideEngine {
   }
 
   next(order: JsonObject): JsonObject {
-    const { results } = order;
     if (this.#script === undefined) throw new TypeError("There is no script.");
-    return this.#script.next(Array.isArray(results) ? results.filter((result: Json) => isJsonObject(result)) : []);
+    return this.#script.next(JSON.parse(String(order["results"])) as readonly JsonObject[]); // the host's own
   }
 
   freeze(): JsonObject {

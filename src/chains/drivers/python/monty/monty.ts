@@ -126,7 +126,7 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   #spec(...role: readonly string[]): ChildSpec {
     if (this.#folder === undefined) throw new Error("Monty is not installed.");
     const args = [...argumentsFor(this.#folder, this.#program), ...role];
-    return { command: process.execPath, args, frames: pythonFrames, closed: true, rehearses: true };
+    return { command: process.execPath, args, frames: pythonFrames, closed: true, rehearsals: 1 };
   }
 }
 

@@ -58,7 +58,7 @@ def serve():
     def turn():
         order = receive()
         stop_at(order["cpuMs"])
-        return order["results"]
+        return json.loads(order["results"])
 
     listen(token)
     turn()
