@@ -116,7 +116,17 @@ function textOf(said: Given, token: Json): string {
   return JSON.stringify({ ...said, token });
 }
 
+/** An answer of ordinary size is made in a place that is kept for it. */
+const outbox = Buffer.allocUnsafeSlow(16 * 1024);
+const mostBytesOfUnit = 3;
+
 function writeFrame(text: string): void {
-  const frame = frameOf(text);
+  const frame = text.length * mostBytesOfUnit <= outbox.length - headerBytes ? usualFrame(text) : frameOf(text);
   for (let written = 0; written < frame.length; ) written += writeSync(1, frame, written);
+}
+
+function usualFrame(text: string): Buffer {
+  const bytes = outbox.write(text, headerBytes);
+  outbox.writeUInt32BE(bytes, 0);
+  return outbox.subarray(0, headerBytes + bytes);
 }

@@ -147,6 +147,11 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#startUpTo(this.#shares.wanted + this.#options.warm);
   }
 
+  /** Warm ones that wait for a script. */
+  get ready(): number {
+    return this.#ready.length;
+  }
+
   get alive(): number {
     return this.#ready.length + this.#rested.length + this.#busy.size + this.#ending.size + this.#starting;
   }
