@@ -35,7 +35,7 @@ whole.filter((one) => typeof one === "number").join()`;
 
 it("what was printed before a timer's call is told with it, once", async () => {
   const ran = await run(
-    'console.log("before"); setTimeout(() => tools.echo({}), 0); await sleep(1); console.log("after")',
+    'console.log("before"); await new Promise((go) => setTimeout(() => tools.echo({}).then(go), 0)); console.log("after")',
   );
   expect([ran.calls.length, ran.out]).toEqual([1, "before\nafter\n"]);
 });
