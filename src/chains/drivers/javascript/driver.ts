@@ -172,8 +172,9 @@ function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
     args: [
       ...flags,
       "--stack-size=3900",
-      "--max-old-space-size=192",
+      "--max-old-space-size=512", // a script's memory counts as half of it, and beyond that each growth would be a collection
       "--max-semi-space-size=1",
+      "--single-threaded-gc", // else a script that fills its memory computes on every processor
       "--v8-pool-size=1", // each thread that compiles beside it keeps megabytes
       "--expose-gc", // what a script leaves is collected before the next one comes
       program,
