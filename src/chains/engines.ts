@@ -64,9 +64,10 @@ export class Engines implements AsyncDisposable {
 
   /** @throws RuntimeFault `engine_unknown` for a name, `engine_unavailable` for one that was named and cannot run */
   static async open(options: ChainOptions, clock: Clock, resolve: ResolveSecret = noSecrets): Promise<Engines> {
-    const { engines: names, drivers: own = [], engineSettings: settings = {} } = options;
+    const { engines: names, drivers: own = [], engineSettings: settings = {}, memoryBytes } = options;
     const wanted = names ?? [...own.map(({ name }) => name), ...defaultEngines];
-    const engines = wanted.map((name) => new Engine(name, loaderOf(name, { own, clock, settings, resolve })));
+    const around = { own, clock, settings, resolve, memoryBytes };
+    const engines = wanted.map((name) => new Engine(name, loaderOf(name, around)));
     if (names !== undefined)
       for (const engine of engines) {
         const { problem } = await engine.ask();
@@ -153,13 +154,14 @@ interface Around {
   readonly clock: Clock;
   readonly settings: EngineSettings;
   readonly resolve: ResolveSecret;
+  readonly memoryBytes: number | undefined;
 }
 
-function loaderOf(name: string, { own, clock, settings, resolve }: Around): () => Promise<SandboxDriver> {
+function loaderOf(name: string, { own, clock, settings, resolve, memoryBytes }: Around): () => Promise<SandboxDriver> {
   const given = own.find((driver) => driver.name === name);
   if (given !== undefined) return async () => given;
   const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);
-  if (known !== undefined) return () => known(clock);
+  if (known !== undefined) return () => known(clock, memoryBytes);
   const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
   throw new RuntimeFault("engine_unknown", `\`${name}\` is no engine; there are ${names}.`);
 }

@@ -5,11 +5,21 @@ import { withSecrets } from "../secrets/secret-reference.ts";
 import { type FirecrackerOptions, firecrackerDriver, type KubernetesOptions, kubernetesDriver } from "./hardened.ts";
 import type { SandboxDriver } from "./sandbox.ts";
 
-/** An engine of ours, loaded when it is first needed; it is closed with the house, and rejects where a package is missing. */
-export type LoadEngine = (clock: Clock) => Promise<SandboxDriver & AsyncDisposable>;
+/**
+ * An engine of ours, loaded when it is first needed; it is closed with the house, and rejects where a package is missing. It may
+ * be told what a script may have at most.
+ */
+export type LoadEngine = (clock: Clock, memoryBytes?: number) => Promise<SandboxDriver & AsyncDisposable>;
 
 export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, LoadEngine>([
-  ["quickjs", async (clock) => (await import("./drivers/javascript/driver.ts")).quickJsDriver({ clock })],
+  [
+    "quickjs",
+    async (clock, memoryBytes) =>
+      (await import("./drivers/javascript/driver.ts")).quickJsDriver({
+        clock,
+        ...(memoryBytes !== undefined && { memoryBytes }),
+      }),
+  ],
   ["monty", async (clock) => new (await import("./drivers/python/monty/monty.ts")).MontyDriver({ clock })],
   ["cpython", async (clock) => new (await import("./drivers/python/cpython/cpython.ts")).CpythonDriver({ clock })],
   ["pyodide", async (clock) => new (await import("./drivers/python/cpython/pyodide.ts")).PyodideDriver({ clock })],

@@ -23,6 +23,8 @@ export interface QuickJsOptions extends Partial<PoolOptions> {
   readonly clock?: Clock;
   /** What the processes run, where it is not what lies beside this file. */
   readonly program?: string;
+  /** What a script of this driver may have at most. */
+  readonly memoryBytes?: number;
 }
 
 /** A driver that keeps processes warm; `close` ends those that wait. */
@@ -42,7 +44,10 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
   const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath], [preludeSource])}`;
   const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
-  const pool = new ChildPool(specOf(wasmPath, engine, program), { ...usual, ...options });
+  const pool = new ChildPool(specOf({ wasmPath, engine, program, memoryBytes: options.memoryBytes }), {
+    ...usual,
+    ...options,
+  });
   const clock = options.clock ?? new SystemClock();
   const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): Terms => {
     return { limits, overheadBytes, clock, release: () => void pool.release(child, owner) };
@@ -164,7 +169,21 @@ function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
   );
 }
 
-function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
+interface Made {
+  readonly wasmPath: string;
+  readonly engine: string;
+  readonly program: string;
+  readonly memoryBytes: number | undefined;
+}
+
+const usualHeapBytes = 512 * 1024 * 1024;
+
+/** Of V8's own: a script's memory counts there, and once it is half of this each of its growths is a collection. No wall. */
+function heapMegabytes(memoryBytes = 0): number {
+  return Math.ceil(Math.max(usualHeapBytes, 4 * memoryBytes) / 2 ** 20);
+}
+
+function specOf({ wasmPath, engine, program, memoryBytes }: Made): ChildSpec {
   const packages = [`${dirname(wasmPath)}/*`, ...packagePlaces(program, "quickjs-wasi")];
   const flags = permissionFlags([...readableFor(program), ...packages]);
   return {
@@ -172,7 +191,7 @@ function specOf(wasmPath: string, engine: string, program: string): ChildSpec {
     args: [
       ...flags,
       "--stack-size=3900",
-      "--max-old-space-size=512", // a script's memory counts as half of it, and beyond that each growth would be a collection
+      `--max-old-space-size=${heapMegabytes(memoryBytes)}`,
       "--max-semi-space-size=1",
       "--single-threaded-gc", // else a script that fills its memory computes on every processor
       "--v8-pool-size=1", // each thread that compiles beside it keeps megabytes

@@ -2,13 +2,22 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { roomyLimits, someTools } from "../../../../test/fakes/scripts.ts";
-import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
+import { createRuntime } from "../../../index.ts";
+import type { SandboxDriver } from "../../sandbox.ts";
 import type { ChildSession } from "../child/session.ts";
+import { quickJsDriver } from "./driver.ts";
 
-const scripts = warmScripts();
-const memoryBytes = 128 * 1024 * 1024; // as by default
-const filling = "const kept = []; for (let i = 0; i < 1200; i++) kept.push('x'.repeat(1e5) + i); await tools.echo({})";
-const forgetting = "let kept; for (let i = 0; i < 1200; i++) kept = 'x'.repeat(1e5) + i; await tools.echo({})";
+const mebibyte = 1024 * 1024;
+/** As by default, and as a configuration may have it. */
+const bounds = [128 * mebibyte, 320 * mebibyte];
+const textBytes = 100_000;
+
+/** Nearly all that it may have. */
+const filling = (memoryBytes: number): string =>
+  `const kept = []; for (let i = 0; i < ${timesIn(memoryBytes)}; i++) kept.push('x'.repeat(${textBytes}) + i); await tools.echo({})`;
+const forgetting = (memoryBytes: number): string =>
+  `let kept; for (let i = 0; i < ${timesIn(memoryBytes)}; i++) kept = 'x'.repeat(${textBytes}) + i; await tools.echo({})`;
+const timesIn = (memoryBytes: number): number => Math.floor((0.9 * memoryBytes) / textBytes);
 
 /** Processor time of the script's thread and of all others, in hundredths of a second. */
 interface Ticks {
@@ -29,9 +38,9 @@ function ticksOfThread(pid: number, thread: string): number {
 }
 
 /** Up to its first call. */
-async function computed(source: string): Promise<Ticks> {
+async function computed(driver: SandboxDriver, source: string, memoryBytes: number): Promise<Ticks> {
   const program = { language: "javascript", source, tools: someTools, chainId: "growing" } as const;
-  await using session = (await scripts.driver.start(program, { ...roomyLimits, memoryBytes })) as ChildSession;
+  await using session = (await driver.start(program, { ...roomyLimits, memoryBytes })) as ChildSession;
   const pid = session.pid ?? 0;
   const before = ticksOf(pid);
   expect(await session.next()).toMatchObject({ step: "calls" });
@@ -39,12 +48,34 @@ async function computed(source: string): Promise<Ticks> {
   return { script: after.script - before.script, beside: after.beside - before.beside };
 }
 
-it.skipIf(process.platform !== "linux")("a script that fills its memory computes on one processor", async () => {
-  const { script, beside } = await computed(filling);
-  expect(beside).toBeLessThan(script / 4);
+it.skipIf(process.platform !== "linux").each(bounds)(
+  "a script that fills its memory collects no garbage for it: %i bytes",
+  async (memoryBytes) => {
+    await using driver = await quickJsDriver({ warm: 2, memoryBytes });
+    const kept = await computed(driver, filling(memoryBytes), memoryBytes);
+    const forgotten = await computed(driver, forgetting(memoryBytes), memoryBytes);
+    expect(kept.beside).toBeLessThan(kept.script / 4); // it computes on one processor
+    expect(kept.script).toBeLessThan(2.6 * forgotten.script);
+  },
+);
+
+it.skipIf(process.platform !== "linux")("an engine is told what a configuration lets its scripts have", async () => {
+  const runtime = await createRuntime({ chains: { engines: ["quickjs"], memoryBytes: 1_000 * mebibyte } });
+  try {
+    expect(await runtime.runChain({ code: "1", language: "javascript" })).toMatchObject({ status: "ok" });
+    expect(commands().filter((words) => words.includes("--max-old-space-size=4000"))).not.toEqual([]);
+  } finally {
+    await runtime.close();
+  }
 });
 
-it.skipIf(process.platform !== "linux")("memory that is kept costs little more than memory that is not", async () => {
-  const [kept, forgotten] = [await computed(filling), await computed(forgetting)];
-  expect(kept.script).toBeLessThan(2.6 * forgotten.script);
-});
+/** Of all processes there are. */
+function commands(): readonly string[] {
+  return readdirSync("/proc").flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) ? readFileSync(`/proc/${name}/cmdline`, "utf8") : [];
+    } catch {
+      return []; // it has just ended
+    }
+  });
+}
