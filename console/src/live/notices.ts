@@ -77,9 +77,10 @@ function holdWhileSeen(): () => void {
   };
 }
 
+/** A page that has just been opened or turned to has asked for it, and may not hold it yet. */
 async function isSeen(): Promise<boolean> {
-  const { held = [] } = await navigator.locks.query();
-  return held.some(({ name }) => name === seen);
+  const { held = [], pending = [] } = await navigator.locks.query();
+  return [...held, ...pending].some(({ name }) => name === seen);
 }
 
 async function told(id: string, tell: (approval: Approval) => void): Promise<void> {

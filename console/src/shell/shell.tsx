@@ -34,8 +34,8 @@ export function Shell(): ReactNode {
 
 function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   const isSignedIn = userId !== undefined;
-  useLine(userId);
   useNotices();
+  useLine(userId);
   useInboxKept(userId);
   useProgressKept();
   return (
