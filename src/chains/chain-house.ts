@@ -6,6 +6,7 @@ import type { ChainTerms } from "./chain-options.ts";
 import type { Engines } from "./engines.ts";
 import type { FrozenScripts } from "./frozen.ts";
 import type { LiveScripts } from "./live-scripts.ts";
+import type { ScriptOffer } from "./offer.ts";
 
 /** The row a script's calls hang on: its first arrival, its key, and what its calls may do. */
 export interface Parent {
@@ -30,5 +31,6 @@ export interface ChainHouse {
   readonly frozen: FrozenScripts;
   readonly live: LiveScripts;
   readonly isShown: (action: Offer) => boolean;
-  offered(principal: Principal): readonly Offer[];
+  /** What a script of theirs may call. */
+  offer(principal: Principal): ScriptOffer;
 }

@@ -27,6 +27,7 @@ import { sweepFrozen } from "./frozen-sweep.ts";
 import { imageKey } from "./image-key.ts";
 import { LiveScripts } from "./live-scripts.ts";
 import { chainToolName } from "./names.ts";
+import { type ScriptOffer, ScriptOffers } from "./offer.ts";
 
 /** What the runtime gives: it makes the children, and lets recorded calls enter again. */
 export interface ChainParts {
@@ -65,8 +66,9 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
   // The very name of a tool nobody has approved yet is a stranger's word.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
-  const offered = (principal: Principal): readonly Offer[] => running.visible(principal).filter(isShown);
-  const house: ChainHouse = { parts, makeChild: running.child, offered, isShown, terms, engines, live, frozen };
+  const offers = new ScriptOffers();
+  const offer = (principal: Principal): ScriptOffer => offers.for(running.visible(principal).filter(isShown));
+  const house: ChainHouse = { parts, makeChild: running.child, offer, isShown, terms, engines, live, frozen };
   const tools = engines.languages.length === 0 ? [] : [chainTool(house)];
   return { chains: new OpenChains(house, store, running), tools };
 }

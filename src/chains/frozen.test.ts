@@ -3,9 +3,11 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore } from "../../test/fakes/log-store.ts";
 import type { DurableEvent } from "../calls/event.ts";
+import { canonical, type JsonObject, sha256 } from "../calls/json.ts";
 import { chainLimits } from "../calls/session.ts";
 import type { Halted } from "./drive.ts";
 import { FrozenScripts } from "./frozen.ts";
+import { seal } from "./seal.ts";
 
 const event: DurableEvent = {
   ...{ moment: "noted", at: 0, type: "chain.frozen", summary: "", traceId: "t" },
@@ -64,4 +66,41 @@ it("a list is told what is known of a script without its image, also of one that
   expect(await scripts.take(reference, "k1")).toMatchObject({ script: { session: { usedMs: 5 } } });
   await scripts.forget("k1");
   expect(await listed.header("k1")).toBeUndefined();
+});
+
+it.each([1_000, 4_000])(
+  "what knows %i tools by name takes no room for all of what is the same of them",
+  async (tools) => {
+    const store = aLogStore(new FakeClock());
+    const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+    const image = JSON.stringify(
+      Array.from({ length: tools }, (_, n) => ({
+        name: `server_${n % 20}__tool_${n}`,
+        description: "Does something with the things of that server, and says what came of it.",
+        inputSchema: { properties: { field_0: {}, field_1: {}, field_2: {}, field_3: {}, field_4: {} } },
+      })),
+    );
+    const reference = await scripts.put(halted(image), about, event);
+    const kept = await store.documents.get("frozen-script", "k1");
+    expect(image.length).toBeGreaterThan(190 * tools);
+    expect(JSON.stringify(kept?.body).length).toBeLessThan(30 * tools);
+    expect(await scripts.header("k1")).toMatchObject({ imageBytes: image.length });
+    const taken = await scripts.take(reference, "k1");
+    expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe(image);
+  },
+);
+
+it("what an earlier Postern put away as it was is opened still", async () => {
+  const store = aLogStore(new FakeClock());
+  const key = { bytes: randomBytes(32), id: "key 1" };
+  const header = { ...about, format: 1, keyId: key.id, expiresAt: 9, waiting: [], imageBytes: 3 };
+  const { image = "", ...kept } = halted("one");
+  const text = Buffer.from(JSON.stringify(kept));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(text.byteLength);
+  const sealed = seal(Buffer.concat([length, text, Buffer.from(image)]), canonical(header), key);
+  const body: JsonObject = { header, sealed: Buffer.from(sealed).toString("base64") };
+  await store.commit({ write: "document", kind: "frozen-script", id: "k1", body, expectedVersion: 0 }, "synced");
+  const taken = await new FrozenScripts(store, key).take(`frozen-script:${sha256(sealed)}`, "k1");
+  expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe("one");
 });

@@ -4,6 +4,8 @@
  * Invariant: an image is opened only for the call it was made of, and only the one that the row names by its digest; where
  * there is none, the ledger still knows what the script did, and it is replayed.
  */
+import { promisify } from "node:util";
+import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
 import type { DurableEvent } from "../calls/event.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
 import type { Write } from "../calls/records.ts";
@@ -22,6 +24,9 @@ const headerKind = "frozen-header";
 
 type DocumentWrite = Extract<Write, { readonly write: "document" }>;
 const format = 1;
+const [packElsewhere, unpackElsewhere] = [promisify(zstdCompress), promisify(zstdDecompress)];
+/** Most scripts are smaller, and packed in the time that it takes to ask another thread. */
+const atOnceBytes = 256 * 1024;
 
 /** What may be read without the key; it is bound to what is sealed. */
 export interface FrozenHeader {
@@ -42,6 +47,8 @@ export interface FrozenHeader {
   readonly lines?: ChainSummary["lines"];
   /** Bytes of the engine's image; 0: it is replayed. */
   readonly imageBytes: number;
+  /** How what is sealed was made smaller. Not in what an earlier Postern put away: it is as it was. */
+  readonly packed?: "zstd";
 }
 
 export interface FrozenWait {
@@ -79,7 +86,7 @@ export class FrozenScripts {
   /** @returns the reference that the row of the script keeps */
   async put(
     halted: Halted,
-    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt">,
+    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt" | "packed">,
     event: DurableEvent,
   ): Promise<string> {
     const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
@@ -95,12 +102,15 @@ export class FrozenScripts {
       waiting: waits,
       lines: linesOfCalls(journal.lines),
       imageBytes: image?.byteLength ?? 0,
+      packed: "zstd",
     };
     // Without an image the script begins anew, and asks for all of it again.
     const text = Buffer.from(JSON.stringify({ session, journal, batch: image ? batch : [], usedCpuMs }));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
-    const sealed = seal(Buffer.concat([length, text, image ?? Buffer.alloc(0)]), spelled(header), this.#key);
+    const plain = Buffer.concat([length, text, image ?? Buffer.alloc(0)]);
+    const packed = plain.byteLength <= atOnceBytes ? zstdCompressSync(plain) : await packElsewhere(plain);
+    const sealed = seal(packed, spelled(header), this.#key);
     // Plain data, read back as such.
     const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
     await this.#write({ kind: headerKind, id: about.key, body: { header: body["header"] ?? null } }, "committed");
@@ -130,7 +140,9 @@ export class FrozenScripts {
           "The frozen script is not what was put away: it was changed. It does not go on; its calls are in the ledger.",
       };
     if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another moment of the same script
-    return { script: { header, ...opened(Buffer.from(plain)) } };
+    if (header.packed === undefined) return { script: { header, ...opened(Buffer.from(plain)) } };
+    const unpacked = header.imageBytes <= atOnceBytes ? zstdDecompressSync(plain) : await unpackElsewhere(plain);
+    return { script: { header, ...opened(unpacked) } };
   }
 
   /** Of all scripts that something was put away of. */

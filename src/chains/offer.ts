@@ -35,6 +35,24 @@ export function scriptOffer(actions: readonly Offer[]): ScriptOffer {
   };
 }
 
+/** So many callers who see different tools; whoever comes after them has theirs made anew. */
+const mostKept = 16;
+
+/** The same offer for the same actions: what engines make of its sketches, they make once (once-for.ts). */
+export class ScriptOffers {
+  #made: { readonly actions: readonly Offer[]; readonly offer: ScriptOffer }[] = [];
+
+  for(actions: readonly Offer[]): ScriptOffer {
+    const known = this.#made.find((one) => isSame(one.actions, actions)) ?? { actions, offer: scriptOffer(actions) };
+    if (this.#made[0] !== known) this.#made = [known, ...this.#made.filter((one) => one !== known)].slice(0, mostKept);
+    return known.offer;
+  }
+}
+
+function isSame(some: readonly Offer[], others: readonly Offer[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at]);
+}
+
 function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Offer): ToolSketch {
   const { server } = facts;
   if (action !== "default")

@@ -11,7 +11,6 @@ import { type Stopped, stoppedEnd } from "./drive.ts";
 import { type Conclude, EngineTurn, type PassedOver, type Unbegun } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
 import type { Journal, JournalState } from "./journal.ts";
-import { scriptOffer } from "./offer.ts";
 import type { ChainAnswer } from "./result.ts";
 import type { Program, SandboxDriver } from "./sandbox.ts";
 import { ScriptEnd } from "./script-end.ts";
@@ -68,7 +67,7 @@ function factsOf({ script, context, inside, house }: Calling): ScriptFacts {
   const { session } = caller;
   const { key, authority } = call;
   const { arrivedAt: startedAt, id } = call.record?.call ?? call;
-  const offer = scriptOffer(house.offered(authority.principal));
+  const offer = house.offer(authority.principal);
   const chainId = `chain_${sha256(`chain\0${key}`).slice(0, 32)}`;
   const owner = authority.principal.tenant;
   return {

@@ -7,6 +7,7 @@ import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { usualArgumentBytes } from "../../large-arguments.ts";
+import { onceFor } from "../../once-for.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
 import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
@@ -82,14 +83,13 @@ export async function wasmProblem(wasmPath: string): Promise<string | undefined>
 
 type Terms = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
 
-/** What a process has been told of tools, by digest: it is told once. */
+/** What a process has been told of tools: it is told once. */
 const told = new WeakMap<SandboxProcess, string>();
 
 async function begun(child: SandboxProcess, program: Program, terms: Terms): Promise<SandboxSession> {
   const { source, language, chainId, startedAt = terms.clock.now() } = program;
-  const setting = settingOf(program, terms.limits);
-  const offer = hash("sha256", setting, "base64");
-  const news = told.get(child) === offer ? {} : { setting };
+  const { offer, setting } = settingOf(program, terms.limits);
+  const news = told.get(child) === offer ? {} : { setting: setting() };
   const world = await worldFor(source);
   await answered(child, {
     do: "start",
@@ -142,10 +142,26 @@ function seedOf(chainId: string): readonly number[] {
 }
 
 /** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */
-function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): string {
-  const names = tools.map(({ name, server, short, isAction = false }) => [name, server ?? null, short, isAction]);
-  return JSON.stringify({ names, outputBytes, argumentBytes });
+function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): Setting {
+  const { names, digest } = namesOf(tools);
+  return {
+    offer: `${digest} ${outputBytes} ${argumentBytes}`,
+    setting: () => `{"names":${names},"outputBytes":${outputBytes},"argumentBytes":${argumentBytes}}`,
+  };
 }
+
+/** What a script finds around it, and what is said of it to a process that knows it. */
+interface Setting {
+  readonly offer: string;
+  readonly setting: () => string;
+}
+
+const namesOf = onceFor((tools: Program["tools"]) => {
+  const names = JSON.stringify(
+    tools.map(({ name, server, short, isAction = false }) => [name, server ?? null, short, isAction]),
+  );
+  return { names, digest: hash("sha256", names, "base64") };
+});
 
 function tooLong({ source }: Program): { readonly invalid: string } | undefined {
   const bytes = Buffer.byteLength(source);

@@ -2,6 +2,7 @@
 import type { Clock } from "../../../calls/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { usualArgumentBytes } from "../../large-arguments.ts";
+import { onceFor } from "../../once-for.ts";
 import type { Program, SandboxLimits, SandboxSession, Step } from "../../sandbox.ts";
 import type { SandboxEnd } from "../child/frame-line.ts";
 import { type FrameLimits, frameSizes } from "../child/frames.ts";
@@ -34,7 +35,7 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
   child.send({
     do: "start",
     source: program.source,
-    tools: program.tools.map(sketchOf),
+    tools: sketchesOf(program.tools),
     seed: program.chainId,
     startedAt: program.startedAt ?? end.clock.now(),
     outputBytes: limits.outputBytes,
@@ -59,6 +60,9 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
   );
 }
 
+const sketchesOf = onceFor((tools: Program["tools"]) => tools.map(sketchOf));
+
+/** As a child is told of one. */
 export function sketchOf({ name, server, short, isAction, ...rest }: Program["tools"][number]): Json {
   const { description, inputSchema } = rest;
   const { properties } = inputSchema;

@@ -1,5 +1,6 @@
 /** Under which names a script finds tools in Python: the same for whoever reads a script and whoever runs it. */
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import { onceFor } from "../../once-for.ts";
 import type { ToolSketch } from "../../sandbox.ts";
 import { pythonName, standsAlone } from "./names.ts";
 
@@ -30,10 +31,20 @@ export function serverNames<T extends Named>(tools: readonly T[]): ReadonlyMap<s
   return servers;
 }
 
-/** Names that a script calls without saying whose they are. */
-export function calledAlone(tools: readonly Named[]): ReadonlySet<string> {
-  return new Set([...[...plainNames(tools).keys()].filter(standsAlone), "progress", "help"]);
+/** All of them, of what is offered to a script. */
+export interface ToolNames {
+  readonly plain: ReadonlyMap<string, ToolSketch>;
+  readonly servers: ReadonlyMap<string, ReadonlyMap<string, ToolSketch>>;
+  /** That a script calls without saying whose they are. */
+  readonly alone: ReadonlySet<string>;
+  readonly acting: ReadonlySet<string>;
 }
+
+export const toolNames: (tools: readonly ToolSketch[]) => ToolNames = onceFor((tools) => {
+  const plain = plainNames(tools);
+  const alone = new Set([...[...plain.keys()].filter(standsAlone), "progress", "help"]);
+  return { plain, servers: serverNames(tools), alone, acting: actingAlone(tools) };
+});
 
 /** Names of tools with several actions, which a script says with the action alone: `orders.delete(…)`. */
 export function actingAlone(tools: readonly Named[]): ReadonlySet<string> {

@@ -5,16 +5,17 @@
  * it may keep that. Of a script only its text comes here. Even so a process reads for one owner alone, and whatever goes
  * wrong ends it: a finding too, because Monty puts all it has learned away with a finding.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../../../../calls/clock.ts";
 import type { JsonObject } from "../../../../calls/json.ts";
+import { onceFor } from "../../../once-for.ts";
 import type { Program } from "../../../sandbox.ts";
 import { placeOf } from "../../../signatures.ts";
 import type { ChildSpec } from "../../child/child-process.ts";
 import { allButOne, ChildPool } from "../../child/pool.ts";
 import { CpuMeter, watchTurn } from "../../child/watch.ts";
 import { rewriteForMonty } from "../monty/monty-rewrite.ts";
-import { actingAlone, calledAlone } from "../tool-names.ts";
+import { toolNames } from "../tool-names.ts";
 import { judge } from "./monty-check.ts";
 import { scanForMonty } from "./monty-scan.ts";
 import { pythonStubs } from "./stubs.ts";
@@ -53,9 +54,7 @@ export class MontyChecker implements AsyncDisposable {
     // What is looked for in a stranger's text here is looked for in our own process: bounded.
     if (Buffer.byteLength(source) > longestScriptBytes)
       return { unsupported: `a script of more than ${longestScriptBytes} bytes` };
-    const key = createHash("sha256")
-      .update(JSON.stringify([source, tools]))
-      .digest("base64");
+    const key = hash("sha256", `${digestOf(tools)}${JSON.stringify(source)}`, "base64");
     if (this.#verdicts.has(key)) return this.#verdicts.get(key);
     const found = await this.#judged(program, signal);
     if ("failed" in found) return { unsupported: found.failed };
@@ -72,7 +71,8 @@ export class MontyChecker implements AsyncDisposable {
     { source, tools, owner }: Program,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly verdict: Verdict } | Failed> {
-    const rewritten = rewriteForMonty(source, calledAlone(tools), actingAlone(tools));
+    const { alone, acting } = toolNames(tools);
+    const rewritten = rewriteForMonty(source, alone, acting);
     const stubs = pythonStubs(tools, source);
     const order = { source: "source" in rewritten ? rewritten.source : "", original: source, stubs };
     const first = await this.#read(order, owner, signal);
@@ -80,12 +80,12 @@ export class MontyChecker implements AsyncDisposable {
     const read = "failed" in first && first.isGone ? await this.#read(order, owner, signal) : first;
     if ("failed" in read) return read;
     const { problems, unparsed } = read.found;
-    const judged = judge({ problems: String(problems), source, stubs, available: tools.map(placeOf) });
+    const judged = judge({ problems: String(problems), source, stubs, available: placesOf(tools) });
     if (judged !== undefined && "invalid" in judged) return { verdict: judged };
     const lack =
       "unsupported" in rewritten
         ? rewritten.unsupported
-        : (scanForMonty(source, actingAlone(tools)) ?? (typeof unparsed === "string" ? unparsed : undefined));
+        : (scanForMonty(source, acting) ?? (typeof unparsed === "string" ? unparsed : undefined));
     return { verdict: lack === undefined ? judged : { unsupported: lack } };
   }
 
@@ -121,6 +121,9 @@ export class MontyChecker implements AsyncDisposable {
       : { failed: "its checker did not survive the script", isGone: true };
   }
 }
+
+const digestOf = onceFor((tools: Program["tools"]) => hash("sha256", JSON.stringify(tools), "base64"));
+const placesOf = onceFor((tools: Program["tools"]) => tools.map(placeOf));
 
 const unheard: Failed = { failed: "nobody waits for its checker", isGone: false };
 

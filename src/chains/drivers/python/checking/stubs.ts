@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../../calls/json.ts";
 import type { ToolSketch } from "../../../sandbox.ts";
 import { keywords, standsAlone } from "../names.ts";
-import { actingAlone, argumentOrder, plainNames, serverNames } from "../tool-names.ts";
+import { argumentOrder, toolNames } from "../tool-names.ts";
 
 /** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
 const head = `from typing import Any as _Any
@@ -45,7 +45,7 @@ _dict = dict[_Any, _Any] | ToolResult
  */
 export function pythonStubs(tools: readonly ToolSketch[], source: string): string {
   const named = wordsOf(source);
-  const servers = serverNames(tools);
+  const { servers, plain: called, acting: actions } = toolNames(tools);
   const groups = [...servers].filter(([server]) => named.has(server));
   const classes = groups.map(([server, members]) =>
     classOf(
@@ -53,12 +53,12 @@ export function pythonStubs(tools: readonly ToolSketch[], source: string): strin
       [...members].filter(([name]) => named.has(name) && !keywords.has(name)).map(([name, tool]) => method(name, tool)),
     ),
   );
-  const plain = [...plainNames(tools)].filter(([name]) => named.has(name) && !keywords.has(name) && !servers.has(name));
+  const plain = [...called].filter(([name]) => named.has(name) && !keywords.has(name) && !servers.has(name));
   const all = [
     ...groups.map(([server]) => `    ${server}: Tools_${server}`),
     ...plain.map(([name, tool]) => method(name, tool)),
   ];
-  const acting = [...actingAlone(tools)].filter((name) => named.has(name));
+  const acting = [...actions].filter((name) => named.has(name));
   const single = plain.map(([name]) => name).filter(standsAlone);
   const bare = [...new Set([...single, ...acting])].map((name) => `${name} = tools.${name}`);
   const byName = "    def __getitem__(self, name: _name) -> _Any: return None";

@@ -36,7 +36,7 @@ class Engine implements InsideEngine {
   }
 
   rehearse(): JsonObject {
-    const tools = [{ name: "echo", short: "echo", inputSchema: { properties: { n: {} } } }];
+    const tools = '[{"name":"echo","short":"echo","inputSchema":{"properties":{"n":{}}}}]';
     const script = MontyScript.start({
       source: rehearsal,
       tools,

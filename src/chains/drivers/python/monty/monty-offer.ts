@@ -25,9 +25,10 @@ export interface Offer {
 
 const rootType = 1n;
 
-/** @param tools as the host's order has them */
+/** @param tools as the host's order has them: JSON */
 export function offerOf(tools: Json | undefined): Offer {
-  const offered = (Array.isArray(tools) ? tools : []).filter(isJsonObject).map(readTool);
+  const told: Json = typeof tools === "string" ? JSON.parse(tools) : [];
+  const offered = (Array.isArray(told) ? told : []).filter(isJsonObject).map(readTool);
   const [bare, servers] = [plainNames(offered), serverNames(offered)];
   const places = offered.map(({ server, short }) =>
     [server, short].flatMap((part) => (part === undefined ? [] : pythonName(part))).join("."),

@@ -61,7 +61,7 @@ export class MontyScript {
   static restore(order: JsonObject): MontyScript {
     const { state } = order;
     if (!isJsonObject(state)) throw new TypeError("The image has no state.");
-    const script = new MontyScript({ ...order, tools: state["tools"] ?? [] }, (own) =>
+    const script = new MontyScript({ ...order, tools: state["tools"] ?? "[]" }, (own) =>
       MontySnapshot.load(Buffer.from(String(state["dump"]), "base64"), { printCallback: own.#print }),
     );
     script.#places = Number(state["places"]);
@@ -82,7 +82,13 @@ export class MontyScript {
     const { tools } = this.#order;
     if (!(this.#progress instanceof MontySnapshot)) throw new TypeError("The script waits for no call.");
     const dump = this.#progress.dump().toString("base64");
-    const state = { dump, tools: tools ?? [], places: this.#places, open: this.open, printedBytes: this.#printedBytes };
+    const state = {
+      dump,
+      tools: tools ?? "[]",
+      places: this.#places,
+      open: this.open,
+      printedBytes: this.#printedBytes,
+    };
     return Buffer.from(JSON.stringify(state)).toString("base64");
   }
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../../calls/clock.ts";
 import { RuntimeFault } from "../../../../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../../calls/json.ts";
+import { onceFor } from "../../../once-for.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../../sandbox.ts";
 import { buildStamp } from "../../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../../child/child-process.ts";
@@ -15,7 +16,7 @@ import { longestScriptBytes, MontyChecker, type Verdict } from "../checking/mont
 import { checkerRole } from "../checking/monty-rehearsal.ts";
 import { pythonFrames, sketchOf } from "../child-script.ts";
 import { packageFolder } from "../cpython/deno.ts";
-import { actingAlone, calledAlone } from "../tool-names.ts";
+import { toolNames } from "../tool-names.ts";
 import { rewriteForMonty } from "./monty-rewrite.ts";
 
 export interface MontyOptions {
@@ -73,7 +74,8 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
         "sandbox_failed",
         `Monty takes scripts of ${longestScriptBytes} bytes; ask \`check\` first.`,
       );
-    const rewritten = rewriteForMonty(program.source, calledAlone(program.tools), actingAlone(program.tools));
+    const { alone, acting } = toolNames(program.tools);
+    const rewritten = rewriteForMonty(program.source, alone, acting);
     const source = "source" in rewritten ? rewritten.source : program.source;
     const child = await this.#opened().take(program.owner, limits.signal);
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");
@@ -131,8 +133,13 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
 }
 
 function termsOf({ tools }: Program, { outputBytes, memoryBytes, wallMs }: SandboxLimits): JsonObject {
-  return { tools: tools.map(sketchOf), outputBytes, memoryBytes, wallMs };
+  return { tools: toldOf(tools), outputBytes, memoryBytes, wallMs };
 }
+
+/** As one text, which is spelled once for many scripts. What a tool does, nobody asks for in there. */
+const toldOf = onceFor((tools: Program["tools"]) =>
+  JSON.stringify(tools.map((tool) => sketchOf({ ...tool, description: "" }))),
+);
 
 /** @throws RuntimeFault when the child says something else, or nothing any more */
 async function answered(child: SandboxProcess, order: JsonObject, wanted: string): Promise<JsonObject> {
