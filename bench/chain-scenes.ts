@@ -75,6 +75,52 @@ function fifty(engine: string, n: number | string): ReturnType<typeof waiting> {
   };
 }
 
+export interface ManyToolsFigures {
+  readonly engine: string;
+  readonly tools: number;
+  /** A script of one call, each time another one. */
+  readonly scriptMs: number;
+  /** What of that the host computes itself: nobody else has a turn meanwhile. */
+  readonly hostMs: number;
+}
+
+/** What it costs a script to be offered as many tools as a gateway before many servers has. */
+export async function amongManyTools(engine: string, count: number, rounds: number): Promise<ManyToolsFigures> {
+  const field = { type: "string", description: "What it is about, in a sentence, as servers describe their fields." };
+  const properties = Object.fromEntries(
+    Array.from({ length: 8 }, (_, n): [string, typeof field] => [`field_${n}`, field]),
+  );
+  const description = "Does something with the things of that server, and says what came of it.";
+  const many = Array.from({ length: count }, (_, n) =>
+    defineTool({
+      ...{ name: `server_${n % 20}_tool_${n}`, description, risk: "safe", effects: "read", idempotent: true },
+      input: { type: "object", properties, required: ["field_0"] },
+      execute: () => "done",
+    }),
+  );
+  await using runtime = await createRuntime({ tools: many, chains: { engines: [engine] } });
+  const script: number[] = [];
+  const host: number[] = [];
+  for (let n = -10; n < rounds; n++) {
+    await quiet();
+    const before = process.cpuUsage();
+    const ms = await timed(async () => {
+      const { status, text } = await runtime.runChain(one(engine, n));
+      if (status !== "ok") throw new Error(`The script ended ${status}: ${text}`);
+    });
+    const { user, system } = process.cpuUsage(before);
+    if (n < 0) continue;
+    script.push(ms);
+    host.push((user + system) / 1_000);
+  }
+  return { engine, tools: count, scriptMs: median(script), hostMs: median(host) };
+}
+
+function one(engine: string, n: number): ReturnType<typeof waiting> {
+  if (engine !== "quickjs") return { language: "python", code: `tools.server_0_tool_0(field_0="${n}").text` };
+  return { language: "javascript", code: `(await tools.server_0_tool_0({ field_0: "${n}" })).text` };
+}
+
 export interface FrozenFigures {
   readonly engine: string;
   readonly frozen: number;

@@ -18,9 +18,17 @@ import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../s
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
-import { type FrozenFigures, frozenScripts, type WholeFigures, wholePath } from "./chain-scenes.ts";
+import {
+  amongManyTools,
+  type FrozenFigures,
+  frozenScripts,
+  type ManyToolsFigures,
+  type WholeFigures,
+  wholePath,
+} from "./chain-scenes.ts";
 import { median, timed } from "./harness.ts";
 import { roundTrip } from "./round-trip.ts";
+import { stolenSince } from "./stolen.ts";
 
 const { values } = parseArgs({
   options: {
@@ -36,6 +44,7 @@ const { values } = parseArgs({
   },
 });
 const isQuick = values.quick === true;
+const stolen = stolenSince();
 const rounds = Number(values.rounds ?? (isQuick ? 2 : 10));
 const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
 const frozenCount = Number(values.frozen ?? (isQuick ? 100 : 10_000));
@@ -105,11 +114,13 @@ const wanted = subjects.filter(
 const figures: EngineFigures[] = [];
 const whole: WholeFigures[] = [];
 const frozen: FrozenFigures[] = [];
+const amongMany: ManyToolsFigures[] = [];
 for (const subject of wanted) figures.push(await figuresOf(subject));
 for (const { engine, frozen: count } of wanted) {
   if (count === undefined) continue;
   whole.push(...(await wholePath(engine, isQuick ? rounds : 2 * rounds)));
   frozen.push(await frozenScripts(engine, count));
+  if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(engine, tools, rounds));
 }
 const peers = only === undefined ? await others(rounds) : [];
 const beneath = only === undefined && !isQuick ? await neighbours(beside) : [];
@@ -119,16 +130,24 @@ const machine = {
   model: cpus()[0]?.model ?? "unknown",
   load: loadavg()[0] ?? 0,
   roundTripMicroseconds: await roundTrip(),
+  stolenShare: stolen(),
 };
 if (values.json === true)
-  console.log(JSON.stringify({ machine, figures, whole, beside: peers, frozen, neighbours: beneath }, null, 2));
+  console.log(
+    JSON.stringify({ machine, figures, whole, beside: peers, frozen, amongMany, neighbours: beneath }, null, 2),
+  );
 else {
   console.table(figures);
   console.table(frozen);
+  if (amongMany.length > 0) console.table(amongMany);
   if (beneath.length > 0) console.table(beneath);
   console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
   const floor = `${machine.roundTripMicroseconds.toFixed(0)} µs for two processes that do nothing but wake each other`;
-  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores; ${floor}.`);
+  const taken =
+    machine.stolenShare === undefined
+      ? ""
+      : ` Other machines of this host had ${(100 * machine.stolenShare).toFixed(1)} % of what was computed.`;
+  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores; ${floor}.${taken}`);
 }
 
 async function figuresOf(subject: Subject): Promise<EngineFigures> {
