@@ -108,7 +108,9 @@ class QuickJsEngine implements InsideEngine {
     let step = this.next(rehearsalBounds);
     for (let place = 0; step instanceof Written || step["step"] === "calls"; place++)
       step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
-    return this.rest();
+    const rested = await this.rest();
+    globalThis.gc?.(); // what it waits with is what it has learned, and no more
+    return rested;
   }
 
   async #furnish(offer: string, setting: JsonObject[string] | undefined): Promise<void> {
