@@ -83,7 +83,6 @@ export async function decide(
   const ruled = await book.rule(approval, ruling);
   if (!ruled.won) return lost(ruled, request);
   if (ruled.grant === undefined) return { decided: true, approval: ruled.approval };
-  parts.grants.took(ruled.grant);
   return { decided: true, approval: ruled.approval, grant: ruled.grant };
 }
 

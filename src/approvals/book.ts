@@ -17,6 +17,7 @@ import { canonical, digestOf, sha256 } from "../calls/json.ts";
 import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
+import { commitAndTake } from "../stores/commit-and-take.ts";
 import type { Store } from "../stores/store.ts";
 import { stateAt } from "../stores/urgency.ts";
 import { shownDigest } from "./binding.ts";
@@ -170,7 +171,7 @@ export class Book implements Disposable {
       const event = ends ? this.#decided(call, next, dated) : this.#voted(call, next, dated);
       const more = { ...(denied && { denied }), ...(remembered && { along: remembered.along }) };
       const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
-      const committed = await this.#store.commit(write, "synced");
+      const committed = await commitAndTake(this.#store, write, "synced", () => remembered?.take());
       if (committed.won) {
         if (ends) this.#sweeper.forget(approval.id);
         return { won: true, approval: next, grant: remembered?.grant };

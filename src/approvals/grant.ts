@@ -71,6 +71,8 @@ export interface GrantFilter {
 export interface Remembered {
   readonly grant: Grant;
   readonly along: Along;
+  /** When it was written. */
+  readonly take: () => void;
 }
 
 const dayMs = 86_400_000;

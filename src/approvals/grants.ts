@@ -120,7 +120,7 @@ export class Grants implements AsyncDisposable {
   }
 
   /**
-   * What is to be written with the yes that ends the request; `took` when that has won.
+   * What is to be written with the yes that ends the request.
    *
    * @param remember was checked: `rememberProblem` of grant.ts
    */
@@ -143,12 +143,11 @@ export class Grants implements AsyncDisposable {
         reason: grant.reason,
       },
     });
-    return { grant, along };
-  }
-
-  took(grant: Grant): void {
-    this.#shelf.took(grant);
-    this.#index(grant);
+    const take = (): void => {
+      this.#shelf.took(grant);
+      this.#index(grant);
+    };
+    return { grant, along, take };
   }
 
   /** Undefined: there is none. One that is revoked stays as it was revoked first. */

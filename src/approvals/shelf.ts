@@ -11,6 +11,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { Along } from "../calls/records.ts";
+import { commitAndTake } from "../stores/commit-and-take.ts";
 import type { Store } from "../stores/store.ts";
 
 export interface ShelfOptions {
@@ -82,9 +83,8 @@ export class Shelf<Item extends { readonly id: string }> {
   }
 
   async add(item: Item, body: JsonObject, noted: Noted): Promise<void> {
-    const { won } = await this.#commit({ id: item.id, body, expectedVersion: 0 }, noted);
+    const { won } = await this.#commit({ id: item.id, body, expectedVersion: 0 }, noted, () => this.took(item));
     if (!won) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
-    this.took(item);
   }
 
   /** @param next what it becomes; undefined: it stays. Answers what it is then. */
@@ -97,11 +97,10 @@ export class Shelf<Item extends { readonly id: string }> {
       if (held === undefined) return undefined;
       const change = next(held.item);
       if (change === undefined) return held.item;
-      const { won } = await this.#commit({ id, body: change.body, expectedVersion: held.version }, change.noted);
-      if (won) {
-        this.#items.set(id, { version: held.version + 1, item: change.item });
-        return change.item;
-      }
+      const { item, body, noted } = change;
+      const take = (): void => void this.#items.set(id, { version: held.version + 1, item });
+      const { won } = await this.#commit({ id, body, expectedVersion: held.version }, noted, take);
+      if (won) return item;
       await this.fresh(id);
     }
     throw new RuntimeFault(
@@ -113,10 +112,11 @@ export class Shelf<Item extends { readonly id: string }> {
   async #commit(
     document: { readonly id: string; readonly body: Json; readonly expectedVersion: number },
     noted: Noted | undefined,
+    take: () => void,
   ): Promise<{ won: boolean }> {
     const event = noted && this.#event(noted);
     const write = { write: "document", kind: this.#kind, ...document, ...(event && { event }) } as const;
-    return await this.#options.store.commit(write, noted === undefined ? "committed" : "synced");
+    return commitAndTake(this.#options.store, write, noted === undefined ? "committed" : "synced", take);
   }
 
   #event(noted: Noted): NotedEvent {

@@ -42,8 +42,9 @@ class Shelf {
           .map((key) => key.slice(kind.length + 1))
           .sort(),
     };
-    const store: Pick<Store, "commit" | "documents"> = {
+    const store: Pick<Store, "commit" | "documents" | "follow"> = {
       commit: async (write) => this.commit(write),
+      follow: () => ({ [Symbol.dispose]: () => {} }),
       documents,
     };
     return store as Store; // the controls use nothing else

@@ -5,6 +5,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
+import { commitAndTake } from "../stores/commit-and-take.ts";
 import type { Store } from "../stores/store.ts";
 import type { ControlChange, ControlState, Controls } from "./controls.ts";
 import {
@@ -167,18 +168,16 @@ class DurableControls implements Controls {
       const state = pausedAs(changed, entry);
       const body = bodyOf(state, entry);
       const event: NotedEvent = { ...eventOf(entry, change), policyVersion: this.#policyVersion };
-      const committed = await this.#store.commit(
-        {
-          write: "document",
-          kind: "controls",
-          id: "state",
-          body,
-          expectedVersion: saved.version,
-          event,
-        },
-        "synced",
-      );
-      if (committed.won) return this.#adopt(state);
+      const write = {
+        write: "document",
+        kind: "controls",
+        id: "state",
+        body,
+        expectedVersion: saved.version,
+        event,
+      } as const;
+      const committed = await commitAndTake(this.#store, write, "synced", () => void this.#adopt(state));
+      if (committed.won) return this.#state;
     }
     throw new RuntimeFault(
       "controls_contended",

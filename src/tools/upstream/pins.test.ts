@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { heldDisk } from "../../../test/fakes/held-disk.ts";
 import { aLogStore, bent } from "../../../test/fakes/log-store.ts";
 import { somePins } from "../../../test/fakes/pins.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import { createRedactor } from "../../secrets/redactor.ts";
 import type { Store } from "../../stores/store.ts";
 import { definitionOf } from "./definition.ts";
 import { openPins, type Pins } from "./pins.ts";
 
 const clock = new FakeClock();
+const files = sqliteFiles();
 const defined = (description: string) => definitionOf({ name: "read", description, inputSchema: { type: "object" } });
 const [first, second, third] = [defined("one"), defined("two"), defined("three")];
 
@@ -97,6 +100,19 @@ describe("a pin", () => {
     expect(await other.approve("files__read", { definition: second.digest, ...actor("bob") })).toMatchObject({
       changes: { state: "pinned", pinned: { by: "ann" } },
     });
+  });
+
+  it("is as it was approved for who is told so, though the disk has not answered yet", async () => {
+    await using store = files.openAt("slow.db", { clock });
+    const pins = await opened(store);
+    for (const seen of [first, second]) await pins.sight({ server: "files", tool: "files__read" }, seen, false);
+    const told = new Promise((resolve) => store.follow(() => setImmediate(resolve)));
+    using disk = heldDisk();
+    const approved = pins.approve("files__read", { definition: second.digest, ...actor("ann") });
+    await told;
+    expect([pins.changes("files__read")?.state, disk.unanswered]).toEqual(["pinned", 1]);
+    disk.release();
+    expect(await approved).toMatchObject({ approved: true });
   });
 
   it("that cannot be written is not there; one that never wins says so", async () => {

@@ -14,6 +14,7 @@ import { newTraceId } from "../../calls/ids.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import { cleanJson } from "../../results/clean.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
+import { commitAndTake } from "../../stores/commit-and-take.ts";
 import type { Store } from "../../stores/store.ts";
 import type { Definition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
@@ -160,21 +161,18 @@ export class Pins implements ToolPins {
       const { version = 0, pin } = this.#pins.get(tool) ?? {};
       const change = next(pin);
       if (change === undefined) return pin;
-      const committed = await this.#options.store.commit(
-        {
-          write: "document",
-          kind: pinKind,
-          id: tool,
-          body: pinToJson(change.pin),
-          expectedVersion: version,
-          event: this.#eventOf(change.event),
-        },
-        change.event.by === undefined ? "committed" : "synced",
-      );
-      if (committed.won) {
-        this.#pins.set(tool, { version: version + 1, pin: change.pin });
-        return change.pin;
-      }
+      const write = {
+        write: "document",
+        kind: pinKind,
+        id: tool,
+        body: pinToJson(change.pin),
+        expectedVersion: version,
+        event: this.#eventOf(change.event),
+      } as const;
+      const durability = change.event.by === undefined ? "committed" : "synced";
+      const take = (): void => void this.#pins.set(tool, { version: version + 1, pin: change.pin });
+      const committed = await commitAndTake(this.#options.store, write, durability, take);
+      if (committed.won) return change.pin;
       await this.#reread(tool);
     }
     throw new RuntimeFault("pins_contended", `The pin of \`${tool}\` is being changed all the time; try again.`);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
 import { actor } from "../../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { bent } from "../../../../test/fakes/log-store.ts";
 import { ownFolder } from "../../../../test/fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../../../test/fakes/skill-folder.ts";
 import { alwaysOffered } from "../../../policy/policy.ts";
@@ -127,14 +128,7 @@ it("does not start over a document that is not ours", async () => {
 });
 
 it("is not active when it could not be written", async () => {
-  const full = {
-    ...keep,
-    store: {
-      ...store,
-      documents: store.documents,
-      commit: () => Promise.reject(new Error("disk full")),
-    } as unknown as Store,
-  };
+  const full = { ...keep, store: bent(store, { commit: () => Promise.reject(new Error("disk full")) }) };
   const library = await openSkills({ folders: [], skills }, { keep: full });
   await expect(library.activate(run, "one")).rejects.toThrow("disk full");
   expect(library.activeFor("acme", "run_1")).toBeUndefined();

@@ -7,6 +7,7 @@ import { newTraceId } from "../../../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ActiveSkills } from "../../../policy/policy.ts";
 import { alwaysOffered } from "../../../policy/policy.ts";
+import { commitAndTake } from "../../../stores/commit-and-take.ts";
 import type { Store } from "../../../stores/store.ts";
 import type { SkillRun } from "./skills.ts";
 
@@ -57,7 +58,7 @@ const nothing: Entry = { version: 0, skills: [], facts: undefined };
 
 /**
  * Which skills are active in which run. Read without waiting, because every call asks; each change is one conditional
- * write of the run's own document, with its event, and holds once that is on the disk.
+ * write of the run's own document, with its event, and holds once that is committed.
  */
 export class ActiveRuns {
   readonly #keeping: SkillKeeping | undefined;
@@ -120,10 +121,7 @@ export class ActiveRuns {
       const saved = this.#entry(change.run);
       const skills = change.next(saved.skills);
       if (skills === undefined) return false;
-      if (await this.#written(change, skills, saved.version)) {
-        this.#set(change.run, entryOf(saved.version + 1, skills));
-        return true;
-      }
+      if (await this.#written(change, skills, saved.version)) return true;
       await this.#reread(change.run);
     }
     throw new RuntimeFault(
@@ -133,12 +131,16 @@ export class ActiveRuns {
   }
 
   async #written(change: Change, skills: readonly ActiveSkill[], expectedVersion: number): Promise<boolean> {
-    if (this.#keeping === undefined) return true;
     const { run } = change;
+    const take = (): void => this.#set(run, entryOf(expectedVersion + 1, skills));
+    if (this.#keeping === undefined) {
+      take();
+      return true;
+    }
     const event = this.#event(change, this.#keeping);
     const body = bodyOf(run, skills);
     const write = { write: "document", kind, id: idOf(run), body, expectedVersion, event } as const;
-    return (await this.#keeping.store.commit(write, "synced")).won;
+    return (await commitAndTake(this.#keeping.store, write, "synced", take)).won;
   }
 
   async #reread(run: SkillRun): Promise<void> {

@@ -1,0 +1,86 @@
+/** Whoever is told that something changed asks at once, and a disk may need longer than they do. */
+import { describe, expect, it } from "vitest";
+import { defineSkill, type FeedEvent, type Skills } from "../../src/index.ts";
+import { actor } from "../fakes/actors.ts";
+import { ann, ask, remember } from "../fakes/granting.ts";
+import { heldDisk } from "../fakes/held-disk.ts";
+import { type House, house } from "../fakes/house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const files = sqliteFiles();
+const run = { tenant: "default", runId: "run_1" };
+
+interface Change {
+  readonly told: string;
+  /** What it changes: its id. */
+  readonly before?: (h: House) => Promise<string | undefined>;
+  readonly make: (h: House, id: string) => Promise<unknown>;
+  /** As a live page asks that has just been told. */
+  readonly asked: (h: House) => unknown;
+  readonly is: unknown;
+}
+
+const give = (h: House) => h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
+const given = async (h: House) => (await give(h)) && h.runtime.approvals.delegations.list()[0]?.id;
+const granted = async (h: House) => (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
+const deputies = (h: House) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
+const grants = (h: House) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
+
+function skillsOf({ runtime: { skills } }: House): Skills {
+  if (skills === undefined) throw new Error("this house was opened with skills");
+  return skills;
+}
+
+const changes: Readonly<Record<string, Change>> = {
+  "a deputy": { told: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
+  "the end of a deputy": {
+    told: "approval.delegation_revoked",
+    before: given,
+    make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
+    asked: deputies,
+    is: [],
+  },
+  "a remembered yes": { told: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
+  "the end of a remembered yes": {
+    told: "grant.revoked",
+    before: granted,
+    make: (h, id) => h.runtime.approvals.grants.revoke(id, ann),
+    asked: grants,
+    is: [],
+  },
+  "the pause of everything": {
+    told: "operator.action.pause",
+    make: (h) => h.runtime.controls.pause(actor("ann")),
+    asked: (h) => h.runtime.controls.state.paused,
+    is: true,
+  },
+  "a skill": {
+    told: "skill.activated",
+    make: (h) => skillsOf(h).activate(run, "free", actor("ann")),
+    asked: (h) => skillsOf(h).activeFor(run.tenant, run.runId)?.names,
+    is: ["free"],
+  },
+};
+
+describe("who is told of it before the disk has answered is not shown what was before:", () => {
+  it.each(Object.entries(changes))("%s", async (name, { told, before, make, asked, is }) => {
+    const skills = { folders: [], skills: [defineSkill({ name: "free", instructions: "Do it." })] };
+    await using h = await house({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
+    const id = (await before?.(h)) ?? "";
+    const heard: string[] = [];
+    const take = (events: readonly FeedEvent[]): boolean => heard.push(...events.map(({ type }) => type)) > 0;
+    const reader = { take, reset: () => {}, beat: () => {}, end: () => {} };
+    using _ = await h.runtime.feed.open({ tenant: "default", also: "everything" }, undefined, reader);
+    using disk = heldDisk();
+    let isOver = false;
+    const made = make(h, id).finally(() => {
+      isOver = true;
+    });
+    for (let tries = 0; tries < 100 && !heard.includes(told); tries += 1) await h.clock.advance(25);
+    expect([heard, isOver, disk.unanswered]).toEqual([expect.arrayContaining([told]), false, 1]);
+    expect(asked(h)).toEqual(is);
+    disk.release();
+    await made;
+    expect(asked(h)).toEqual(is);
+  });
+});
