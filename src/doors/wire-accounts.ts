@@ -53,6 +53,8 @@ export interface SessionWire {
   readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
   /** How commands are typed where Postern was started; `…` stands for what only people of the house are told. */
   readonly command?: string | undefined;
+  /** Where the feed stands, for who may follow it: `Last-Event-ID` for what happens after this answer. */
+  readonly last_event_id?: string | undefined;
 }
 
 /** Told once: whoever has the cookie alone is nobody. */

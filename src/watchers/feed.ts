@@ -33,6 +33,8 @@ export interface FeedReader {
 
 /** @public */
 export interface Feed {
+  /** The id of the last thing that happened: who begins after it misses nothing of what it did not see by now. */
+  readonly last: string;
   /**
    * Tells a reader what happens from now on, or since the event `after` as far as that is still known.
    *

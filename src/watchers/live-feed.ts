@@ -87,6 +87,10 @@ export class LiveFeed implements Feed, Disposable {
     this.#options = options;
   }
 
+  get last(): string {
+    return idOf(this.#following.length > 0 ? this.#now() : placeOf(this.#options.size() - 1, 0));
+  }
+
   async open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSeat | undefined> {
     checkOpening(filter, after, reader);
     if (this.#seats.size >= mostReaders) return undefined;

@@ -5,6 +5,23 @@ import { stage } from "./stage.ts";
 
 const { house, at } = stage();
 
+describe("a page that is being opened", () => {
+  it("shows what began to wait after it was read, and before it could hear of it", async () => {
+    await using grace = await at("/approvals");
+    const { page } = grace;
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    await page.route("**/v1/events", async (route) => {
+      await isAsked;
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByText("Nothing waits for you").waitFor();
+    await house.ask("send_email", { ...mail("between"), to: "between@example.org" });
+    asked();
+    await page.getByText("A mail to between@example.org").first().waitFor();
+  });
+});
+
 describe("a page that loses Postern", () => {
   it("says that it reconnects when the server is killed, and is live again with everything that waits when it is back", async () => {
     const id = await house.ask("send_email", mail("restart"));

@@ -248,7 +248,7 @@ export function stubRuntime(options: StubOptions = {}): {
       blocked: () => undefined,
     },
     pins: { changes: () => changes, approve: heard("approveTool", { approved: true, changes }) },
-    feed: { open: async () => ({ from: "0", [Symbol.dispose]: () => {} }) },
+    feed: { last: "0", open: async () => ({ from: "0", [Symbol.dispose]: () => {} }) },
     alarms: {
       list: () => [anAlarm(options.tenant)],
       page: () => ({ alarms: [anAlarm(options.tenant)] }),

@@ -41,6 +41,11 @@ export function useMay(): (permission: string) => boolean {
   return (permission) => session?.permissions.includes(permission) ?? false;
 }
 
+/** Whatever is shown was read after it. */
+export function readSince(client: QueryClient): string | undefined {
+  return client.getQueryData<Session | null>(key)?.last_event_id;
+}
+
 /** All but the session itself, which the page is watching. */
 function forget(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] });

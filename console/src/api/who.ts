@@ -8,6 +8,8 @@ export interface Session {
   readonly signed_in: boolean;
   /** How commands are typed where Postern was started. */
   readonly command?: string;
+  /** What is read after this answer has all that happened up to this event. */
+  readonly last_event_id?: string;
 }
 
 /** What signing in answers: who it is, and the word that every request brings along. It is told this once. */

@@ -27,8 +27,17 @@ function canShare(): boolean {
   return "locks" in navigator && typeof BroadcastChannel === "function";
 }
 
-/** Opens the line, or joins those who have one, until what it answers is called. @param userId pages of others are told nothing */
-export function openFeed(userId: string, onSignedOut: () => void): () => void {
+/** Who looks. */
+interface Looking {
+  /** Pages of others are told nothing. */
+  readonly userId: string;
+  /** Everything here was read after this event. */
+  readonly since: string | undefined;
+}
+
+/** Opens the line, or joins those who have one, until what it answers is called. */
+export function openFeed({ userId, since }: Looking, onSignedOut: () => void): () => void {
+  lastId = since;
   const close = canShare() ? share(userId, onSignedOut) : keepOwn(onSignedOut);
   return () => {
     close();

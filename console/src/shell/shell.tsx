@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { sessionEnded, useSession } from "../api/session.ts";
+import { readSince, sessionEnded, useSession } from "../api/session.ts";
 import { ErrorState } from "../kit/states.tsx";
 import { Toasts } from "../kit/toast.tsx";
 import { openFeed, useFeed } from "../live/feed.ts";
@@ -62,7 +62,10 @@ function useLine(userId: string | undefined): void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isAll = useRef(false);
-  useEffect(() => (userId === undefined ? undefined : openFeed(userId, () => sessionEnded(client))), [userId, client]);
+  useEffect(() => {
+    if (userId === undefined) return undefined;
+    return openFeed({ userId, since: readSince(client) }, () => sessionEnded(client));
+  }, [userId, client]);
   const refresh = (all: boolean): void => {
     isAll.current ||= all;
     timer.current ??= setTimeout(async () => {

@@ -15,7 +15,12 @@ const session = z.object({
 });
 const command = text.optional();
 export const sessionAnswer: z.ZodType = session
-  .extend({ command: command.openapi({ description: "How commands are typed where Postern was started." }) })
+  .extend({
+    command: command.openapi({ description: "How commands are typed where Postern was started." }),
+    last_event_id: text.optional().openapi({
+      description: "For who may follow the events: what happens after this answer comes after this event.",
+    }),
+  })
   .openapi("Session");
 export const signedInAnswer: z.ZodType = session
   .extend({

@@ -122,6 +122,27 @@ describe("GET /v1/events", () => {
     expect((await lost.told())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
   });
 
+  it("tells who begins after what the session answered all that came since, whether anybody followed before or not", async () => {
+    await using h = await house();
+    await using door = await httpHouse(h.runtime);
+    const session = async (as: "agent" | "operator") => await bodyOf(await door.ask("/v1/session", { as }));
+    const since = async () => ({ "last-event-id": String((await session("operator"))["last_event_id"]) });
+    const begins = [await since()];
+    expect(begins).toEqual([{ "last-event-id": "-1" }]);
+    await h.runtime.invoke(echo, asker);
+    begins.push(await since());
+    await h.runtime.controls.pause(actor("boss"));
+    const first = await follow(h, door, "/v1/events", begins[0]);
+    const told = (await first.told()).map(({ data }) => data?.["type"]).filter((type) => type !== undefined);
+    expect(told).toEqual(["tool_call.attempted", "tool_call.succeeded", "operator.action.pause"]);
+    await h.runtime.invoke(echo, asker); // refused, and announced: the feed stands between two entries
+    begins.push(await since());
+    await h.runtime.controls.resume(actor("boss"));
+    const last = await follow(h, door, "/v1/events", begins[2]);
+    expect((await last.told()).flatMap(({ data }) => data?.["type"] ?? [])).toEqual(["operator.action.resume"]);
+    expect(await session("agent")).not.toHaveProperty("last_event_id");
+  });
+
   it("is not for an agent's token, and refuses filters it does not know", async () => {
     await using h = await house();
     await using door = await httpHouse(h.runtime);

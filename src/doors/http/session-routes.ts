@@ -65,9 +65,14 @@ export const sessionRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: sessionAnswer,
-    run: ({ by, command }) => {
+    run: ({ by, command, runtime }) => {
       const isTold = by.kind === "person" && isOfTheHouse(by);
-      return answer({ ...sessionToWire(by), command: isTold ? command?.ofTheHouse : command?.ofAnybody });
+      const follows = by.permissions.has("events:read");
+      return answer({
+        ...sessionToWire(by),
+        command: isTold ? command?.ofTheHouse : command?.ofAnybody,
+        ...(follows && { last_event_id: runtime.feed.last }),
+      });
     },
   }),
   route({
