@@ -11,8 +11,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { Along } from "../calls/records.ts";
-import { commitAndTake } from "../stores/commit-and-take.ts";
-import type { Store } from "../stores/store.ts";
+import { commitAndTake, type Store } from "../stores/store.ts";
 
 export interface ShelfOptions {
   readonly store: Pick<Store, "commit" | "documents" | "follow">;

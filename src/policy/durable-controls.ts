@@ -5,8 +5,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
-import { commitAndTake } from "../stores/commit-and-take.ts";
-import type { Store } from "../stores/store.ts";
+import { commitAndTake, type Store } from "../stores/store.ts";
 import type { ControlChange, ControlState, Controls } from "./controls.ts";
 import {
   bodyOf,

@@ -16,7 +16,7 @@ export const scriptName = "script";
 /** An expression: a function that takes the setting and returns the mailbox's slots. */
 export const preludeSource: string = String.raw`(function (setting) {
   "use strict";
-  const { names, outputBytes, argumentBytes } = JSON.parse(setting);
+  const { outputBytes, argumentBytes } = JSON.parse(setting);
   const { parse, stringify } = JSON;
   const apply = Reflect.apply;
   const { bind, call } = Function.prototype;
@@ -154,9 +154,13 @@ export const preludeSource: string = String.raw`(function (setting) {
 
 ${leavingSource}
 ${worldSource}  // ---- tools ----
-  const isTool = new WeakMap();
+  const isTool = new WeakMap(), made = new Pairs();
+  /** Made when a script first names it: most never are, and what is made is put away with a script that waits. */
   function toolNamed(name) {
-    const written = stringify(name);
+    if (!mapHas(made, name)) mapSet(made, name, calling(name, stringify(name)));
+    return mapGet(made, name);
+  }
+  function calling(name, written) {
     const tool = (given = {}, options = {}) => { // as an async function would it give a promise in any case, two steps later
       try {
         if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
@@ -170,42 +174,55 @@ ${worldSource}  // ---- tools ----
     return tool;
   }
   const spelled = (name) => name.replace(/[^\w$]/g, "_");
-  function add(group, name, value) {
-    if (!mapHas(group, name)) mapSet(group, name, value);
-    if (!mapHas(group, spelled(name))) mapSet(group, spelled(name), value);
+  function add(group, name, tool) {
+    if (!mapHas(group, name)) mapSet(group, name, tool);
+    if (!mapHas(group, spelled(name))) mapSet(group, spelled(name), tool);
   }
-  const roots = new Pairs(), listed = new Pairs(), groups = new Pairs(), plain = new Pairs(), twice = new Several();
-  for (const [name, server, short, isAction] of names) {
-    const tool = toolNamed(name);
-    if (server === null) mapSet(roots, name, tool);
-    else {
-      if (!mapHas(groups, server)) mapSet(groups, server, new Pairs());
-      add(mapGet(groups, server), short, tool);
+  /** Under whatever a script may write: the name of a tool, or what is behind a server. */
+  const roots = new Pairs();
+  const tools = offered("tools", roots, undefined, topNames, listedNames);
+  {
+    const { names } = parse(setting), groups = new Pairs(), plain = new Pairs(), twice = new Several();
+    for (const [name, server, short, isAction] of names) {
+      if (server === null) mapSet(roots, name, name);
+      else {
+        if (!mapHas(groups, server)) mapSet(groups, server, new Pairs());
+        add(mapGet(groups, server), short, name);
+      }
+      if (isAction) continue;
+      if (mapHas(plain, short)) setAdd(twice, short);
+      mapSet(plain, short, name);
     }
-    mapSet(listed, server === null ? name : server + "." + short, tool);
-    if (isAction) continue;
-    if (mapHas(plain, short)) twice.add(short);
-    mapSet(plain, short, tool);
+    for (const [server, group] of groups) mapSet(roots, server, offered("tools." + server, group, mapGet(roots, server)));
+    for (const [name, thing] of [...roots]) if (!mapHas(roots, spelled(name))) mapSet(roots, spelled(name), thing);
+    for (const [short, name] of plain) if (!setHas(twice, short)) add(roots, short, name);
+    for (const [name, server, short] of names) if (server !== null && !mapHas(roots, name)) mapSet(roots, name, mapGet(mapGet(groups, server), short));
   }
-  for (const [server, group] of groups) mapSet(roots, server, offered("tools." + server, group, [...group.keys()], mapGet(roots, server)));
-  const topNames = [...roots.keys()];
-  for (const [name, thing] of [...roots]) if (!mapHas(roots, spelled(name))) mapSet(roots, spelled(name), thing);
-  for (const [short, tool] of plain) if (!twice.has(short)) add(roots, short, tool);
-  for (const [name, server, short] of names) if (server !== null && !mapHas(roots, name)) mapSet(roots, name, mapGet(mapGet(groups, server), short));
-  const tools = offered("tools", roots, [...listed.keys()], undefined, topNames);
+  function topNames() {
+    const { names } = parse(setting);
+    const alone = names.filter(([, server]) => server === null).map(([name]) => name);
+    return [...new Several([...alone, ...names.flatMap(([, server]) => server ?? [])])];
+  }
+  function listedNames() {
+    return parse(setting).names.map(([name, server, short]) => (server === null ? name : server + "." + short));
+  }
 ${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own name makes it callable too. */
-  function offered(path, found, there, own, shown = there) {
-    const proxy = new Proxy(own === undefined ? Object.create(null) : (...given) => own(...given), {
+  function offered(path, found, own, shown = () => [...found.keys()], listed = shown) {
+    const behind = (name) => {
+      const thing = mapGet(found, name);
+      return typeof thing === "string" ? toolNamed(thing) : thing;
+    };
+    const proxy = new Proxy(own === undefined ? Object.create(null) : (...given) => toolNamed(own)(...given), {
       get(_, name) {
         if (typeof name === "symbol") return undefined;
-        if (mapHas(found, name)) return mapGet(found, name);
+        if (mapHas(found, name)) return behind(name);
         if (name === "then" || name === "toJSON" || name === "constructor") return undefined;
         if (name[0] === "_") throw new Failure(path + "." + name + ": names that begin with _ are not tools.");
-        throw new Failure("There is no " + path + "." + name + ". " + instead(name, [...found.keys()], there));
+        throw new Failure("There is no " + path + "." + name + ". " + instead(name, [...found.keys()], listed()));
       },
       has: (_, name) => typeof name === "string" && mapHas(found, name),
-      ownKeys: () => shown,
-      getOwnPropertyDescriptor: (_, name) => (mapHas(found, name) ? { value: mapGet(found, name), enumerable: true, configurable: true } : undefined),
+      ownKeys: () => shown(),
+      getOwnPropertyDescriptor: (_, name) => (mapHas(found, name) ? { value: behind(name), enumerable: true, configurable: true } : undefined),
       set() { throw new Wrong("Tools cannot be replaced."); },
       defineProperty() { throw new Wrong("Tools cannot be replaced."); },
       deleteProperty: () => false,

@@ -7,8 +7,7 @@ import { newTraceId } from "../../../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ActiveSkills } from "../../../policy/policy.ts";
 import { alwaysOffered } from "../../../policy/policy.ts";
-import { commitAndTake } from "../../../stores/commit-and-take.ts";
-import type { Store } from "../../../stores/store.ts";
+import { commitAndTake, type Store } from "../../../stores/store.ts";
 import type { SkillRun } from "./skills.ts";
 
 /**
