@@ -15,6 +15,33 @@ it("a tool with actions is called by its own name and by theirs", async () => {
   expect(returned(ran)).toEqual(["disk"]);
 });
 
+it("of two tools that are spelled alike behind their server each is called by its whole name, and the first by the short one", async () => {
+  const alike = ["box__a-b", "box__a_b"].map((name) => ({ ...sketch(name), server: "box", short: "a_b" }));
+  await using session = await scripts.begin(
+    "await tools.box.a_b({}); await tools.box__a_b({}); await tools['box__a-b']({}); [tools.box.a_b === tools['box__a-b'], 'a_b' in tools]",
+    { tools: alike },
+  );
+  const ran = await driveScript(session);
+  expect(ran.calls.map(({ tool }) => tool)).toEqual(["box__a-b", "box__a_b", "box__a-b"]);
+  expect(returned(ran)).toEqual([true, false]);
+});
+
+it("what there is names a tool and its actions, and each tool once however it can be written", async () => {
+  const tools = [sketch("disk"), { ...sketch("disk__wipe"), server: "disk", short: "wipe" }, sketch("my-tool")];
+  const source =
+    "[() => tools.nothing, () => tools.disk.nothing].map((ask) => { try { ask() } catch ({ message }) { return message } })";
+  await using session = await scripts.begin(
+    `const said = ${source}; [...said, Object.keys(tools), Object.keys(tools.disk)]`,
+    { tools },
+  );
+  expect(returned(await driveScript(session))).toEqual([
+    "There is no tools.nothing. There are: disk, my-tool, disk.wipe.",
+    "There is no tools.disk.nothing. There are: wipe.",
+    ["disk", "my-tool"],
+    ["wipe"],
+  ]);
+});
+
 it("a plain name that two servers have is no name", async () => {
   await using session = await scripts.begin("await tools.a.get({}); await tools.b.get({}); tools.get", {
     tools: [sketch("a.get", "a"), sketch("b.get", "b")],

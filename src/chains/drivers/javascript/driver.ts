@@ -17,6 +17,7 @@ import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
 import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
+import { offeredNames } from "./offered-names.ts";
 import { preludeSource } from "./prelude.ts";
 import { worldFor } from "./world-parts.ts";
 
@@ -141,12 +142,12 @@ function seedOf(chainId: string): readonly number[] {
   return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at));
 }
 
-/** Only names go in: documentation is asked for when it is wanted, and every image is smaller for it. */
+/** Only names go in: documentation is asked for when it is wanted. */
 function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): Setting {
   const { names, digest } = namesOf(tools);
   return {
     offer: `${digest} ${outputBytes} ${argumentBytes}`,
-    setting: () => `{"names":${names},"outputBytes":${outputBytes},"argumentBytes":${argumentBytes}}`,
+    setting: () => `{${names},"outputBytes":${outputBytes},"argumentBytes":${argumentBytes}}`,
   };
 }
 
@@ -157,9 +158,7 @@ interface Setting {
 }
 
 const namesOf = onceFor((tools: Program["tools"]) => {
-  const names = JSON.stringify(
-    tools.map(({ name, server, short, isAction = false }) => [name, server ?? null, short, isAction]),
-  );
+  const names = JSON.stringify(offeredNames(tools)).slice(1, -1);
   return { names, digest: hash("sha256", names, "base64") };
 });
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { zstdCompressSync } from "node:zlib";
 import { beforeAll, expect, it } from "vitest";
-import { driveScript, returned, roomyLimits } from "../../../../test/fakes/scripts.ts";
+import { driveScript, returned, roomyLimits, sketch } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
 import { packImage, readHead, snapshotOf } from "./image.ts";
@@ -45,6 +45,24 @@ it("a script that waits is frozen, and goes on in another process", async () => 
     [2, 4],
   ]);
   expect([returned(ran), ran.out]).toEqual([42, "2\n"]);
+});
+
+it("what waits among a thousand tools is no larger for those it did not call, and finds them all again", async () => {
+  const tools = Array.from({ length: 1_000 }, (_, n) => {
+    const server = `server_${n % 20}`;
+    return { ...sketch(`${server}__list_every_customer_${n}`, server), short: `list_every_customer_${n}` };
+  });
+  const source =
+    "await tools.server_3.list_every_customer_3({}); [tools.list_every_customer_999, tools.server_4.nothing]";
+  await using session = await scripts.begin(source, { tools });
+  expect(await session.next()).toMatchObject({ calls: [{ tool: "server_3__list_every_customer_3" }] });
+  const image = await session.freeze();
+  expect(image.length).toBeLessThan(100_000);
+  await using thawed = await scripts.driver.restore(image, roomyLimits);
+  await thawed.settle([{ place: 0, status: "ok", value: null }]);
+  expect((await driveScript(thawed)).end).toMatchObject({
+    message: expect.stringMatching(/^Error: There is no tools\.server_4\.nothing\. There are: .*\(50 in all\)\.$/),
+  });
 });
 
 it("one image thaws as often as one likes, each time the same", async () => {

@@ -95,7 +95,7 @@ class QuickJsEngine implements InsideEngine {
     makeReady();
     const own = {
       offer: "rehearsal",
-      setting: '{"names":[["echo",null,"echo"]],"outputBytes":1000,"argumentBytes":1000}',
+      setting: JSON.stringify({ names: '\n[["echo"],"echo"]\n', aliases: "", outputBytes: 1000, argumentBytes: 1000 }),
     };
     await this.start({
       ...own,

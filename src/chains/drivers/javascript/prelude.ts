@@ -7,16 +7,16 @@
  * Next: inside-quickjs.ts (who empties the mailbox), ../child/step-frames.ts (who checks what is in it).
  */
 import { leavingSource } from "./prelude-leaving.ts";
-import { nearSource } from "./prelude-near.ts";
+import { toolsSource } from "./prelude-tools.ts";
 import { worldSource } from "./prelude-world.ts";
 
 export const preludeName = "postern:prelude";
 export const scriptName = "script";
 
 /** An expression: a function that takes the setting and returns the mailbox's slots. */
-export const preludeSource: string = String.raw`(function (setting) {
+export const preludeSource: string = `(function (setting) {
   "use strict";
-  const { outputBytes, argumentBytes } = JSON.parse(setting);
+  const { names, aliases, outputBytes, argumentBytes } = JSON.parse(setting);
   const { parse, stringify } = JSON;
   const apply = Reflect.apply;
   const { bind, call } = Function.prototype;
@@ -26,7 +26,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   const [weakGet, weakSet, weakHas] = [WeakMap.prototype.get, WeakMap.prototype.set, WeakMap.prototype.has].map(uncurried);
   const then = uncurried(Promise.prototype.then);
   const Text = String;
-  const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf), codeAt = uncurried(Text.prototype.charCodeAt);
+  const match = uncurried(RegExp.prototype.exec), find = uncurried(Text.prototype.indexOf), slice = uncurried(Text.prototype.slice), codeAt = uncurried(Text.prototype.charCodeAt);
   const now = Date.now;
   const Failure = Error, Wrong = TypeError, Later = Promise, Pairs = Map, Several = Set, Bytes = Uint8Array;
   const isFinite = Number.isFinite, isView = ArrayBuffer.isView;
@@ -153,85 +153,7 @@ export const preludeSource: string = String.raw`(function (setting) {
   }
 
 ${leavingSource}
-${worldSource}  // ---- tools ----
-  const isTool = new WeakMap(), made = new Pairs();
-  /** Made when a script first names it: most never are, and what is made is put away with a script that waits. */
-  function toolNamed(name) {
-    if (!mapHas(made, name)) mapSet(made, name, calling(name, stringify(name)));
-    return mapGet(made, name);
-  }
-  function calling(name, written) {
-    const tool = (given = {}, options = {}) => { // as an async function would it give a promise in any case, two steps later
-      try {
-        if (typeof given !== "object" || given === null || isArray(given) || weakHas(handles, given))
-          throw new Wrong("tools." + name + " takes one object of named arguments, as in tools." + name + "({ name: value }).");
-        return ask("call", name, given, options?.action, written);
-      } catch (problem) {
-        return new Later((_, reject) => reject(problem));
-      }
-    };
-    weakSet(isTool, tool, name);
-    return tool;
-  }
-  const spelled = (name) => name.replace(/[^\w$]/g, "_");
-  function add(group, name, tool) {
-    if (!mapHas(group, name)) mapSet(group, name, tool);
-    if (!mapHas(group, spelled(name))) mapSet(group, spelled(name), tool);
-  }
-  /** Under whatever a script may write: the name of a tool, or what is behind a server. */
-  const roots = new Pairs();
-  const tools = offered("tools", roots, undefined, topNames, listedNames);
-  {
-    const { names } = parse(setting), groups = new Pairs(), plain = new Pairs(), twice = new Several();
-    for (const [name, server, short, isAction] of names) {
-      if (server === null) mapSet(roots, name, name);
-      else {
-        if (!mapHas(groups, server)) mapSet(groups, server, new Pairs());
-        add(mapGet(groups, server), short, name);
-      }
-      if (isAction) continue;
-      if (mapHas(plain, short)) setAdd(twice, short);
-      mapSet(plain, short, name);
-    }
-    for (const [server, group] of groups) mapSet(roots, server, offered("tools." + server, group, mapGet(roots, server)));
-    for (const [name, thing] of [...roots]) if (!mapHas(roots, spelled(name))) mapSet(roots, spelled(name), thing);
-    for (const [short, name] of plain) if (!setHas(twice, short)) add(roots, short, name);
-    for (const [name, server, short] of names) if (server !== null && !mapHas(roots, name)) mapSet(roots, name, mapGet(mapGet(groups, server), short));
-  }
-  function topNames() {
-    const { names } = parse(setting);
-    const alone = names.filter(([, server]) => server === null).map(([name]) => name);
-    return [...new Several([...alone, ...names.flatMap(([, server]) => server ?? [])])];
-  }
-  function listedNames() {
-    return parse(setting).names.map(([name, server, short]) => (server === null ? name : server + "." + short));
-  }
-${nearSource}  /** What is behind "tools" and "tools.server"; a tool of its own name makes it callable too. */
-  function offered(path, found, own, shown = () => [...found.keys()], listed = shown) {
-    const behind = (name) => {
-      const thing = mapGet(found, name);
-      return typeof thing === "string" ? toolNamed(thing) : thing;
-    };
-    const proxy = new Proxy(own === undefined ? Object.create(null) : (...given) => toolNamed(own)(...given), {
-      get(_, name) {
-        if (typeof name === "symbol") return undefined;
-        if (mapHas(found, name)) return behind(name);
-        if (name === "then" || name === "toJSON" || name === "constructor") return undefined;
-        if (name[0] === "_") throw new Failure(path + "." + name + ": names that begin with _ are not tools.");
-        throw new Failure("There is no " + path + "." + name + ". " + instead(name, [...found.keys()], listed()));
-      },
-      has: (_, name) => typeof name === "string" && mapHas(found, name),
-      ownKeys: () => shown(),
-      getOwnPropertyDescriptor: (_, name) => (mapHas(found, name) ? { value: behind(name), enumerable: true, configurable: true } : undefined),
-      set() { throw new Wrong("Tools cannot be replaced."); },
-      defineProperty() { throw new Wrong("Tools cannot be replaced."); },
-      deleteProperty: () => false,
-      setPrototypeOf: () => false,
-    });
-    weakSet(isTool, proxy, path);
-    return proxy;
-  }
-  async function help(tool) {
+${worldSource}${toolsSource}  async function help(tool) {
     if (tool === undefined || tool === tools) return ask("help", "help", {});
     const name = typeof tool === "string" ? tool : weakGet(isTool, tool);
     if (name === undefined) throw new Wrong("help takes a tool, as in help(tools.server.tool).");

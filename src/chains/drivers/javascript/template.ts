@@ -44,7 +44,8 @@ export async function furnished({ wasm, snapshot, prelude }: Blank, setting: str
 
 /** What images are compressed against. */
 export async function baseMemory(from: Blank): Promise<Uint8Array> {
-  return (await furnished(from, JSON.stringify({ names: [], outputBytes: 0, argumentBytes: 0 }))).snapshot.memory;
+  return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot
+    .memory;
 }
 
 const notSupported = 52;
