@@ -15,6 +15,7 @@ import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
 import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
 import { MontyDriver } from "../src/chains/drivers/python/monty/monty.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
+import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
@@ -130,6 +131,7 @@ const machine = {
   model: cpus()[0]?.model ?? "unknown",
   load: loadavg()[0] ?? 0,
   roundTripMicroseconds: await roundTrip(),
+  cacheMissNanoseconds: cacheMissNanoseconds(),
   stolenShare: stolen(),
 };
 if (values.json === true)
@@ -147,7 +149,8 @@ else {
     machine.stolenShare === undefined
       ? ""
       : ` Other machines of this host had ${(100 * machine.stolenShare).toFixed(1)} % of what was computed.`;
-  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores; ${floor}.${taken}`);
+  const miss = `${machine.cacheMissNanoseconds.toFixed(0)} ns for a load from 4 MB`;
+  console.log(`Load ${machine.load.toFixed(1)} on ${machine.cores} cores; ${floor}, ${miss}.${taken}`);
 }
 
 async function figuresOf(subject: Subject): Promise<EngineFigures> {
