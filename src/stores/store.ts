@@ -29,7 +29,10 @@ export type Committed =
       readonly version?: number;
     };
 
-/** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted; `event` only in the process that wrote it. */
+/**
+ * One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted; `event` only in the process that
+ * wrote it: the object that was committed.
+ */
 export interface Entry {
   readonly seq: number;
   readonly body: string;
