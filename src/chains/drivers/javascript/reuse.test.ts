@@ -126,13 +126,20 @@ it("a process whose script was killed, or left in the middle, is not used again"
 });
 
 it("a process whose script was frozen is free for the next one, and the frozen one goes on beside it", async () => {
-  const session = await begin("const { text } = await tools.echo({}); text", { owner: "frozen" });
-  const pid = pidOf(session);
-  await session.next();
-  const image = await session.freeze();
-  await session[Symbol.asyncDispose]();
-  session.kill(); // late: the process is somebody else's
-  expect(await next("frozen")).toBe(pid);
+  let image: Uint8Array = new Uint8Array();
+  const freeze = async (): Promise<number> => {
+    const session = await begin("const { text } = await tools.echo({}); text", { owner: "frozen" });
+    const pid = pidOf(session);
+    await session.next();
+    image = await session.freeze();
+    await session[Symbol.asyncDispose]();
+    session.kill(); // late: the process is somebody else's
+    return pid;
+  };
+  let isReused = false;
+  // One that took a tenth of a second for it, as the first may on a busy machine, is slowed down and let go.
+  for (let tries = 0; tries < 3 && !isReused; tries++) isReused = (await freeze()) === (await next("frozen"));
+  expect(isReused).toBe(true);
   await using thawed = await driver.restore(image, roomyLimits, "frozen");
   await thawed.settle([{ place: 0, status: "ok", value: { text: "yes" } }]);
   expect(await thawed.next()).toMatchObject({ step: "done", value: "yes" });
