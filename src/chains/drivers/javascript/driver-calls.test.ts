@@ -26,7 +26,7 @@ it("of two tools that are spelled alike behind their server each is called by it
   expect(returned(ran)).toEqual([true, false]);
 });
 
-it("what there is names a tool and its actions, and each tool once however it can be written", async () => {
+it("what there is names a tool and its actions, and each tool once, in the order of the offer, however it can be written", async () => {
   const tools = [sketch("disk"), { ...sketch("disk__wipe"), server: "disk", short: "wipe" }, sketch("my-tool")];
   const source =
     "[() => tools.nothing, () => tools.disk.nothing].map((ask) => { try { ask() } catch ({ message }) { return message } })";
@@ -35,7 +35,7 @@ it("what there is names a tool and its actions, and each tool once however it ca
     { tools },
   );
   expect(returned(await driveScript(session))).toEqual([
-    "There is no tools.nothing. There are: disk, my-tool, disk.wipe.",
+    "There is no tools.nothing. There are: disk, disk.wipe, my-tool.",
     "There is no tools.disk.nothing. There are: wipe.",
     ["disk", "my-tool"],
     ["wipe"],

@@ -8,7 +8,7 @@ import type { ToolSketch } from "../../sandbox.ts";
  * the tool that it is itself, if it is one. Every line begins with the line break that ends the one before.
  */
 export interface OfferedNames {
-  /** Each tool and each server once: at first what stands alone, then what is behind a server. */
+  /** Each tool once, as they are offered, and then each server. */
   readonly names: string;
   /** Other ways to write the same. */
   readonly aliases: string;
@@ -24,7 +24,10 @@ export function offeredNames(tools: readonly ToolSketch[]): OfferedNames {
     else addTo(behind.get(server) ?? groupIn(behind, server), short, name);
   }
   for (const server of behind.keys()) alone.set(server, [server, alone.has(server) ? server : null]);
-  const names = [...lines([], alone), ...[...behind].flatMap(([server, group]) => lines([server], group))];
+  const inOrder = tools.map(({ name, server, short }) =>
+    server === undefined ? lineOf([name], alone.get(name)) : lineOf([server, short], behind.get(server)?.get(short)),
+  );
+  const names = [...new Set([...inOrder, ...[...behind.keys()].map((server) => lineOf([server], alone.get(server)))])];
   const aliases = [
     ...lines([], aliasesOf(alone, tools)),
     ...[...behind].flatMap(([server, group]) => lines([server], spelledOtherwise(group))),
@@ -71,7 +74,11 @@ function spelled(name: string): string {
 }
 
 function lines(path: readonly string[], names: ReadonlyMap<string, Told>): readonly string[] {
-  return [...names].map(([name, told]) => JSON.stringify([[...path, name], told]));
+  return [...names].map(([name, told]) => lineOf([...path, name], told));
+}
+
+function lineOf(path: readonly string[], told: Told | undefined): string {
+  return JSON.stringify([path, told]);
 }
 
 function textOf(all: readonly string[]): string {
