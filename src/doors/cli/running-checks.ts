@@ -103,7 +103,8 @@ export function auditFinding(found: { readonly size: number; readonly checked?: 
 
 /** Without its log Postern is not what it says it is; the other alarms are about what it works with. */
 async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
-  return (await operator.alarms({ state: "open" })).map(({ alarm_id, kind, summary }) => ({
+  const { alarms: open } = await operator.alarms({ state: "open" });
+  return open.map(({ alarm_id, kind, summary }) => ({
     level: kind === "audit_not_intact" ? "fail" : "warn",
     check: `alarm ${kind}`,
     message: summary,

@@ -90,6 +90,21 @@ describe("the runs of a Postern that is started for each command", () => {
     expect(await cli.run("runs", "begin", "run_3", "--prompt", "/nowhere.md", ...data)).toMatchObject({ code: 2 });
   });
 
+  it.each(["runs", "calls"])(
+    "a list of %s that is cut says so, and where it goes on; a whole one does not",
+    async (list) => {
+      const cut = await cli.run(list, "--limit", "1", ...data);
+      expect(cut).toMatchObject({ code: 0, err: "There are more; `--limit` shows them.\n" });
+      expect(cut.out.trimEnd().split("\n")).toHaveLength(2);
+      const told = await cli.run(list, "--limit", "1", "--json", ...data);
+      expect(JSON.parse(told.out)).toHaveProperty(list === "runs" ? "next_after" : "next_before");
+      expect(told.err).toBe("");
+      const whole = await cli.run(list, "--limit", "2000", ...data);
+      expect(whole).toMatchObject({ code: 0, err: "" });
+      expect(whole.out.trimEnd().split("\n")).toHaveLength(3);
+    },
+  );
+
   it("typed wrong ends with 2", async () => {
     expect((await cli.run("runs", "list", "--limit", "many", ...data)).code).toBe(2);
     expect((await cli.run("runs", "show", ...data)).code).toBe(2);

@@ -125,9 +125,10 @@ export class PosternClient {
     return this.#line.post("/v1/audit/checkpoint", {});
   }
 
-  async runs(where: { agent?: string; limit?: number } = {}): Promise<readonly RunSummary[]> {
-    const { runs } = await this.#line.get<{ readonly runs: readonly RunSummary[] }>("/v1/runs", where);
-    return runs;
+  runs(
+    where: { agent?: string; after?: string; limit?: number } = {},
+  ): Promise<{ runs: readonly RunSummary[]; next_after?: string }> {
+    return this.#line.get("/v1/runs", where);
   }
   showRun(id: string): Promise<RunSummary> {
     return this.#line.get(`/v1/runs/${encodeURIComponent(id)}`);
@@ -204,9 +205,10 @@ export class PosternClient {
     return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/reject`, more);
   }
 
-  async alarms(where: { state?: AlarmWire["state"]; limit?: number } = {}): Promise<readonly AlarmWire[]> {
-    const { alarms } = await this.#line.get<{ readonly alarms: readonly AlarmWire[] }>("/v1/alarms", where);
-    return alarms;
+  alarms(
+    where: { state?: AlarmWire["state"]; after?: string; limit?: number } = {},
+  ): Promise<{ alarms: readonly AlarmWire[]; next_after?: string }> {
+    return this.#line.get("/v1/alarms", where);
   }
   changeAlarm(id: string, verb: "ack" | "resolve", reason?: string): Promise<AlarmWire> {
     return this.#line.post(`/v1/alarms/${encodeURIComponent(id)}/${verb}`, { reason });

@@ -2,6 +2,7 @@ import type { AlarmWire } from "../../wire-alarms.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { tellOfMore, upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { relative, table } from "../text.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
@@ -16,15 +17,18 @@ const states = ["open", "acked", "resolved", "all"] as const;
 /** Without `--state`: what is not over. */
 export async function listAlarms(host: Host, flags: AlarmListFlags): Promise<ExitCode> {
   const state = flags.state === undefined ? undefined : oneOf(flags.state, states, "--state");
-  const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
+  const limit = wholeNumber(flags.limit ?? "200", "--limit");
+  const where = state === undefined || state === "all" ? {} : { state };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const listed = await work.operator.alarms({
-      ...limit,
-      ...(state !== undefined && state !== "all" && { state }),
+    const { rows, next } = await upTo(limit, async (most, from?: string) => {
+      const page = await work.operator.alarms({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+      return { rows: page.alarms, next: page.next_after };
     });
-    const alarms = state === undefined ? listed.filter((alarm) => alarm.state !== "resolved") : listed;
-    if (work.json) printJson(work, { alarms });
+    const alarms = state === undefined ? rows.filter((alarm) => alarm.state !== "resolved") : rows;
+    const after = alarms.length < rows.length ? undefined : next; // those that are over come last
+    if (work.json) printJson(work, { alarms, next_after: after });
     else work.terminal.out(alarms.length === 0 ? "No alarms.\n" : alarmTable(work, alarms));
+    tellOfMore(work, after !== undefined);
     return exitCodes.ok;
   });
 }

@@ -8,6 +8,7 @@ import { approvalCard } from "../card.ts";
 import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { tellOfMore, upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
 import { duration, relative, table, visible } from "../text.ts";
@@ -26,6 +27,7 @@ const states: readonly (ApprovalState | "all")[] = [...approvalStates, "all"];
 
 export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "pending", states, "--state");
+  const limit = wholeNumber(flags.limit ?? "100", "--limit");
   const { tool, run, mine } = flags;
   const where = {
     ...(state !== "all" && { state }),
@@ -33,15 +35,21 @@ export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitC
     ...(tool !== undefined && { tool }),
     ...(run !== undefined && { run_id: run }),
     ...(mine === true && { mine: "true" as const }),
-    ...(flags.limit !== undefined && { limit: wholeNumber(flags.limit, "--limit") }),
   };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { approvals, next_after } = await work.operator.inbox.page(where);
-    if (work.json) printJson(work, { approvals, next_after });
+    const { rows: approvals, next } = await upTo(limit, async (most, from?: string) => {
+      const page = await work.operator.inbox.page({
+        ...where,
+        limit: most,
+        ...(from !== undefined && { after: from }),
+      });
+      return { rows: page.approvals, next: page.next_after };
+    });
+    if (work.json) printJson(work, { approvals, next_after: next });
     else if (approvals.length === 0)
       work.terminal.out(state === "all" ? "No approvals yet.\n" : `No approvals are ${state}.\n`);
     else work.terminal.out(approvalTable(work, approvals));
-    if (!work.json && next_after !== undefined) work.terminal.aside("There are more; `--limit` shows them.\n");
+    tellOfMore(work, next !== undefined);
     return exitCodes.ok;
   });
 }

@@ -12,6 +12,7 @@ import {
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { makeNamed, openNamed, readNamed } from "../named-files.ts";
+import { upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintFor } from "../terminal.ts";
 import { actorText, relative, table, visible } from "../text.ts";
@@ -30,7 +31,6 @@ export interface ShowFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const largestPage = 1000;
 const outcomes = ["success", "failure", "suppressed", "info"] as const;
 
 /** The latest events, old to new; with `--after` the ones that follow it. */
@@ -41,7 +41,7 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
     const found =
       flags.after === undefined
         ? { events: await latest(work.operator, where, limit) }
-        : await work.operator.audit({ ...where, limit });
+        : await following(work.operator, where, limit);
     if (work.json) printJson(work, found);
     else work.terminal.out(found.events.length === 0 ? "No events.\n" : eventTable(work, found.events));
     return exitCodes.ok;
@@ -50,19 +50,22 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
 
 type AuditWhere = NonNullable<Parameters<PosternClient["audit"]>[0]>;
 
-/** From the log's end, a page at a time, until there are enough. */
+/** From the log's end. */
 async function latest(operator: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
-  const found: AuditEvent[] = [];
-  let before: number | undefined;
-  while (found.length < limit) {
-    const from = before === undefined ? {} : { before };
-    const asked = { ...where, ...from, limit: Math.min(largestPage, limit - found.length) };
-    const { events, next_before: next } = await operator.latestAudit(asked);
-    found.push(...events);
-    if (next === undefined) break;
-    before = next;
-  }
-  return found.reverse();
+  if (limit === 0) return [];
+  const { rows } = await upTo(limit, async (most, from?: number) => {
+    const page = await operator.latestAudit({ ...where, limit: most, ...(from !== undefined && { before: from }) });
+    return { rows: page.events, next: page.next_before };
+  });
+  return rows.toReversed();
+}
+
+async function following(operator: PosternClient, where: AuditWhere, limit: number) {
+  const { rows: events, next } = await upTo(limit, async (most, from?: number) => {
+    const page = await operator.audit({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+    return { rows: page.events, next: page.next_after };
+  });
+  return { events, next_after: next };
 }
 
 function filterOf({ type, tool, by, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {

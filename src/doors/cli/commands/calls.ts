@@ -3,6 +3,7 @@ import { actionText } from "../../said.ts";
 import type { CallWire } from "../../wire.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
+import { tellOfMore, upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintRisk } from "../terminal.ts";
 import { duration, labelled, relative, table, visible, visibleLines, whose } from "../text.ts";
@@ -19,17 +20,21 @@ export interface CallsFlags extends GlobalFlags {
 const states: readonly CallState[] = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"];
 
 export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode> {
-  const { state, tool, run, limit = "50" } = flags;
+  const { state, tool, run } = flags;
+  const limit = wholeNumber(flags.limit ?? "50", "--limit");
   const where = {
-    limit: wholeNumber(limit, "--limit"),
     ...(state !== undefined && { state: oneOf(state, states, "--state") }),
     ...(tool !== undefined && { tool }),
     ...(run !== undefined && { run_id: run }),
   };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const found = await work.operator.calls(where);
-    if (work.json) printJson(work, found);
-    else work.terminal.out(found.calls.length === 0 ? "No calls.\n" : callTable(work, found.calls));
+    const { rows: calls, next } = await upTo(limit, async (most, from?: number) => {
+      const page = await work.operator.calls({ ...where, limit: most, ...(from !== undefined && { before: from }) });
+      return { rows: page.calls, next: page.next_before };
+    });
+    if (work.json) printJson(work, { calls, next_before: next });
+    else work.terminal.out(calls.length === 0 ? "No calls.\n" : callTable(work, calls));
+    tellOfMore(work, next !== undefined);
     return exitCodes.ok;
   });
 }

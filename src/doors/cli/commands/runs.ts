@@ -9,6 +9,7 @@ import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { makeNamed } from "../named-files.ts";
+import { tellOfMore, upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import type { Paint } from "../terminal.ts";
 import { labelled, relative, table, visible, whose } from "../text.ts";
@@ -21,11 +22,15 @@ export interface ListFlags extends GlobalFlags {
 
 export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
-  const where = { limit, ...(flags.agent !== undefined && { agent: flags.agent }) };
+  const where = flags.agent === undefined ? {} : { agent: flags.agent };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const runs = await work.operator.runs(where);
-    if (work.json) printJson(work, { runs });
+    const { rows: runs, next } = await upTo(limit, async (most, from?: string) => {
+      const page = await work.operator.runs({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+      return { rows: page.runs, next: page.next_after };
+    });
+    if (work.json) printJson(work, { runs, next_after: next });
     else work.terminal.out(runs.length === 0 ? "No runs.\n" : runTable(work, runs));
+    tellOfMore(work, next !== undefined);
     return exitCodes.ok;
   });
 }
@@ -64,10 +69,9 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const run = await work.operator.showRun(id);
-    const events =
-      after === undefined
-        ? await latestEvents(work, run, { type: flags.type, limit })
-        : (await eventsOf(work, id, { type: flags.type, after, limit })).events;
+    const asked = { type: flags.type, limit };
+    const isLatest = after === undefined;
+    const events = isLatest ? await latestEvents(work, run, asked) : await eventsAfter(work, id, { ...asked, after });
     if (work.json) printJson(work, { run, events });
     else work.terminal.out(runText(work, run) + eventTable(work, events));
     return exitCodes.ok;
@@ -91,6 +95,15 @@ async function latestEvents(
   }
 }
 
+async function eventsAfter(work: Work, id: string, { type, after, limit }: EventsAsked): Promise<readonly RunEvent[]> {
+  if (limit === 0) return [];
+  const { rows } = await upTo(limit, async (most, from?: number) => {
+    const page = await eventsOf(work, id, { type, after: from ?? after, limit: most });
+    return { rows: page.events, next: page.next_after };
+  });
+  return rows;
+}
+
 interface EventsAsked {
   readonly type: string | undefined;
   readonly after: number;
@@ -102,7 +115,7 @@ function eventsOf(
   id: string,
   { type, after, limit }: EventsAsked,
 ): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
-  return operator.runEvents(id, { after, limit: Math.max(1, limit), ...(type !== undefined && { type }) });
+  return operator.runEvents(id, { after, limit, ...(type !== undefined && { type }) });
 }
 
 export function runText({ paint, now, command }: Work, run: RunSummary): string {

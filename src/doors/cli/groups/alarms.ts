@@ -9,7 +9,7 @@ export function alarmCommands(program: Command, host: Host, act: Act): void {
     .command("list", { isDefault: true })
     .description("open ones and those somebody knows of")
     .option("--state <state>", "open, acked, resolved, all")
-    .option("--limit <number>", "at most so many");
+    .option("--limit <number>", "at most so many (default 200)");
   act(list, async (flags) => (await load()).listAlarms(host, flags));
   for (const [verb, description] of [
     ["ack", "you know of it"],
