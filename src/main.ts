@@ -4,6 +4,7 @@ import { createHost, runCommand, settingsFor, version } from "./command-host.ts"
 import type { Settings } from "./config/settings.ts";
 import { type ExitCode, exitCodes } from "./doors/cli/exit-codes.ts";
 import type { StartFlags } from "./doors/cli/host.ts";
+import type { Passing, ServerFile } from "./doors/cli/server-file.ts";
 import { outliveReaders, processTerminal } from "./doors/cli/terminal.ts";
 import type { TokenRole } from "./doors/credentials.ts";
 import type { PosternClient } from "./doors/http/client.ts";
@@ -21,18 +22,11 @@ async function start(flags: StartFlags): Promise<ExitCode> {
     throw noConfiguration(process.cwd());
   }
   outliveReaders();
-  const { findServer, removeServerFile, writeStarting } = await import("./doors/cli/server-file.ts");
-  const running = await findServer(settings.dataFolder, new SystemClock()); // one that is being started counts
-  if (running !== undefined && flags.stdio === true) {
-    const { bridgeStdio } = await import("./doors/cli/stdio-bridge.ts");
-    return bridgeStdio(running, settings.dataFolder);
-  }
-  if (running !== undefined) {
-    throw new RuntimeFault(
-      "already_running",
-      `Postern runs already on ${settings.dataFolder}: ${running.url} (process ${running.pid}). Stop that one, or name another folder with \`--data\`.`,
-    );
-  }
+  const { findServerOrBooks, removeServerFile, waitingFor, writeStarting } = await import("./doors/cli/server-file.ts");
+  const waiting = (what: Passing): void => terminal.aside(waitingFor[what]);
+  const found = await findServerOrBooks(settings.dataFolder, new SystemClock(), waiting); // one that is being started counts
+  if ("server" in found) return besideRunning(found.server, settings, flags);
+  using _ = found.books;
   const [{ checkFree }, { isThere }] = await Promise.all([
     import("./doors/http/port.ts"),
     import("./doors/cli/data-folder.ts"),
@@ -43,10 +37,20 @@ async function start(flags: StartFlags): Promise<ExitCode> {
   writeStarting(settings.dataFolder);
   try {
     return await run(settings, { ...flags, isNew });
-  } catch (error) {
+  } finally {
     removeServerFile(settings.dataFolder);
-    throw error;
   }
+}
+
+async function besideRunning(running: ServerFile, { dataFolder }: Settings, { stdio }: StartFlags): Promise<ExitCode> {
+  if (stdio === true) {
+    const { bridgeStdio } = await import("./doors/cli/stdio-bridge.ts");
+    return bridgeStdio(running, dataFolder);
+  }
+  throw new RuntimeFault(
+    "already_running",
+    `Postern runs already on ${dataFolder}: ${running.url} (process ${running.pid}). Stop that one, or name another folder with \`--data\`.`,
+  );
 }
 
 async function run(settings: Settings, flags: StartFlags & { readonly isNew: boolean }): Promise<ExitCode> {
@@ -180,13 +184,13 @@ async function serve(
   stdio: boolean,
 ): Promise<ExitCode> {
   const { dataFolder: folder, agentScopes: scopes } = settings;
-  const { removeServerFile } = await import("./doors/cli/server-file.ts");
+  const { writeStopping } = await import("./doors/cli/server-file.ts");
   if (stdio)
     void wired.mcp
       .serveStdio({ principal: { tenant: "default", agent: "local-agent", via: "stdio" }, scopes })
       .then(stop, stop);
   await stopped;
-  removeServerFile(folder);
+  writeStopping(folder);
   terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
   await wired.close();
   await listening.close(1_000);

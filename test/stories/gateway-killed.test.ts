@@ -129,7 +129,8 @@ async function expectDrained(
   end: Promise<Ended>,
   answers: readonly Promise<CallToolResult>[],
 ): Promise<void> {
-  await expect.poll(() => existsSync(join(gateway.folder, ".postern/server.json"))).toBe(false); // the signal was heard
+  const serverFile = join(gateway.folder, ".postern/server.json");
+  await expect.poll(() => readFileSync(serverFile, "utf8")).toContain('"stopping"'); // the signal was heard
   gateway.letGo("work");
   for (const answer of answers) expect(await answer).toMatchObject({ isError: false });
   expect(await end).toMatchObject({ code: 0, err: expect.stringContaining("Stopping") });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
@@ -164,15 +164,22 @@ describe("with a running Postern", () => {
   });
 });
 
-it("stopping lets a call in flight end", async () => {
+it("stopping lets a call in flight end, and who starts it again at once waits for that", async () => {
   const data = join(cli.folder, "drained");
   const { child, end } = await cli.start(data);
   const before = cli.runs.length;
   const call = cli.run("call", "slow", "seconds=1.5", "--data", data);
   await expect.poll(() => cli.runs.length).toBe(before + 1);
   child.kill("SIGINT");
+  await expect.poll(() => readFileSync(join(data, "server.json"), "utf8")).toContain('"stopping"');
+  const again = await cli.start(data);
   expect(await call).toMatchObject({ code: 0, out: "done\n" });
   expect((await end).code).toBe(0);
+  again.child.kill("SIGTERM");
+  expect(await again.end).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("Postern is being stopped here; waiting for it."),
+  });
 });
 
 it("a second signal does not wait, and what was in flight is unknown afterwards", async () => {

@@ -3,7 +3,7 @@ import { readToken, type TokenRole } from "../credentials.ts";
 import { createClient, type PosternClient } from "../http/client.ts";
 import { booksToLook, requireDataFolder } from "./data-folder.ts";
 import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
-import { findServer } from "./server-file.ts";
+import { findServer, findServerOrBooks, type Passing, waitingFor } from "./server-file.ts";
 
 export interface Connection {
   /** Calls and waits. */
@@ -14,8 +14,6 @@ export interface Connection {
   readonly running: boolean;
   close(): Promise<void>;
 }
-
-const beingStarted = "Postern is being started here; waiting for it.\n";
 
 /**
  * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs or is
@@ -29,11 +27,16 @@ export async function connect(
   const dataFolder = await host.dataFolder(flags);
   if (needs.books !== "any") requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);
-  const running = await findServer(dataFolder, host.clock, () => host.terminal.aside(beingStarted));
-  if (port !== undefined && running?.port !== port) return clients(`http://127.0.0.1:${port}`, dataFolder);
-  if (running !== undefined) return clients(running.url, dataFolder);
+  const waiting = (what: Passing): void => host.terminal.aside(waitingFor[what]);
+  if (port !== undefined) {
+    const running = await findServer(dataFolder, host.clock, waiting);
+    return clients(running?.port === port ? running.url : `http://127.0.0.1:${port}`, dataFolder);
+  }
   await using opened = new AsyncDisposableStack();
   const { folder: data } = opened.use(booksToLook(dataFolder));
+  const found = await findServerOrBooks(data, host.clock, waiting);
+  if ("server" in found) return clients(found.server.url, dataFolder);
+  opened.use(found.books);
   const inside = await host.startInside({ ...flags, data }, needs);
   opened.defer(() => inside.close());
   const connected = await clients(inside.url, data, inside.send);

@@ -1,10 +1,17 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { findServer, readServerFile, removeServerFile, writeServerFile, writeStarting } from "./server-file.ts";
+import {
+  findServer,
+  findServerOrBooks,
+  readServerFile,
+  removeServerFile,
+  writeServerFile,
+  writeStarting,
+} from "./server-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-server-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,7 +52,7 @@ it.each([
 });
 
 it("waits for one that is being started, not for oneself, for one that died, or for ever", async () => {
-  const startingIn = (pid: number): void => writeFileSync(file, JSON.stringify({ pid, starting: true }));
+  const startingIn = (pid: number): void => writeFileSync(file, JSON.stringify({ pid, state: "starting" }));
   const clock = new FakeClock();
   const told: string[] = [];
   startingIn(process.ppid);
@@ -67,6 +74,34 @@ it("waits for one that is being started, not for oneself, for one that died, or 
   expect(await findServer(folder, clock)).toBeUndefined();
   removeServerFile(folder);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it("a command waits for another's books, gives them back, and after half a minute leaves it to the store", async () => {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const look = () => findServerOrBooks(folder, clock, (what) => void told.push(what));
+  const other = JSON.stringify({ pid: process.ppid, state: "command" });
+  writeFileSync(file, other);
+  const found = look();
+  await clock.advance(300);
+  rmSync(file);
+  await clock.advance(100);
+  const mineNow = await found;
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
+  if ("books" in mineNow) mineNow.books[Symbol.dispose]();
+  expect(readdirSync(folder)).toEqual([]);
+
+  writeFileSync(file, other);
+  const never = look();
+  await clock.advance(31_000);
+  const without = await never;
+  if ("books" in without) without.books[Symbol.dispose]();
+  expect(readFileSync(file, "utf8")).toBe(other);
+  expect(told).toEqual(["command", "command"]);
+
+  writeServerFile(folder, { ...mine, pid: process.ppid });
+  expect(await look()).toEqual({ server: { ...mine, pid: process.ppid } });
+  rmSync(file);
 });
 
 it("a folder that cannot be one is told, with what to do", () => {

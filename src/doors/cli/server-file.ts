@@ -1,12 +1,16 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../calls/clock.ts";
 import { isAlive } from "../../system/alive.ts";
+import { codeOf } from "../../system/error-code.ts";
 import { makeOwnFolder } from "../../system/own-folder.ts";
 import { unusableFolder } from "../credentials.ts";
 
-/** `DIR/server.json`: where the Postern of this data folder listens, while it runs; before that, that it is starting. */
+/**
+ * `DIR/server.json`: where the Postern of this data folder listens, while it runs; before and after that, that it is
+ * starting, or stopping. Where none runs: which command has the books, for as long as that takes.
+ */
 export interface ServerFile {
   readonly port: number;
   readonly pid: number;
@@ -19,8 +23,19 @@ const shape = z.object({
   url: z.string().regex(/^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+$/),
 });
 
-const starting = z.object({ pid: z.int().positive(), starting: z.literal(true) });
+/** What ends by itself, or becomes a Postern that runs. */
+export type Passing = "starting" | "stopping" | "command";
 
+const passing = z.object({ pid: z.int().positive(), state: z.enum(["starting", "stopping", "command"]) });
+
+/** Said once, to whoever waits. */
+export const waitingFor: Readonly<Record<Passing, string>> = {
+  starting: "Postern is being started here; waiting for it.\n",
+  stopping: "Postern is being stopped here; waiting for it.\n",
+  command: "Another command is at work on these books; waiting for it.\n",
+};
+
+const nothing: Disposable = { [Symbol.dispose]: () => {} };
 const lookEveryMs = 100;
 /** Its servers are started meanwhile, some from the network. */
 const patienceMs = 30_000;
@@ -41,23 +56,49 @@ export function writeServerFile(folder: string, file: ServerFile): void {
 export function writeStarting(folder: string): void {
   try {
     makeOwnFolder(folder);
-    write(folder, { pid: process.pid, starting: true });
+    write(folder, { pid: process.pid, state: "starting" });
   } catch (error) {
     throw unusableFolder(folder, error);
   }
 }
 
+/** Nobody finds it any more; whoever wants the books waits until they are closed. */
+export function writeStopping(folder: string): void {
+  write(folder, { pid: process.pid, state: "stopping" });
+}
+
+/**
+ * The books for one command: whoever comes meanwhile waits for it. Undefined: somebody else has them. Where no such file can
+ * be written nobody waits, and the store says what is wrong.
+ */
+function takeBooks(folder: string): Disposable | undefined {
+  const [path, beside] = [pathIn(folder), besideIn(folder)];
+  try {
+    if (holderOf(folder) === undefined) rmSync(path, { force: true }); // of a process that is gone
+    writeFileSync(beside, `${JSON.stringify({ pid: process.pid, state: "command" })}\n`, { mode: 0o600 });
+    linkSync(beside, path); // of two who try only one succeeds
+    return { [Symbol.dispose]: () => removeServerFile(folder) };
+  } catch (error) {
+    return codeOf(error) === "EEXIST" && holderOf(folder) !== process.pid ? undefined : nothing;
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}
+
+function besideIn(folder: string): string {
+  return `${pathIn(folder)}.${process.pid}.tmp`;
+}
+
 /** Written beside and moved into place, so that no reader sees half of it. */
-function write(folder: string, file: z.input<typeof starting> | ServerFile): void {
-  const beside = `${pathIn(folder)}.${process.pid}.tmp`;
-  writeFileSync(beside, `${JSON.stringify(file)}\n`, { mode: 0o600 });
-  renameSync(beside, pathIn(folder));
+function write(folder: string, file: z.input<typeof passing> | ServerFile): void {
+  writeFileSync(besideIn(folder), `${JSON.stringify(file)}\n`, { mode: 0o600 });
+  renameSync(besideIn(folder), pathIn(folder));
 }
 
 /** Only one's own: a successor may have written its own by now. */
 export function removeServerFile(folder: string): void {
   const value = read(folder);
-  const { data } = shape.or(starting).safeParse(value);
+  const { data } = shape.or(passing).safeParse(value);
   if (data?.pid === process.pid) rmSync(pathIn(folder), { force: true });
 }
 
@@ -71,26 +112,51 @@ export function readServerFile(folder: string): ServerFile | undefined {
 }
 
 /**
- * As `readServerFile`, after waiting for one that is just starting.
+ * As `readServerFile`, after waiting for one that is just starting, or for the command that has the books.
  *
  * @param waiting told once, when there is something to wait for
  */
 export async function findServer(
   folder: string,
   clock: Clock,
-  waiting: () => void = () => {},
+  waiting: (what: Passing) => void = () => {},
 ): Promise<ServerFile | undefined> {
   const until = clock.monotonic() + patienceMs;
-  for (let looks = 0; isStarting(folder) && clock.monotonic() < until; looks += 1) {
-    if (looks === 0) waiting();
+  let isTold = false;
+  for (let state = passingIn(folder); state !== undefined && clock.monotonic() < until; state = passingIn(folder)) {
+    if (!isTold) waiting(state);
+    isTold = true;
     await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
   }
   return readServerFile(folder);
 }
 
-function isStarting(folder: string): boolean {
-  const { data } = starting.safeParse(read(folder));
-  return data !== undefined && data.pid !== process.pid && isAlive(data.pid);
+/** The Postern that runs; where none does, the books for one command. After half a minute the store is to say who has them. */
+export async function findServerOrBooks(
+  folder: string,
+  clock: Clock,
+  waiting: (what: Passing) => void,
+): Promise<{ readonly server: ServerFile } | { readonly books: Disposable }> {
+  const until = clock.monotonic() + patienceMs;
+  for (;;) {
+    const server = await findServer(folder, clock, waiting);
+    if (server !== undefined) return { server };
+    const books = takeBooks(folder);
+    if (books !== undefined) return { books };
+    if (clock.monotonic() >= until) return { books: nothing };
+  }
+}
+
+/** Of another process that lives. */
+function passingIn(folder: string): Passing | undefined {
+  const { data } = passing.safeParse(read(folder));
+  return data !== undefined && data.pid !== process.pid && isAlive(data.pid) ? data.state : undefined;
+}
+
+/** The process that lives and says so, this one too. */
+function holderOf(folder: string): number | undefined {
+  const { data } = shape.or(passing).safeParse(read(folder));
+  return data !== undefined && isAlive(data.pid) ? data.pid : undefined;
 }
 
 /** Undefined: there is none, or it is not ours; starting writes a new one. */

@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -119,4 +120,43 @@ export const late = { name: "late", description: "Late.", risk: "safe", effects:
   starting.child.kill("SIGTERM");
   expect(await starting.end).toMatchObject({ code: 0 });
   expect(existsSync(join(cli.folder, "starting", "server.json"))).toBe(false);
+});
+
+it("commands at once, where none runs, come one after another, and `start` after them", patient, async () => {
+  const data = ["--config", "held.yaml", "--data", cli.dataFolder("books")];
+  const serverFile = join(cli.folder, "books", "server.json");
+  const [began, go] = [join(cli.folder, "began"), join(cli.folder, "go-on")];
+  writeFileSync(
+    join(cli.folder, "held.mjs"),
+    `import { existsSync, writeFileSync } from "node:fs";
+export const held = { name: "held", description: "Held.", risk: "safe", effects: "read", idempotent: true,
+  input: { type: "object" }, execute: async () => {
+    writeFileSync(${JSON.stringify(began)}, "");
+    while (!existsSync(${JSON.stringify(go)})) await new Promise((looked) => setTimeout(looked, 20));
+    return "here";
+  } };`,
+  );
+  writeFileSync(join(cli.folder, "held.yaml"), "tools: { modules: [./held.mjs] }\n");
+  const first = cli.open(["call", "held", ...data]);
+  await expect.poll(() => existsSync(began), { timeout: 30_000 }).toBe(true);
+  const others = [1, 2, 3].map(() => cli.open(["call", "held", ...data]));
+  const starting = cli.open(["start", "--port", "0", ...data]);
+  const told = [...others, starting].map(({ child }) => once(child.stderr ?? process.stdin, "data"));
+  expect((await Promise.all(told)).map(String)).toEqual(
+    Array(4).fill("Another command is at work on these books; waiting for it.\n"),
+  );
+  writeFileSync(go, "");
+  for (const { end } of [first, ...others]) expect(await end).toMatchObject({ code: 0, out: "here\n" });
+  await expect.poll(() => readFileSync(serverFile, "utf8"), { timeout: 30_000 }).toContain('"url"');
+  starting.child.kill("SIGTERM");
+  expect(await starting.end).toMatchObject({ code: 0 });
+  expect(readdirSync(join(cli.folder, "books")).filter((name) => name.startsWith("server.json"))).toEqual([]);
+});
+
+it("what a killed command left says nothing to the next one", async () => {
+  const data = ["--data", cli.dataFolder("killed")];
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  writeFileSync(join(cli.folder, "killed", "server.json"), JSON.stringify({ pid, state: "command" }));
+  expect(await cli.run("audit", "verify", ...data)).toMatchObject({ code: 0, err: "" });
+  expect(existsSync(join(cli.folder, "killed", "server.json"))).toBe(false);
 });
