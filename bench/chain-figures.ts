@@ -8,7 +8,9 @@ export interface EngineFigures {
   readonly engine: string;
   readonly coldMs: number;
   readonly fiftyCallsMs: number;
+  /** Of a script of fifty, and of one of two thousand. */
   readonly callMicroseconds: number;
+  readonly longCallMicroseconds: number;
   readonly privateMegabytes: number | undefined;
   readonly imageBytes: number | undefined;
   readonly freezeMs: number | undefined;
@@ -38,7 +40,8 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
   for (const each of engines) {
     lines.push(
       line("warm 50-call script, engine alone", each.engine, [each.fiftyCallsMs, "ms", 15]),
-      line("bridge, a call", each.engine, [each.callMicroseconds, "µs", 150]),
+      line("bridge, a call of 50", each.engine, [each.callMicroseconds, "µs", 150]),
+      line("bridge, a call of 2,000", each.engine, [each.longCallMicroseconds, "µs", 150]),
       line("cold engine", each.engine, [each.coldMs, "ms", 120]),
       line("a live script", each.engine, [each.privateMegabytes, "MB", 40]),
       line("thaw", each.engine, [each.thawMs, "ms", 100]),

@@ -72,6 +72,10 @@ const program = async (name: string): Promise<string> => {
 const [quickjs, monty] = [await program("javascript/inside-quickjs"), await program("python/monty/inside-monty")];
 chmodSync(built, 0o755); // they run as nobody
 const limits: SandboxLimits = { cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 100_000, wallMs: 120_000 };
+/** As many as a script may make, unless a configuration says otherwise. */
+const ordinaryCalls = 50;
+/** Long enough for host and sandbox to have a processor each (round-trip.ts). */
+const longCalls = 2_000;
 const tool = { name: "echo", server: undefined, short: "echo", description: "Nothing.", inputSchema: {} };
 
 interface Subject {
@@ -144,7 +148,8 @@ else {
   if (amongMany.length > 0) console.table(amongMany);
   if (beneath.length > 0) console.table(beneath);
   console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
-  const floor = `${machine.roundTripMicroseconds.toFixed(0)} µs for two processes that do nothing but wake each other`;
+  const { atFirst, later } = machine.roundTripMicroseconds;
+  const floor = `${atFirst.toFixed(0)} µs for two processes that do nothing but wake each other, ${later.toFixed(0)} once each has a processor of its own`;
   const taken =
     machine.stolenShare === undefined
       ? ""
@@ -165,12 +170,14 @@ async function figuresOf(subject: Subject): Promise<EngineFigures> {
   });
   await runOnce(driver, program(1));
   const fifty: number[] = [];
-  const perCall: number[] = [];
+  const perCall = new Map<number, number[]>([ordinaryCalls, longCalls].map((calls) => [calls, []]));
   for (let i = 0; i < rounds; i++) {
     await warmedUp();
-    fifty.push(await timed(() => runOnce(driver, program(50))));
-    await warmedUp();
-    perCall.push((await callTime(driver, program(2_000))) * 1_000);
+    fifty.push(await timed(() => runOnce(driver, program(ordinaryCalls))));
+    for (const [calls, times] of perCall) {
+      await warmedUp();
+      times.push((await callMs(driver, program(calls), calls)) * 1_000);
+    }
   }
   const frozen = driver.capabilities.durability === "snapshot" ? await freezing(driver, program(2)) : undefined;
   const held = await heldMegabytes(driver, program(1));
@@ -179,7 +186,8 @@ async function figuresOf(subject: Subject): Promise<EngineFigures> {
     engine: subject.name,
     coldMs,
     fiftyCallsMs: median(fifty),
-    callMicroseconds: median(perCall),
+    callMicroseconds: median(perCall.get(ordinaryCalls) ?? []),
+    longCallMicroseconds: median(perCall.get(longCalls) ?? []),
     privateMegabytes: held,
     imageBytes: frozen?.bytes,
     freezeMs: frozen?.freezeMs,
@@ -218,12 +226,19 @@ async function toEnd(session: SandboxSession): Promise<void> {
   }
 }
 
-/** Milliseconds a call, once the script runs. */
-async function callTime(driver: SandboxDriver, program: Program): Promise<number> {
+/** Milliseconds from a call's result to the next call. The script comes to its end, since its process serves the next one. */
+async function callMs(driver: SandboxDriver, program: Program, calls: number): Promise<number> {
   await using session = await driver.start(program, limits);
-  await session.next();
-  await session.settle([{ place: 0, status: "ok", value: { text: "ok" } }]);
-  return (await timed(() => toEnd(session))) / 1_999;
+  let step = await session.next();
+  const began = performance.now();
+  let last = began;
+  for (let place = 0; step.step === "calls"; place++) {
+    last = performance.now();
+    await session.settle([{ place, status: "ok", value: { text: "ok", status: "ok" } }]);
+    step = await session.next();
+  }
+  if (step.step === "failed") throw new Error(step.message);
+  return (last - began) / (calls - 1);
 }
 
 async function freezing(driver: SandboxDriver, program: Program) {
