@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -16,7 +18,11 @@ import {
 const folder = mkdtempSync(join(tmpdir(), "postern-server-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const file = join(folder, "server.json");
-const mine = { port: 7420, pid: process.pid, url: "http://127.0.0.1:7420" };
+const listening = createServer().listen(0, "127.0.0.1");
+await once(listening, "listening");
+afterAll(() => void listening.close());
+const { port } = listening.address() as AddressInfo; // of TCP
+const mine = { port, pid: process.pid, url: `http://127.0.0.1:${port}` };
 
 it("says where a running Postern is, to its owner alone, and leaves nothing behind", () => {
   writeServerFile(folder, mine);
@@ -102,6 +108,20 @@ it("a command waits for another's books, gives them back, and after half a minut
   writeServerFile(folder, { ...mine, pid: process.ppid });
   expect(await look()).toEqual({ server: { ...mine, pid: process.ppid } });
   rmSync(file);
+});
+
+it.each([
+  ["another process has its number", process.ppid],
+  ["this one has it, as the first of a container always has", process.pid],
+])("what a killed Postern left is not believed: %s", async (_, pid) => {
+  const clock = new FakeClock();
+  writeServerFile(folder, { port: 1, pid, url: "http://127.0.0.1:1" });
+  expect(await findServer(folder, clock)).toBeUndefined();
+  const found = await findServerOrBooks(folder, clock, () => {});
+  expect(found).not.toHaveProperty("server");
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
+  if ("books" in found) found.books[Symbol.dispose]();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it("a folder that cannot be one is told, with what to do", () => {

@@ -1,4 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../calls/clock.ts";
@@ -74,7 +75,7 @@ export function writeStopping(folder: string): void {
 function takeBooks(folder: string): Disposable | undefined {
   const [path, beside] = [pathIn(folder), besideIn(folder)];
   try {
-    if (holderOf(folder) === undefined) rmSync(path, { force: true }); // of a process that is gone
+    if (holderOf(folder) === undefined) rmSync(path, { force: true }); // of one that is gone
     writeFileSync(beside, `${JSON.stringify({ pid: process.pid, state: "command" })}\n`, { mode: 0o600 });
     linkSync(beside, path); // of two who try only one succeeds
     return { [Symbol.dispose]: () => removeServerFile(folder) };
@@ -112,7 +113,9 @@ export function readServerFile(folder: string): ServerFile | undefined {
 }
 
 /**
- * As `readServerFile`, after waiting for one that is just starting, or for the command that has the books.
+ * As `readServerFile`, after waiting for one that is starting or stopping, or for the command that has the books. One that was
+ * killed may have had the number that a process has now, or this one (in a container the first is always the same): it is
+ * believed when its port answers.
  *
  * @param waiting told once, when there is something to wait for
  */
@@ -128,7 +131,20 @@ export async function findServer(
     isTold = true;
     await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
   }
-  return readServerFile(folder);
+  const server = readServerFile(folder);
+  return server !== undefined && (await isHeard(server)) ? server : undefined;
+}
+
+/** Whether anybody listens there. */
+function isHeard({ url, port }: ServerFile): Promise<boolean> {
+  return new Promise((resolve) => {
+    const line = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port });
+    line.once("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
+    line.once("connect", () => {
+      line.destroy();
+      resolve(true);
+    });
+  });
 }
 
 /** The Postern that runs; where none does, the books for one command. After half a minute the store is to say who has them. */
@@ -153,9 +169,9 @@ function passingIn(folder: string): Passing | undefined {
   return data !== undefined && data.pid !== process.pid && isAlive(data.pid) ? data.state : undefined;
 }
 
-/** The process that lives and says so, this one too. */
+/** Who lives and has the books without being heard, this process too. */
 function holderOf(folder: string): number | undefined {
-  const { data } = shape.or(passing).safeParse(read(folder));
+  const { data } = passing.safeParse(read(folder));
   return data !== undefined && isAlive(data.pid) ? data.pid : undefined;
 }
 

@@ -153,6 +153,17 @@ export const held = { name: "held", description: "Held.", risk: "safe", effects:
   expect(readdirSync(join(cli.folder, "books")).filter((name) => name.startsWith("server.json"))).toEqual([]);
 });
 
+it("a Postern that was killed hinders none, though its process number is another's now", patient, async () => {
+  const data = cli.dataFolder("reused");
+  const left = JSON.stringify({ port: 1, pid: process.ppid, url: "http://127.0.0.1:1" });
+  writeFileSync(join(cli.folder, "reused", "server.json"), left);
+  expect(await cli.run("audit", "verify", "--data", data)).toMatchObject({ code: 0, err: "" });
+  writeFileSync(join(cli.folder, "reused", "server.json"), left);
+  const { child, end } = await cli.start(data);
+  child.kill("SIGTERM");
+  expect(await end).toMatchObject({ code: 0 });
+});
+
 it("what a killed command left says nothing to the next one", async () => {
   const data = ["--data", cli.dataFolder("killed")];
   const { pid } = spawnSync(process.execPath, ["--version"]);
