@@ -13,6 +13,7 @@ import {
   removeServerFile,
   writeServerFile,
   writeStarting,
+  writeStopping,
 } from "./server-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-server-"));
@@ -122,6 +123,10 @@ it.each([
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
   if ("books" in found) found.books[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it("a folder that is gone holds no stop up", () => {
+  expect(() => writeStopping(join(folder, "gone"))).not.toThrow();
 });
 
 it("a folder that cannot be one is told, with what to do", () => {

@@ -63,9 +63,13 @@ export function writeStarting(folder: string): void {
   }
 }
 
-/** Nobody finds it any more; whoever wants the books waits until they are closed. */
+/** Nobody finds it any more; whoever wants the books waits until they are closed. A full disk or a folder that is gone holds no stop up. */
 export function writeStopping(folder: string): void {
-  write(folder, { pid: process.pid, state: "stopping" });
+  try {
+    write(folder, { pid: process.pid, state: "stopping" });
+  } catch {
+    removeServerFile(folder);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** One script in Monty: started or thawed, and stepped from call to call. */
 import { type Monty, MontyComplete, MontyNameLookup, MontySnapshot, Monty as Parser } from "@pydantic/monty";
 import { isJsonObject, type Json, type JsonObject } from "../../../../calls/json.ts";
+import { namedArguments, progressOf } from "./monty-arguments.ts";
 import { groupOf, type Offer, offerOf, rootOf } from "./monty-offer.ts";
 import { calledAs, gatherName } from "./monty-rewrite.ts";
 import { asDataclass, CannotLeave, dataclass, fromMonty, handleOf, resultType } from "./monty-values.ts";
@@ -239,41 +240,6 @@ function kindOf({ functionName, args }: MontySnapshot): Ask["kind"] {
 function textOf(value: Json | undefined): string {
   const text = isJsonObject(value) ? value["text"] : undefined;
   return typeof text === "string" ? text : "";
-}
-
-function progressOf(given: readonly unknown[], kwargs: object): JsonObject {
-  const named = Object.fromEntries(
-    Object.entries(kwargs).map(([key, value]): [string, Json] => [key, fromMonty(value, true)]),
-  );
-  const [message = "", fraction] = given;
-  return {
-    message: String(fromMonty(message, true)),
-    ...(fraction !== undefined && { fraction: fromMonty(fraction, true) }),
-    ...named,
-  };
-}
-
-function namedArguments(
-  tool: { readonly name: string; readonly order: readonly string[] },
-  given: readonly unknown[],
-  kwargs: object,
-): JsonObject {
-  const [only] = given;
-  if (given.length === 1 && only instanceof Map && tool.order.length !== 1 && Object.keys(kwargs).length === 0) {
-    const value = fromMonty(only, true);
-    return isJsonObject(value) ? value : {};
-  }
-  if (given.length > tool.order.length)
-    throw new CannotLeave(
-      "TypeError",
-      `\`${tool.name}\` takes ${tool.order.length} arguments (${tool.order.join(", ")}), ${given.length} were given`,
-    );
-  const found = new Map<string, Json>(given.map((value, at) => [tool.order[at] ?? "", fromMonty(value, true)]));
-  for (const [name, value] of Object.entries(kwargs)) {
-    if (found.has(name)) throw new CannotLeave("TypeError", `\`${tool.name}\` was given \`${name}\` twice`);
-    found.set(name, fromMonty(value, true));
-  }
-  return Object.fromEntries(found);
 }
 
 function told(result: JsonObject): string {
