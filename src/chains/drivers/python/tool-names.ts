@@ -38,13 +38,28 @@ export interface ToolNames {
   /** That a script calls without saying whose they are. */
   readonly alone: ReadonlySet<string>;
   readonly acting: ReadonlySet<string>;
+  /** As it is said behind `tools.`, or behind the name of a tool with several actions: its place in the list. */
+  readonly places: ReadonlyMap<string, number>;
 }
 
 export const toolNames: (tools: readonly ToolSketch[]) => ToolNames = onceFor((tools) => {
   const plain = plainNames(tools);
   const alone = new Set([...[...plain.keys()].filter(standsAlone), "progress", "help"]);
-  return { plain, servers: serverNames(tools), alone, acting: actingAlone(tools) };
+  const servers = serverNames(tools);
+  return { plain, servers, alone, acting: actingAlone(tools), places: placesOf(tools, plain, servers) };
 });
+
+function placesOf(
+  tools: readonly ToolSketch[],
+  plain: ToolNames["plain"],
+  servers: ToolNames["servers"],
+): ReadonlyMap<string, number> {
+  const placeOf = new Map(tools.map((tool, at) => [tool, at]));
+  const within = [...servers].flatMap(([server, members]) =>
+    [...members].map(([name, tool]) => [`${server}.${name}`, tool] as const),
+  );
+  return new Map([...plain, ...within].map(([name, tool]) => [name, placeOf.get(tool) ?? 0]));
+}
 
 /** Names of tools with several actions, which a script says with the action alone: `orders.delete(…)`. */
 export function actingAlone(tools: readonly Named[]): ReadonlySet<string> {

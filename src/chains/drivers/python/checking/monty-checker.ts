@@ -14,7 +14,7 @@ import { placeOf } from "../../../signatures.ts";
 import type { ChildSpec } from "../../child/child-process.ts";
 import { allButOne, ChildPool } from "../../child/pool.ts";
 import { CpuMeter, watchTurn } from "../../child/watch.ts";
-import { rewriteForMonty } from "../monty/monty-rewrite.ts";
+import { rewritten } from "../monty/monty-rewrite.ts";
 import { toolNames } from "../tool-names.ts";
 import { judge } from "./monty-check.ts";
 import { scanForMonty } from "./monty-scan.ts";
@@ -67,14 +67,11 @@ export class MontyChecker implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 
-  async #judged(
-    { source, tools, owner }: Program,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly verdict: Verdict } | Failed> {
-    const { alone, acting } = toolNames(tools);
-    const rewritten = rewriteForMonty(source, alone, acting);
+  async #judged(program: Program, signal: AbortSignal | undefined): Promise<{ readonly verdict: Verdict } | Failed> {
+    const { source, tools, owner } = program;
+    const own = rewritten(program);
     const stubs = pythonStubs(tools, source);
-    const order = { source: "source" in rewritten ? rewritten.source : "", original: source, stubs };
+    const order = { source: "source" in own ? own.source : "", original: source, stubs };
     const first = await this.#read(order, owner, signal);
     // One that was ended from outside says nothing of the script: another is asked.
     const read = "failed" in first && first.isGone ? await this.#read(order, owner, signal) : first;
@@ -83,9 +80,9 @@ export class MontyChecker implements AsyncDisposable {
     const judged = judge({ problems: String(problems), source, stubs, available: placesOf(tools) });
     if (judged !== undefined && "invalid" in judged) return { verdict: judged };
     const lack =
-      "unsupported" in rewritten
-        ? rewritten.unsupported
-        : (scanForMonty(source, acting) ?? (typeof unparsed === "string" ? unparsed : undefined));
+      "unsupported" in own
+        ? own.unsupported
+        : (scanForMonty(source, toolNames(tools).acting) ?? (typeof unparsed === "string" ? unparsed : undefined));
     return { verdict: lack === undefined ? judged : { unsupported: lack } };
   }
 

@@ -4,10 +4,8 @@ import type { ToolSketch } from "../../../sandbox.ts";
 import { keywords, standsAlone } from "../names.ts";
 import { argumentOrder, toolNames } from "../tool-names.ts";
 
-/** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
 const head = `from typing import Any as _Any
 _unset: _Any = None
-class PermissionError(OSError): ...
 class ToolResult:
     text: str
     structured: _Any
@@ -16,26 +14,47 @@ class ToolResult:
     status: str
     def __await__(self) -> _Any: return None
     def materialize(self, **options: _Any) -> str: return ""
+_Result = ToolResult
+_name = str
+`;
+
+/** What a script has besides tools, by the names it says it with. */
+const besides: readonly { readonly names: readonly string[]; readonly stub: string }[] = [
+  {
+    names: ["PermissionError", "ToolError", "ToolDenied"],
+    stub: `class PermissionError(OSError): ...
 class ToolError(Exception):
     message: str
     code: str
     advice: str
     tool: str
 class ToolDenied(ToolError, PermissionError): ...
-def progress(message: _Any = "", fraction: _Any = None, **more: _Any) -> None: ...
-class _Artifacts:
+`,
+  },
+  {
+    names: ["progress"],
+    stub: `def progress(message: _Any = "", fraction: _Any = None, **more: _Any) -> None: ...
+`,
+  },
+  {
+    names: ["artifacts"],
+    stub: `class _Artifacts:
     def put(self, path: _Any, type: str | None = None, **options: _Any) -> str: return ""
     def materialize(self, value: _Any, **options: _Any) -> str: return ""
 artifacts = _Artifacts()
-_Result = ToolResult
-_name = str
-_str = str | ToolResult
-_int = int | ToolResult
-_float = float | ToolResult
-_bool = bool | ToolResult
-_list = list[_Any] | tuple[_Any, ...] | set[_Any] | ToolResult
-_dict = dict[_Any, _Any] | ToolResult
-`;
+`,
+  },
+];
+
+/** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
+const types: readonly (readonly [name: string, stub: string])[] = [
+  ["_str", "_str = str | ToolResult\n"],
+  ["_int", "_int = int | ToolResult\n"],
+  ["_float", "_float = float | ToolResult\n"],
+  ["_bool", "_bool = bool | ToolResult\n"],
+  ["_list", "_list = list[_Any] | tuple[_Any, ...] | set[_Any] | ToolResult\n"],
+  ["_dict", "_dict = dict[_Any, _Any] | ToolResult\n"],
+];
 
 /**
  * What stands before a script when it is checked. Its classes of tools are called \`Tools\` and \`Tools_<server>\`.
@@ -62,7 +81,15 @@ export function pythonStubs(tools: readonly ToolSketch[], source: string): strin
   const single = plain.map(([name]) => name).filter(standsAlone);
   const bare = [...new Set([...single, ...acting])].map((name) => `${name} = tools.${name}`);
   const byName = "    def __getitem__(self, name: _name) -> _Any: return None";
-  return `${head}${classes.join("")}${classOf("Tools", [...all, byName])}tools = Tools()\n${bare.join("\n")}\n`;
+  const made = `${classes.join("")}${classOf("Tools", [...all, byName])}tools = Tools()\n${bare.join("\n")}\n`;
+  return `${head}${before(made, named)}${made}`;
+}
+
+/** Of all that a script may say beside its tools' names, and its tools' stubs do, what these say. */
+function before(made: string, named: ReadonlySet<string>): string {
+  const said = besides.filter(({ names }) => names.some((name) => named.has(name))).map(({ stub }) => stub);
+  const used = types.filter(([name]) => made.includes(`: ${name}`)).map(([, stub]) => stub);
+  return [...said, ...used].join("");
 }
 
 /** Every name in it, and more: as Python reads them, in whichever letters they are written. */
@@ -102,7 +129,7 @@ function parameters(tool: ToolSketch): readonly string[] {
 /** Of the stubs' own making: a tool's argument of that name is among the rest. */
 const ours: ReadonlySet<string> = new Set(["_own", "_more"]);
 
-const names: ReadonlyMap<string, string> = new Map([
+const typeNames: ReadonlyMap<string, string> = new Map([
   ["string", "_str"],
   ["integer", "_int"],
   ["number", "_float"],
@@ -114,5 +141,5 @@ const names: ReadonlyMap<string, string> = new Map([
 /** Only what is certain: a checker that is stricter than the gate would refuse what may be called. */
 function typeOf(schema: Json | undefined): string {
   const type = isJsonObject(schema) ? schema["type"] : undefined;
-  return (typeof type === "string" ? names.get(type) : undefined) ?? "_Any";
+  return (typeof type === "string" ? typeNames.get(type) : undefined) ?? "_Any";
 }

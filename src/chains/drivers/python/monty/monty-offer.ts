@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../calls/json
 import { insteadOf } from "../../../name-list.ts";
 import { pythonName, standsAlone } from "../names.ts";
 import { actingAlone, argumentOrder, plainNames, serverNames } from "../tool-names.ts";
+import { numberIn } from "./monty-rewrite.ts";
 import { dataclass } from "./monty-values.ts";
 
 export interface Offered {
@@ -15,6 +16,8 @@ export interface Offered {
 export interface Offer {
   /** By a name that stands alone. */
   alone(name: string): Offered | undefined;
+  /** By what stands in its place in a rewritten script. */
+  numbered(name: string): Offered | undefined;
   /** Tools with several actions, by a name that stands alone. */
   readonly acting: ReadonlySet<string>;
   /** By server, in the order of their types. */
@@ -38,6 +41,7 @@ export function offerOf(tools: Json | undefined): Offer {
     type === rootType ? bare : (named[Number(type - rootType) - 1]?.[1] ?? new Map());
   return {
     alone: (name) => (standsAlone(name) ? bare.get(name) : undefined),
+    numbered: (name) => offered[numberIn(name) ?? -1],
     acting: actingAlone(offered),
     servers,
     member: (type, name) => found(type).get(name),

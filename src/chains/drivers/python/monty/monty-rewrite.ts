@@ -1,9 +1,13 @@
 /**
- * A script as Monty can drive it: each call of a tool says its line, those that are gathered are asked for together, and
- * `except Exception` catches what Python raises, never what Monty alone cannot do.
+ * A script as Monty can drive it: each call of a tool says its line and which tool it is, those that are gathered are asked
+ * for together, and `except Exception` catches what Python raises, never what Monty alone cannot do.
  *
+ * Why by number: a method of `tools.server` would hand all of `tools.server` out of Monty with each call.
  * Lines stay what they are; only columns move.
  */
+import { onceFor } from "../../../once-for.ts";
+import type { Program } from "../../../sandbox.ts";
+import { type ToolNames, toolNames } from "../tool-names.ts";
 import type { Token } from "./tokens.ts";
 import { tokensOf } from "./tokens.ts";
 
@@ -11,6 +15,7 @@ import { tokensOf } from "./tokens.ts";
 const everything = "(ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError, OSError)";
 export const gatherName = "__gather__";
 const atLine = /^(.*?)__(at|later)_(\d+)$/s;
+const byNumber = /^__tool_(\d+)$/;
 
 export interface Called {
   readonly name: string;
@@ -26,13 +31,26 @@ export function calledAs(name: string): Called {
     : { name: plain, line: Number(line), isLater: how === "later" };
 }
 
-export function rewriteForMonty(
-  source: string,
-  bareNames: ReadonlySet<string>,
-  acting: ReadonlySet<string> = new Set(),
-): { readonly source: string } | { readonly unsupported: string } {
+/** Which of the tools a name stands for that was written in place of its path. */
+export function numberIn(name: string): number | undefined {
+  const number = byNumber.exec(name)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+type Rewritten = { readonly source: string } | { readonly unsupported: string };
+
+/** Whoever reads a script and whoever runs it take the same text. */
+export const rewritten: (program: Program) => Rewritten = onceFor(({ source, tools }) =>
+  rewriteForMonty(source, toolNames(tools)),
+);
+
+type Names = Pick<ToolNames, "alone"> & Partial<Pick<ToolNames, "acting" | "places">>;
+
+export function rewriteForMonty(source: string, { alone, acting = new Set(), places }: Names): Rewritten {
   const tokens = tokensOf(source).filter(({ kind, text }, at, all) => kind !== "newline" || text !== all[at - 1]?.text);
-  const calls = toolCalls(tokens, ownNames(tokens, bareNames), new Set(["tools", ...ownNames(tokens, acting, ".")]));
+  const roots = new Set(["tools", ...ownNames(tokens, acting, ".")]);
+  const calls = toolCalls(tokens, ownNames(tokens, alone), roots);
+  const known = ownNames(tokens, roots, "."); // whose path leads to a tool of ours, whatever the script does
   const gathered = gatheredCalls(tokens, calls);
   if (typeof gathered === "string") return { unsupported: gathered };
   const edits: { readonly at: number; readonly length: number; readonly text: string }[] = [];
@@ -40,7 +58,16 @@ export function rewriteForMonty(
     const token = tokens[last];
     if (token === undefined) continue;
     const how = gathered.later.has(last) ? "later" : "at";
-    edits.push({ at: token.start + token.text.length, length: 0, text: `__${how}_${token.line}` });
+    const mark = `__${how}_${token.line}`;
+    const end = token.start + token.text.length;
+    const place = placeOf(tokens.slice(first, last + 1), known, places);
+    const start = tokens[first]?.start ?? end;
+    const isInLine = place !== undefined && !source.slice(start, end).includes("\n");
+    edits.push(
+      isInLine
+        ? { at: start, length: end - start, text: `__tool_${place}${mark}` }
+        : { at: end, length: 0, text: mark },
+    );
     const before = tokens[first - 1];
     if (before?.text === "await") edits.push({ at: before.start, length: 5, text: "     " });
   }
@@ -77,6 +104,17 @@ function toolCalls(
     if (last > at && tokens[last + 1]?.text === "(") found.set(last, at);
   });
   return found;
+}
+
+/** Where the tool of a path stands in their list. None: it leads to none, or its root is something else here. */
+function placeOf(
+  path: readonly Token[],
+  known: ReadonlySet<string>,
+  places: ToolNames["places"] | undefined,
+): number | undefined {
+  const [root, ...names] = path.filter(({ kind }) => kind === "name").map(({ text }) => text);
+  if (root === undefined || names.length === 0 || !known.has(root)) return undefined;
+  return places?.get((root === "tools" ? names : [root, ...names]).join("."));
 }
 
 interface Gathered {

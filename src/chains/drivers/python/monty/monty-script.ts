@@ -14,6 +14,12 @@ interface Ask {
   readonly kind?: "progress" | "help";
 }
 
+/** What the script waits in: which kind of a call, or several gathered ones. */
+interface Asking {
+  readonly kind: Ask["kind"];
+  readonly isMany: boolean;
+}
+
 const maxRecursionDepth = 1_000;
 /** The host ends a script in time; this is for one that has lost its host. */
 const lateMs = 2_000;
@@ -36,6 +42,8 @@ export class MontyScript {
   #progress: Progress | (() => Progress);
   #places = 0;
   #open: readonly number[] = [];
+  /** Of what is open. Undefined: it was asked before this process had the script. */
+  #asking: Asking | undefined;
   #later: Ask[] = [];
   #printed: { stream: "out" | "error"; text: string }[] = [];
   #printedBytes = 0;
@@ -136,7 +144,7 @@ export class MontyScript {
   #called(snapshot: MontySnapshot): readonly JsonObject[] | undefined {
     const { functionName, args, kwargs } = snapshot;
     try {
-      if (functionName === gatherName) return this.#emit(this.#later.splice(0));
+      if (functionName === gatherName) return this.#emit(this.#later.splice(0), true);
       const called = calledAs(functionName);
       const { name, isLater } = called;
       const ask = this.#asked(called, args, kwargs);
@@ -144,7 +152,7 @@ export class MontyScript {
         this.#raise(snapshot, "NameError", `name '${name}' is not defined`);
         return undefined;
       }
-      if (!isLater) return this.#emit([ask]);
+      if (!isLater) return this.#emit([ask], false);
       this.#later.push(ask);
       this.#progress = snapshot.resume({ returnValue: dataclass("Later", laterType, {}) });
     } catch (error) {
@@ -157,6 +165,9 @@ export class MontyScript {
 
   #asked({ name, line }: ReturnType<typeof calledAs>, args: readonly unknown[], kwargs: object): Ask | undefined {
     const at = line === undefined ? {} : { line };
+    const numbered = this.#offer.numbered(name);
+    if (numbered !== undefined && line !== undefined)
+      return { tool: numbered.name, arguments: namedArguments(numbered, args, kwargs), ...at };
     const type = asDataclass(args[0])?.typeId;
     const owner = type === resultType || type === laterType ? undefined : type;
     if (owner === undefined && line === undefined) return undefined; // a method of a value: names of tools are marked
@@ -171,7 +182,8 @@ export class MontyScript {
     throw new NoSuchTool(this.#offer.lack(owner, name));
   }
 
-  #emit(asks: readonly Ask[]): readonly JsonObject[] {
+  #emit(asks: readonly Ask[], isMany: boolean): readonly JsonObject[] {
+    this.#asking = { kind: isMany ? undefined : asks[0]?.kind, isMany };
     const calls = asks.map((ask) => ({ ...ask, place: this.#places++ }));
     this.#open = calls.map(({ place }) => place);
     return calls;
@@ -188,10 +200,9 @@ export class MontyScript {
       this.#raise(snapshot, bad["status"] === "denied" ? "PermissionError" : "OSError", told(bad));
       return;
     }
-    const kind = kindOf(snapshot);
+    const { kind, isMany } = this.#asking ?? askingIn(snapshot);
     if (kind === "help") this.#print("stdout", `${textOf(settled[0]?.["value"])}\n`);
     const handles = settled.map((result) => (kind === undefined ? handleOf(result?.["value"] ?? null) : null));
-    const isMany = snapshot.functionName === gatherName;
     this.#progress = snapshot.resume({ returnValue: isMany ? handles : handles[0] });
   }
 
@@ -229,12 +240,13 @@ class NoSuchTool extends Error {
   readonly type = "AttributeError";
 }
 
-/** What is asked of the host and of no tool; `tools.help` is a tool. */
-function kindOf({ functionName, args }: MontySnapshot): Ask["kind"] {
+/** `help` and `progress` are asked of the host and of no tool; `tools.help` is a tool. */
+function askingIn({ functionName, args }: MontySnapshot): Asking {
   const { name } = calledAs(functionName);
   const type = asDataclass(args[0])?.typeId;
   const isOwned = type !== undefined && type !== resultType && type !== laterType;
-  return !isOwned && (name === "progress" || name === "help") ? name : undefined;
+  const kind = !isOwned && (name === "progress" || name === "help") ? name : undefined;
+  return { kind, isMany: functionName === gatherName };
 }
 
 function textOf(value: Json | undefined): string {

@@ -141,7 +141,7 @@ describe("what is rewritten", () => {
   it("keeps every line where it was, and says the line of each call", () => {
     const source =
       "a = 1\nb = await tools.fs.read(path='x')\ntry:\n    fs_read('y')\nexcept Exception as error:\n    pass\n";
-    const rewritten = rewriteForMonty(source, new Set(["fs_read", "read"]));
+    const rewritten = rewriteForMonty(source, { alone: new Set(["fs_read", "read"]) });
     const text = "source" in rewritten ? rewritten.source : "";
     expect(text.split("\n").length).toBe(source.split("\n").length);
     expect(text).toContain("      tools.fs.read__at_2(path='x')");
@@ -157,12 +157,12 @@ describe("what is rewritten", () => {
     const gathered = `await gather(${"a(),".repeat(15_900)})`;
     const starred = `await asyncio.gather(${"*[tools.a(i) for i in x],".repeat(2_500)})`;
     const imported = `from json import ${"import ".repeat(9_100)}`;
-    expect(rewriteForMonty(gathered, bare)).toMatchObject({
+    expect(rewriteForMonty(gathered, { alone: bare })).toMatchObject({
       source: expect.stringContaining("__gather__(a__later_1()"),
     });
     await expectWork(600, () => {
-      rewriteForMonty(gathered, bare);
-      rewriteForMonty(starred, bare);
+      rewriteForMonty(gathered, { alone: bare });
+      rewriteForMonty(starred, { alone: bare });
       scanForMonty(imported);
     });
   });
@@ -174,11 +174,13 @@ describe("what is rewritten", () => {
     "await asyncio.gather(*[tools.a(x) for x in y)",
     "await asyncio.gather(tools.a(), x)",
   ])("leaves to an engine with a loop what gathers more than calls: %s", (source) => {
-    expect(rewriteForMonty(source, new Set())).toMatchObject({ unsupported: expect.stringContaining("line 1") });
+    expect(rewriteForMonty(source, { alone: new Set() })).toMatchObject({
+      unsupported: expect.stringContaining("line 1"),
+    });
   });
 
   it("leaves names alone that the script gave another meaning", () => {
-    const rewritten = rewriteForMonty("def read(path):\n    return path\nread('x')", new Set(["read"]));
+    const rewritten = rewriteForMonty("def read(path):\n    return path\nread('x')", { alone: new Set(["read"]) });
     expect(rewritten).toEqual({ source: "def read(path):\n    return path\nread('x')" });
   });
 
@@ -192,7 +194,7 @@ describe("what is rewritten", () => {
           at = token.start + token.text.length;
         }
         scanForMonty(source);
-        rewriteForMonty(source, new Set(["read"]));
+        rewriteForMonty(source, { alone: new Set(["read"]) });
       }),
       { numRuns: 300 },
     );

@@ -16,8 +16,7 @@ import { longestScriptBytes, MontyChecker, type Verdict } from "../checking/mont
 import { checkerRole } from "../checking/monty-rehearsal.ts";
 import { pythonFrames, sketchOf } from "../child-script.ts";
 import { packageFolder } from "../cpython/deno.ts";
-import { toolNames } from "../tool-names.ts";
-import { rewriteForMonty } from "./monty-rewrite.ts";
+import { rewritten } from "./monty-rewrite.ts";
 
 export interface MontyOptions {
   readonly clock?: Clock;
@@ -74,9 +73,8 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
         "sandbox_failed",
         `Monty takes scripts of ${longestScriptBytes} bytes; ask \`check\` first.`,
       );
-    const { alone, acting } = toolNames(program.tools);
-    const rewritten = rewriteForMonty(program.source, alone, acting);
-    const source = "source" in rewritten ? rewritten.source : program.source;
+    const own = rewritten(program);
+    const source = "source" in own ? own.source : program.source;
     const child = await this.#opened().take(program.owner, limits.signal);
     await answered(child, { do: "start", source, ...termsOf(program, limits) }, "started");
     return this.#session(child, limits);
@@ -177,7 +175,15 @@ function argumentsFor(folder: string, program: string): readonly string[] {
     ...packagePlaces(program, "@pydantic"),
     "/usr/bin/ldd",
   ]);
-  return [...flags, "--allow-addons", "--max-old-space-size=128", program];
+  return [
+    ...flags,
+    "--allow-addons",
+    "--max-old-space-size=128",
+    "--max-semi-space-size=1", // what it has by the end of its rehearsal it uses again: a page met first is slow
+    "--single-threaded-gc",
+    "--v8-pool-size=1", // what compiles beside it wants the processor that its host is on
+    program,
+  ];
 }
 
 /** The package hides its package.json; it is found by its main file. */
