@@ -180,6 +180,8 @@ describe.skipIf(missing !== undefined)("what stands before a script", () => {
       "list",
       "Any",
       "ToolResult",
+      "progress",
+      "PermissionError",
       "n",
       "ÄÖ",
       "x.y",
@@ -198,7 +200,7 @@ describe.skipIf(missing !== undefined)("what stands before a script", () => {
         additionalProperties: fc.boolean(),
       }),
     });
-    const every = "a b_c self print str list Any ToolResult n __ x_y";
+    const every = "a b_c self print str list Any ToolResult n __ x_y progress artifacts PermissionError ToolDenied";
     await fc.assert(
       fc.property(fc.array(sketch, { maxLength: 6 }), (tools) => {
         expect(() => typed(pythonStubs(tools, every))).not.toThrow();
@@ -211,6 +213,28 @@ describe.skipIf(missing !== undefined)("what stands before a script", () => {
     const other: ToolSketch = { ...read, name: "git_log", server: "git", short: "log" };
     const stubs = pythonStubs([read, other], "tools.fs.read(path='a')");
     expect(stubs).toContain("class Tools_fs:\n    def read(");
-    expect(stubs).not.toMatch(/git|log|fs_read/);
+    expect(stubs).not.toMatch(/git|log|fs_read|Error|progress|artifacts|_int|_dict/);
+  });
+
+  it.each(["PermissionError", "ToolError", "ToolDenied", "progress", "artifacts"])(
+    "says what `%s` is to a script that names it",
+    (name) => {
+      const text = `${pythonStubs([read], name)}x = ${name}\n`;
+      expect(() => typed(text)).not.toThrow();
+      expect(() => typed(text.replace(`x = ${name}`, `${name}.nothing`))).toThrow();
+      expect(text).toMatch(new RegExp(`^(?:class |def )?${name}\\b`, "m"));
+    },
+  );
+
+  it("says of each argument's type what it is", () => {
+    const types = ["string", "integer", "number", "boolean", "array", "object"];
+    const properties = Object.fromEntries(types.map((type) => [type, { type }]));
+    const tool = { ...read, inputSchema: { type: "object", properties } };
+    for (const type of types) {
+      const wrong = type === "string" || type === "array" || type === "object" ? "1" : "'a'";
+      expect(() => typed(`${pythonStubs([tool], "fs read")}tools.fs.read(${type}=${wrong})\n`)).toThrow();
+      const one = { ...read, inputSchema: { type: "object", properties: { [type]: { type } } } };
+      expect(() => typed(`${pythonStubs([one], "fs read")}tools.fs.read(${type}=${wrong})\n`)).toThrow();
+    }
   });
 });

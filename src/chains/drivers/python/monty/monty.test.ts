@@ -4,6 +4,7 @@ import { expectWork } from "../../../../../test/fakes/in-time.ts";
 import type { Program, ToolSketch } from "../../../sandbox.ts";
 import { scanForMonty } from "../checking/monty-scan.ts";
 import { pythonStubs } from "../checking/stubs.ts";
+import { toolNames } from "../tool-names.ts";
 import { MontyDriver } from "./monty.ts";
 import { calledAs, rewriteForMonty } from "./monty-rewrite.ts";
 import { tokensOf } from "./tokens.ts";
@@ -124,6 +125,53 @@ describe.skipIf(missing !== undefined)("a frozen script", () => {
   }, 60_000);
 });
 
+describe.skipIf(missing !== undefined)("a tool's name in a script", () => {
+  it.each([
+    ["tools.fs.read('a', 3)", { path: "a", lines: 3 }],
+    ["tools.fs.read(lines=3, path='a')", { path: "a", lines: 3 }],
+    ["tools.fs_read({'path': 'a'})", { path: "a" }],
+    ["fs_read('a')", { path: "a" }],
+    ["t = tools\nt.fs.read('a')", { path: "a" }],
+    ["t = tools.fs\nt.read('a')", { path: "a" }],
+    ["def f(tools):\n    return tools.fs.read('a')\nf(tools)", { path: "a" }],
+    ["tools \\\n  .fs.read('a')", { path: "a" }],
+  ])("calls the tool it leads to, whichever way: %s", async (source, given) => {
+    await using session = await driver.start(program(source), limits);
+    expect(await session.next()).toMatchObject({ step: "calls", calls: [{ tool: "fs_read", arguments: given }] });
+  });
+
+  it("hands no tool the tools", async () => {
+    for (const source of ["tools.fs.read(tools.fs)", "tools.fs.read(path=tools)"]) {
+      await using session = await driver.start(program(source), limits);
+      const message = expect.stringContaining("a tool cannot be handed such a value");
+      expect(await session.next()).toMatchObject({ step: "failed", message });
+    }
+  });
+
+  it.each([false, true])(
+    "is no question to the host, whose answer is printed: thawed each time, %s",
+    async (isThawed) => {
+      const source = "help('fs.read')\nr = tools.fs.read('a')\np = progress('half', 0.5)\n[r.text, p]";
+      let session = await driver.start(program(source), limits);
+      const seen: unknown[] = [];
+      for (let place = 0; place < 3; place++) {
+        const step = await session.next();
+        if (step.step === "calls") seen.push(...step.calls.map(({ tool, line }) => `${tool}:${line}`));
+        seen.push(...(step.printed ?? []).map(({ text }) => text));
+        if (isThawed) {
+          const image = await session.freeze();
+          await session[Symbol.asyncDispose]();
+          session = await driver.restore(image, limits);
+        }
+        await session.settle([{ place, status: "ok", value: { text: `t${place}` } }]);
+      }
+      expect(seen).toEqual(["help:1", "fs_read:2", "t0\n", "progress:3"]);
+      expect(await session.next()).toMatchObject({ step: "done", value: ["t1", null] });
+      await session[Symbol.asyncDispose]();
+    },
+  );
+});
+
 it("has no key of a script reach a prototype of the host", async () => {
   if (missing !== undefined) return;
   await using session = await driver.start(
@@ -150,6 +198,32 @@ describe("what is rewritten", () => {
       "except (ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError, OSError) as error:",
     );
     expect(calledAs("read__later_12")).toEqual({ name: "read", line: 12, isLater: true });
+  });
+
+  it("writes a tool's number where its path was, so that no call hands a list of tools out of Monty", () => {
+    const source =
+      "tools.fs.read('a')\ntools.fs_read('b')\nawait asyncio.gather(tools.git_hub_class(), tools.fs.read('c'))";
+    expect(rewriteForMonty(source, toolNames([read, odd]))).toEqual({
+      source: "__tool_0__at_1('a')\n__tool_0__at_2('b')\n      __gather__(__tool_1__later_3(), __tool_0__later_3('c'))",
+    });
+  });
+
+  it.each([
+    "tools = 1\ntools.fs.read()",
+    "def f(tools):\n    tools.fs.read()",
+    "for tools in x:\n    tools.fs.read()",
+    "t = tools\ntools.fs.read()",
+    "tools.fs.nope()",
+    "tools.nope()",
+    "tools.git.read()",
+    "x.tools.fs.read()",
+    "tools.fs.read.more()",
+    "tools.constructor()",
+    "tools \\\n .fs.read()",
+  ])("leaves a path that may lead elsewhere, or over a line's end: %s", (source) => {
+    const { source: text } = rewriteForMonty(source, toolNames([read, odd])) as { readonly source: string };
+    expect(text).not.toContain("__tool_");
+    expect(text.split("\n").length).toBe(source.split("\n").length);
   });
 
   it("reads the longest script in a moment, however much of it is gathered or imported", async () => {
