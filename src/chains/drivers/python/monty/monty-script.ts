@@ -14,12 +14,6 @@ interface Ask {
   readonly kind?: "progress" | "help";
 }
 
-/** What the script waits in: which kind of a call, or several gathered ones. */
-interface Asking {
-  readonly kind: Ask["kind"];
-  readonly isMany: boolean;
-}
-
 const maxRecursionDepth = 1_000;
 /** The host ends a script in time; this is for one that has lost its host. */
 const lateMs = 2_000;
@@ -42,8 +36,6 @@ export class MontyScript {
   #progress: Progress | (() => Progress);
   #places = 0;
   #open: readonly number[] = [];
-  /** Of what is open. Undefined: it was asked before this process had the script. */
-  #asking: Asking | undefined;
   #later: Ask[] = [];
   #printed: { stream: "out" | "error"; text: string }[] = [];
   #printedBytes = 0;
@@ -144,7 +136,7 @@ export class MontyScript {
   #called(snapshot: MontySnapshot): readonly JsonObject[] | undefined {
     const { functionName, args, kwargs } = snapshot;
     try {
-      if (functionName === gatherName) return this.#emit(this.#later.splice(0), true);
+      if (functionName === gatherName) return this.#emit(this.#later.splice(0));
       const called = calledAs(functionName);
       const { name, isLater } = called;
       const ask = this.#asked(called, args, kwargs);
@@ -152,7 +144,7 @@ export class MontyScript {
         this.#raise(snapshot, "NameError", `name '${name}' is not defined`);
         return undefined;
       }
-      if (!isLater) return this.#emit([ask], false);
+      if (!isLater) return this.#emit([ask]);
       this.#later.push(ask);
       this.#progress = snapshot.resume({ returnValue: dataclass("Later", laterType, {}) });
     } catch (error) {
@@ -182,8 +174,7 @@ export class MontyScript {
     throw new NoSuchTool(this.#offer.lack(owner, name));
   }
 
-  #emit(asks: readonly Ask[], isMany: boolean): readonly JsonObject[] {
-    this.#asking = { kind: isMany ? undefined : asks[0]?.kind, isMany };
+  #emit(asks: readonly Ask[]): readonly JsonObject[] {
     const calls = asks.map((ask) => ({ ...ask, place: this.#places++ }));
     this.#open = calls.map(({ place }) => place);
     return calls;
@@ -200,9 +191,10 @@ export class MontyScript {
       this.#raise(snapshot, bad["status"] === "denied" ? "PermissionError" : "OSError", told(bad));
       return;
     }
-    const { kind, isMany } = this.#asking ?? askingIn(snapshot);
+    const kind = kindOf(snapshot);
     if (kind === "help") this.#print("stdout", `${textOf(settled[0]?.["value"])}\n`);
     const handles = settled.map((result) => (kind === undefined ? handleOf(result?.["value"] ?? null) : null));
+    const isMany = snapshot.functionName === gatherName;
     this.#progress = snapshot.resume({ returnValue: isMany ? handles : handles[0] });
   }
 
@@ -240,13 +232,12 @@ class NoSuchTool extends Error {
   readonly type = "AttributeError";
 }
 
-/** `help` and `progress` are asked of the host and of no tool; `tools.help` is a tool. */
-function askingIn({ functionName, args }: MontySnapshot): Asking {
+/** What is asked of the host and of no tool; `tools.help` is a tool. */
+function kindOf({ functionName, args }: MontySnapshot): Ask["kind"] {
   const { name } = calledAs(functionName);
   const type = asDataclass(args[0])?.typeId;
   const isOwned = type !== undefined && type !== resultType && type !== laterType;
-  const kind = !isOwned && (name === "progress" || name === "help") ? name : undefined;
-  return { kind, isMany: functionName === gatherName };
+  return !isOwned && (name === "progress" || name === "help") ? name : undefined;
 }
 
 function textOf(value: Json | undefined): string {
