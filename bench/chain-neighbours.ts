@@ -2,14 +2,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { standBack } from "../src/chains/drivers/child/priority.ts";
 import { openCredentials, readToken } from "../src/doors/credentials.ts";
-import { createClient } from "../src/doors/http/client.ts";
 import { createHttpDoor } from "../src/doors/http/http-door.ts";
 import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
-import { createRuntime, type Json, type Runtime } from "../src/index.ts";
+import { createRuntime, type Json, type Runtime, type RuntimeSession } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
 
@@ -20,9 +20,9 @@ export interface NeighbourFigures {
   readonly calls: number;
   /** Of each window's calls; the middle one of its windows, as what else a machine does is in a few of them. */
   readonly p99Microseconds: number;
-  /** To calls beside nothing. 1: nobody noticed. */
+  /** To calls beside nothing in the same round, the middle one of all rounds. 1: nobody noticed. */
   readonly ratio: number;
-  /** To calls beside a plain process that does the same to the machine: what is Postern's, and not the machine's. */
+  /** The same, to calls beside a plain process that does the same to the machine: what is Postern's, and not the machine's. */
   readonly toFloor: number;
   /** The middle half of the rounds, each a window beside nothing and one beside this. */
   readonly spread: string;
@@ -47,13 +47,15 @@ interface Scene {
 type Begin = () => () => Promise<unknown>;
 
 const nothing: Scene = { name: "nothing", prepare: async () => () => () => Promise.resolve() };
+/** As good as any scene may be: by how much its ratios are off 1, windows of this number tell nothing apart. */
+const nothingAgain: Scene = { ...nothing, name: "nothing, once more" };
 /** The politest processes there are, without Postern: what a machine of this size does to those who share it. */
 const floor = plainProcess("a plain busy process at niceness 19 (the floor)", "for (;;);");
 const memoryFloor = plainProcess(
   "a plain process at niceness 19 that takes 128 MiB (the floor of memory)",
   "for (const a = []; a.length * 1e5 < 128 << 20; ) a.push(Buffer.alloc(1e5, 120));",
 );
-const heldAgainst: ReadonlySet<Scene> = new Set([nothing, floor, memoryFloor]);
+const heldAgainst: ReadonlySet<Scene> = new Set([nothing, nothingAgain, floor, memoryFloor]);
 const calls = 'for (;;) try { await tools.echo({ text: "x" }) } catch {}';
 const callsAtOnce = 'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))';
 
@@ -69,6 +71,7 @@ const settings: readonly Setting[] = [
     maxToolCalls: 50, // as it is where nobody sets it
     scenes: [
       nothing,
+      nothingAgain,
       floor,
       memoryFloor,
       script("an endless loop", "while (true) {}"),
@@ -82,6 +85,7 @@ const settings: readonly Setting[] = [
     maxToolCalls: 1_000_000,
     scenes: [
       nothing,
+      nothingAgain,
       floor,
       script("calls without end, a million allowed", calls),
       script("a thousand calls at once, a million allowed", callsAtOnce),
@@ -127,8 +131,12 @@ function plainProcess(name: string, code: string): Scene {
 /** A neighbour's way to the same runtime. */
 interface Neighbour extends AsyncDisposable {
   readonly by: NeighbourFigures["by"];
+  /** Throws where the tool did not run: a refusal is quicker than a call. */
   call(text: string): Promise<unknown>;
 }
+
+/** Then in another run, or another session: none has a budget for all of them. */
+const callsOfOne = 5_000;
 
 /** Callers of a tool beside a script that behaves badly and without one, window by window: over HTTP, and in this process. */
 export async function neighbours(options: NeighbourOptions): Promise<readonly NeighbourFigures[]> {
@@ -137,32 +145,30 @@ export async function neighbours(options: NeighbourOptions): Promise<readonly Ne
     const { beside = "" } = options;
     const wanted = scenes.filter((scene) => heldAgainst.has(scene) || scene.name.includes(beside));
     if (wanted.every((scene) => heldAgainst.has(scene))) continue;
-    const runtime = await createRuntime({
-      ...{ tools, approvals: { patience: "suspend" }, limits: { maxToolCalls: 1_000_000 } },
-      chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls } },
-    });
-    try {
-      for (const open of [overHttp, inProcess]) {
-        await using neighbour = await open(runtime);
-        await window(neighbour, 2.5 * options.windowMs);
-        figures.push(...(await besideAll({ runtime, neighbour, scenes: wanted }, options)));
-      }
-    } finally {
-      await runtime.close();
-    }
+    for (const open of [overHttp, inProcess])
+      figures.push(...(await besideAll(wanted, { ...options, maxToolCalls, open })));
   }
   return figures;
 }
 
 async function inProcess(runtime: Runtime): Promise<Neighbour> {
-  const session = runtime.openSession({ maxToolCalls: 10_000_000 });
+  let made = 0;
+  let session: RuntimeSession | undefined;
   return {
     by: "library",
-    call: (text) => session.invoke({ tool: "echo", arguments: { text } }),
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    call: async (text) => {
+      if (made++ % callsOfOne === 0) {
+        await session?.close();
+        session = runtime.openSession();
+      }
+      const outcome = await session?.invoke({ tool: "echo", arguments: { text } });
+      if (outcome?.status !== "ok") throw new Error(`A neighbour's call ended ${outcome?.text}`);
+    },
+    [Symbol.asyncDispose]: async () => session?.close(),
   };
 }
 
+/** Its client is as small as one can be: what `fetch` leaves to be collected would be most of what is measured. */
 async function overHttp(runtime: Runtime): Promise<Neighbour> {
   const folder = mkdtempSync(join(tmpdir(), "postern-neighbour-"));
   const credentials = await openCredentials(folder);
@@ -170,11 +176,30 @@ async function overHttp(runtime: Runtime): Promise<Neighbour> {
   const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
   const { url, port, close } = await listen({ door, port: 0 });
   hosts = loopbackHosts(port);
-  const client = createClient({ url, token: (await readToken(folder, "agent")) ?? "" });
+  const token = (await readToken(folder, "agent")) ?? "";
+  const agent = new Agent({ keepAlive: true });
+  let made = 0;
+  const post = (body: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+      };
+      const asking = request(`${url}/v1/calls`, { agent, method: "POST", headers }, (answer) => {
+        answer.resume().once("end", () => resolve(answer.statusCode));
+      });
+      asking.once("error", reject).end(body);
+    });
   return {
     by: "http",
-    call: (text) => client.call({ tool: "echo", arguments: { text } }),
+    call: async (text) => {
+      const run = `run_${Math.floor(made++ / callsOfOne)}`;
+      const status = await post(JSON.stringify({ tool: "echo", arguments: { text }, run_id: run }));
+      if (status !== 200) throw new Error(`A neighbour's call was answered with ${status}.`);
+    },
     [Symbol.asyncDispose]: async () => {
+      agent.destroy();
       await close(0);
       await door.close();
       rmSync(folder, { recursive: true });
@@ -182,36 +207,47 @@ async function overHttp(runtime: Runtime): Promise<Neighbour> {
   };
 }
 
-interface Besides extends Pick<Setting, "scenes"> {
-  readonly runtime: Runtime;
-  readonly neighbour: Neighbour;
+interface Besides extends NeighbourOptions, Pick<Setting, "maxToolCalls"> {
+  readonly open: (runtime: Runtime) => Promise<Neighbour>;
 }
 
-/** Every scene in every round, each time another one first: what the machine does meanwhile, it does to all of them. */
-async function besideAll(
-  { runtime, neighbour, scenes }: Besides,
-  { rounds, windowMs }: NeighbourOptions,
-): Promise<readonly NeighbourFigures[]> {
+/**
+ * Every scene in every round, each time another one first, and each round with a runtime of its own: what the machine does
+ * meanwhile, and what the books grow to, is there for all of them. So a window is held against another of its round.
+ */
+async function besideAll(scenes: readonly Scene[], options: Besides): Promise<readonly NeighbourFigures[]> {
   const windows = new Map<Scene, number[][]>(scenes.map((scene) => [scene, []]));
-  for (let round = 0; round < rounds; round++)
-    for (let at = 0; at < scenes.length; at++) {
-      const scene = scenes[(at + round) % scenes.length] ?? nothing;
-      const begin = await scene.prepare(runtime);
-      await quiet();
-      windows.get(scene)?.push(await windowBeside(begin, neighbour, windowMs));
+  let by: NeighbourFigures["by"] = "library";
+  for (let round = 0; round < options.rounds; round++) {
+    const runtime = await createRuntime({
+      ...{ tools, approvals: { patience: "suspend" }, limits: { maxToolCalls: 1_000_000 } },
+      chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: options.maxToolCalls } },
+    });
+    try {
+      await using neighbour = await options.open(runtime);
+      by = neighbour.by;
+      await window(neighbour, options.windowMs); // it is warm then
+      for (let at = 0; at < scenes.length; at++) {
+        const scene = scenes[(at + round) % scenes.length] ?? nothing;
+        const begin = await scene.prepare(runtime);
+        await quiet();
+        windows.get(scene)?.push(await windowBeside(begin, neighbour, options.windowMs));
+      }
+    } finally {
+      await runtime.close();
     }
-  const timesOf = (scene: Scene): readonly number[][] => windows.get(scene) ?? [];
-  const whole = (scene: Scene): number => median(timesOf(scene).map(p99));
+  }
   return scenes.map((scene) => {
-    const times = timesOf(scene);
-    const own = whole(scene);
-    const ratios = times.map((each, i) => p99(each) / p99(timesOf(nothing)[i] ?? [])).sort((one, other) => one - other);
+    const times = windows.get(scene) ?? [];
+    const ratiosTo = (other: Scene): readonly number[] =>
+      times.map((own, i) => p99(own) / p99(windows.get(other)?.[i] ?? [])).sort((one, another) => one - another);
+    const ratios = ratiosTo(nothing);
     const at = (share: number): string => (ratios[Math.floor((ratios.length - 1) * share)] ?? 0).toFixed(2);
     return {
-      ...{ beside: scene.name, by: neighbour.by, calls: times.flat().length, p99Microseconds: own },
+      ...{ beside: scene.name, by, calls: times.flat().length, p99Microseconds: median(times.map(p99)) },
       ...{
-        ratio: own / whole(nothing),
-        toFloor: own / whole(scene.floor ?? floor),
+        ratio: median(ratios),
+        toFloor: median(ratiosTo(scene.floor ?? floor)),
         spread: `${at(0.25)} to ${at(0.75)}`,
       },
     };

@@ -6,6 +6,8 @@ import { type Json, sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import { bodyOf } from "../stores/store.ts";
 import { spellWith } from "./entry.ts";
+import { auditBody } from "./fields.ts";
+import { Timestamps } from "./timestamps.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
 const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =>
@@ -50,6 +52,30 @@ describe("an event as it is kept", () => {
         risk_level: "high",
         timestamp: "2026-11-20T12:30:15.042Z",
       });
+    }
+  });
+
+  it("has its members in the order in which they are spelled, so that nothing has to be sorted", () => {
+    const call = aCall();
+    const note = {
+      at,
+      type: "tools.changed",
+      summary: "s",
+      traceId: "t",
+      by: "ann",
+      outcome: "info",
+      data: {},
+    } as const;
+    const events: readonly DurableEvent[] = [
+      { moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 60_000 },
+      { moment: "decided", at, call, approvalId: "apr_1", as: "approved", by: "ann", via: "token", risk: "high" },
+      { moment: "attempted", at, call, key: call.id, weighing },
+      ended("refused"),
+      { moment: "noted", ...note, policyVersion: "p1" },
+    ];
+    for (const event of events) {
+      const names = Object.keys(auditBody(event, (text) => text, new Timestamps()));
+      expect(names).toEqual(names.toSorted());
     }
   });
 

@@ -6,15 +6,20 @@ import type { AuditEvent } from "./log.ts";
 import { responseHash } from "./response-hash.ts";
 import type { Timestamps } from "./timestamps.ts";
 
-/** What is kept of an event. Its id and number are its place in the log. */
-export type AuditBody = Omit<AuditEvent, "audit_id" | "seq">;
+type Fields = Omit<AuditEvent, "audit_id" | "seq">;
+/**
+ * What is kept of an event. Its id and number are its place in the log. Undefined: not there.
+ *
+ * Its members stand in the order of their names, in which they are spelled: then there is nothing to sort.
+ */
+export type AuditBody = { readonly [Name in keyof Fields]: Fields[Name] | undefined };
 /** Every text that came from outside passes it: known secrets masked, half surrogates replaced. */
 export type Clean = (text: string) => string;
 
-type CallFields = Required<Pick<AuditBody, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
-  Pick<AuditBody, "autonomy_level">;
-type RiskFields = Required<Pick<AuditBody, "policy_version" | "risk_level">> & Pick<AuditBody, "connector_id">;
-type WeighingFields = RiskFields & Required<Pick<AuditBody, "reasons" | "verdict">>;
+type CallFields = Required<Pick<Fields, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
+  Pick<Fields, "autonomy_level">;
+type WeighingFields = Required<Pick<Fields, "policy_version" | "reasons" | "risk_level" | "verdict">> &
+  Pick<Fields, "connector_id">;
 type Of<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
 
 /** SPEC 14.7: one event as the record that is kept of it. Arguments and results are in it as hashes only. */
@@ -35,85 +40,122 @@ export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timesta
 
 function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, approvalId, expiresAt } = event;
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
+  const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(event.weighing, clean);
   return {
-    ...callFields(call, clean),
-    ...weighingFields(event.weighing, clean),
+    action,
+    autonomy_level,
+    connector_id,
     data: { expires_at: new Date(expiresAt).toISOString() },
     outcome: "info",
+    policy_version,
+    principal,
+    reasons,
     refs: refsOf(call, call.resumes, approvalId, clean),
     request_hash: call.digest,
+    risk_level,
     stage: "gate",
     summary: `${nameOf(call, clean)} needs a person`,
+    tenant,
     timestamp: timestamps.spell(at),
+    tool_name,
+    trace_id,
     type: words.held.audit,
+    verdict,
   };
 }
 
 function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const data = {
     ...(approved !== undefined && { approved_hash: approved }),
     ...(onBehalfOf !== undefined && { on_behalf_of: clean(onBehalfOf) }),
   };
   return {
-    ...callFields(call, clean),
-    ...(Object.keys(data).length > 0 && { data }),
+    action,
+    autonomy_level,
+    data: Object.keys(data).length > 0 ? data : undefined,
     decided_by: clean(by),
     decided_via: clean(via),
     outcome: decisionOutcomes[as],
-    ...(policyVersion !== undefined && { policy_version: policyVersion }),
-    ...(reason !== undefined && { reason: clean(reason) }),
+    policy_version: policyVersion,
+    principal,
+    reason: reason && clean(reason),
     refs: refsOf(call, call.resumes, approvalId, clean),
     request_hash: call.digest,
     risk_level: risk,
     stage: "gate",
     summary: `${nameOf(call, clean)} ${as}`,
+    tenant,
     timestamp: timestamps.spell(at),
+    tool_name,
+    trace_id,
     type: `${words.decided.audit}.${as}`,
   };
 }
 
 function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, key, approvalId, weighing } = event;
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
+  const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
   return {
-    ...callFields(call, clean),
-    ...weighingFields(weighing, clean),
+    action,
+    autonomy_level,
+    connector_id,
     outcome: "info",
+    policy_version,
+    principal,
+    reasons,
     refs: {
       ...refsOf(call, key, approvalId, clean),
       ...(weighing.grant !== undefined && { grant: weighing.grant }),
       ...(call.parentId !== undefined && { parent: call.parentId }),
     },
     request_hash: call.digest,
+    risk_level,
     stage: "execute",
     summary: attemptedSummary(nameOf(call, clean)),
+    tenant,
     timestamp: timestamps.spell(at),
+    tool_name,
+    trace_id,
     type: words.attempted.audit,
+    verdict,
   };
 }
 
 function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
-  const latencyMs = roundedMs(event.latencyMs);
+  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
+  const weighed = weighing && weighingFields(weighing, clean);
+  const wasAttempted = attemptedEnds.has(as); // then what it was weighed for is told already
   return {
-    ...callFields(call, clean),
-    ...(policyVersion !== undefined && { policy_version: policyVersion }),
-    ...(weighing !== undefined &&
-      (attemptedEnds.has(as) ? riskFields(weighing, clean) : weighingFields(weighing, clean))),
-    ...(code !== undefined && { code }),
-    ...(by !== undefined && { decided_by: clean(by) }),
-    ...(via !== undefined && { decided_via: clean(via) }),
-    ...(reason !== undefined && { reason: clean(reason) }),
-    ...(latencyMs !== undefined && { latency_ms: latencyMs }),
+    action,
+    autonomy_level,
+    code,
+    connector_id: weighed?.connector_id,
+    decided_by: by && clean(by),
+    decided_via: via && clean(via),
+    latency_ms: roundedMs(event.latencyMs),
     outcome: endWords[as].outcome,
-    ...(outcome.artifact !== undefined && { payload_ref: outcome.artifact }),
+    payload_ref: outcome.artifact,
+    policy_version: weighed?.policy_version ?? policyVersion,
+    principal,
+    reason: reason && clean(reason),
+    reasons: wasAttempted ? undefined : weighed?.reasons,
     refs: refsOf(call, event.key ?? call.resumes, approvalId, clean),
-    ...(!attemptedEnds.has(as) && { request_hash: call.digest }),
+    request_hash: wasAttempted ? undefined : call.digest,
     response_hash: responseHash(outcome),
+    risk_level: weighed?.risk_level,
     stage: stageOf(as, code),
     summary: isOpen(event) ? openSummary(nameOf(call, clean), as) : endSummary(nameOf(call, clean), as, code),
+    tenant,
     timestamp: timestamps.spell(at),
+    tool_name,
+    trace_id,
     type: endWords[as].audit,
+    verdict: wasAttempted ? undefined : weighed?.verdict,
   };
 }
 
@@ -127,9 +169,9 @@ function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): Aud
   const principal = actorOf(event);
   const [stage = type] = type.split(".", 1);
   return {
-    ...(data !== undefined && { data: cleanJson(data, clean, 0) }),
-    ...(by !== undefined && { decided_by: clean(by) }),
-    ...(via !== undefined && { decided_via: clean(via) }),
+    data: data === undefined ? undefined : cleanJson(data, clean, 0),
+    decided_by: by && clean(by),
+    decided_via: via && clean(via),
     outcome,
     policy_version: clean(policyVersion),
     principal: principalFields(principal, clean),
@@ -149,7 +191,7 @@ function actorOf({ principal, tenant = "default", by }: NotedEvent): Principal {
   return by === undefined ? { tenant, agent: "system" } : { tenant, agent: "operator", user: by };
 }
 
-function principalFields({ agent, user, via }: Principal, clean: Clean): CallFields["principal"] {
+function principalFields({ agent, user, via }: Principal, clean: Clean): NonNullable<Fields["principal"]> {
   return {
     agent: clean(agent),
     ...(user !== undefined && { user: clean(user) }),
@@ -176,7 +218,7 @@ export function refsOf(
   key: string | undefined,
   approvalId: string | undefined,
   clean: Clean,
-): AuditBody["refs"] {
+): Fields["refs"] {
   const { runId, stepId, taskId } = call.authority;
   return {
     ...(approvalId !== undefined && { approval: approvalId }),
@@ -188,24 +230,21 @@ export function refsOf(
   };
 }
 
-export function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
+/** What it was held against, and what came of it. */
+export function weighingFields(
+  { connector, policyVersion, reasons, risk, verdict }: Weighing,
+  clean: Clean,
+): WeighingFields {
   return {
-    ...riskFields(weighing, clean),
-    reasons: weighing.reasons.map(({ rule, says, where }) => ({
+    ...(connector !== undefined && { connector_id: clean(connector) }),
+    policy_version: clean(policyVersion),
+    reasons: reasons.map(({ rule, says, where }) => ({
       rule: clean(rule),
       says,
       ...(where !== undefined && { where: clean(where) }),
     })),
-    verdict: weighing.verdict,
-  };
-}
-
-function riskFields(weighing: Weighing, clean: Clean): RiskFields {
-  const { connector, policyVersion, risk } = weighing;
-  return {
-    ...(connector !== undefined && { connector_id: clean(connector) }),
-    policy_version: clean(policyVersion),
     risk_level: risk,
+    verdict,
   };
 }
 

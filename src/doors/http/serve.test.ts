@@ -6,6 +6,7 @@ import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../calls/refusals.ts";
 import type { CallContext, Runtime } from "../../face.ts";
 import { ClientProblem, createClient, type PosternClient } from "./client.ts";
+import type { HttpDoor } from "./http-door.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 
 let house: HttpHouse;
@@ -100,6 +101,35 @@ it("aborts a call when its client hangs up", async () => {
   await expect(calling).rejects.toThrow(/abort/);
   await left.promise;
   expect((await agent.health()).status).toBe("ok");
+});
+
+it.each([
+  ["Content-Length: 100", '{"tool":'],
+  ["Transfer-Encoding: chunked", '8\r\n{"tool":\r\n'],
+])("takes a client that leaves in the middle of its body for nothing of its own (%s)", async (framing, half) => {
+  await listening.close(100);
+  const logged: string[] = [];
+  await using own = await httpHouse(stubRuntime().runtime, {
+    hosts: () => loopbackHosts(listening.port),
+    log: (message) => void logged.push(message),
+  });
+  const begun = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<number>();
+  const fetch: HttpDoor["fetch"] = async (request, connection) => {
+    begun.resolve();
+    const answer = await own.door.fetch(request, connection);
+    answered.resolve(answer.status);
+    return answer;
+  };
+  listening = await listen({ door: { ...own.door, fetch }, port: 0 });
+  const socket = connect(listening.port, "127.0.0.1", () => {
+    const head = `POST /v1/calls HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nContent-Type: application/json`;
+    socket.write(`${head}\r\nAuthorization: Bearer ${own.tokens.agent}\r\n${framing}\r\n\r\n${half}`);
+  });
+  await begun.promise;
+  socket.destroy();
+  expect(await answered.promise).toBe(499);
+  expect(logged).toEqual([]);
 });
 
 it("answers what is not HTTP, and a Host that is none, in its own form", async () => {

@@ -1,0 +1,148 @@
+/**
+ * `npm run bench:http [-- --json] [--rounds N] [--calls N]`: a call over HTTP by another process, and what it leaves to be
+ * collected in the server, beside servers that answer the same without a gate.
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { constants, PerformanceObserver } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { openCredentials, readToken } from "../src/doors/credentials.ts";
+import { createHttpDoor } from "../src/doors/http/http-door.ts";
+import { bound } from "../src/doors/http/port.ts";
+import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
+import { createRuntime } from "../src/index.ts";
+import { tools } from "./chain-scenes.ts";
+import { median } from "./harness.ts";
+import type { ClientFigures } from "./http-client.ts";
+
+const { values } = parseArgs({
+  options: { json: { type: "boolean" }, rounds: { type: "string" }, calls: { type: "string" } },
+});
+const rounds = Number(values.rounds ?? 5);
+const calls = Number(values.calls ?? 10_000);
+const client = fileURLToPath(new URL("http-client.ts", import.meta.url));
+
+interface Serving {
+  readonly url: string;
+  readonly token: string;
+  close(): Promise<unknown>;
+}
+
+interface Row {
+  readonly server: string;
+  readonly open: () => Promise<Serving>;
+}
+
+interface Round extends ClientFigures {
+  /** One collection of young garbage, during which nobody is answered. */
+  readonly youngMs: number;
+  readonly heapMegabytes: number;
+}
+
+const answerOf = (text: string): object => ({
+  status: "ok",
+  call_id: "call_1",
+  content: [{ type: "text", text }],
+  text,
+});
+
+const rows: readonly Row[] = [
+  {
+    server: "a bare `node:http` server",
+    open: async () => {
+      const server = createServer((asked, answer) => {
+        const chunks: Buffer[] = [];
+        asked.on("data", (chunk: Buffer) => chunks.push(chunk));
+        asked.on("end", () => {
+          const body = JSON.stringify(answerOf(JSON.parse(Buffer.concat(chunks).toString()).arguments.text));
+          answer.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+          answer.end(body);
+        });
+      });
+      return listening(server);
+    },
+  },
+  {
+    server: "Hono alone",
+    open: async () => {
+      const app = new Hono();
+      app.post("/v1/calls", async (context) => context.json(answerOf((await context.req.json()).arguments.text)));
+      const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1", overrideGlobalObjects: false });
+      return listening(server as ReturnType<typeof createServer>); // no other kind was asked for
+    },
+  },
+  { server: "Postern: token, every gate, ledger, audit log", open: postern },
+];
+
+async function listening(server: ReturnType<typeof createServer>): Promise<Serving> {
+  if (!server.listening) await bound(server, "127.0.0.1", 0);
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("It listens nowhere.");
+  const close = (): Promise<unknown> => new Promise((resolve) => void server.close(resolve).closeAllConnections());
+  return { url: `http://127.0.0.1:${address.port}`, token: "none", close };
+}
+
+async function postern(): Promise<Serving> {
+  const runtime = await createRuntime({ tools });
+  const folder = mkdtempSync(join(tmpdir(), "postern-bench-http-"));
+  const credentials = await openCredentials(folder);
+  let hosts: readonly string[] = [];
+  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
+  const { url, port, close } = await listen({ door, port: 0 });
+  hosts = loopbackHosts(port);
+  const token = (await readToken(folder, "agent")) ?? "";
+  return {
+    url,
+    token,
+    close: async () => {
+      await close(0);
+      await door.close();
+      await runtime.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The server is in this process and the client in another, as it is where there is one. */
+async function round({ open }: Row): Promise<Round> {
+  const { url, token, close } = await open();
+  const young: number[] = [];
+  const collections = new PerformanceObserver((list) => {
+    for (const { detail, duration } of list.getEntries())
+      if ((detail as { readonly kind: number }).kind === constants.NODE_PERFORMANCE_GC_MINOR) young.push(duration);
+  });
+  collections.observe({ entryTypes: ["gc"] });
+  let heap = 0;
+  const looking = setInterval(() => {
+    heap = Math.max(heap, process.memoryUsage().heapUsed);
+  }, 50);
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [client, url, token, String(calls)]);
+    const told = JSON.parse(stdout) as ClientFigures; // our own program's
+    return { ...told, youngMs: young.length === 0 ? 0 : median(young), heapMegabytes: heap / 1e6 };
+  } finally {
+    clearInterval(looking);
+    collections.disconnect();
+    await close();
+  }
+}
+
+const found = new Map<Row, Round[]>(rows.map((row) => [row, []]));
+for (let n = 0; n < rounds; n++) for (const [row, own] of found) own.push(await round(row));
+const figures = [...found].map(([{ server }, own]) => ({
+  server,
+  p50Microseconds: Math.round(median(own.map(({ p50Microseconds }) => p50Microseconds))),
+  p99Microseconds: Math.round(median(own.map(({ p99Microseconds }) => p99Microseconds))),
+  callsPerSecond: Math.round(median(own.map(({ callsPerSecond }) => callsPerSecond))),
+  youngMs: Number(median(own.map(({ youngMs }) => youngMs)).toFixed(2)),
+  heapMegabytes: Math.round(median(own.map(({ heapMegabytes }) => heapMegabytes))),
+}));
+const machine = { node: process.version, cores: cpus().length, model: cpus()[0]?.model, load: loadavg()[0] };
+if (values.json === true) console.log(JSON.stringify({ machine, calls, rounds, figures }, null, 2));
+else console.table(figures);
