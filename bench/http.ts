@@ -109,13 +109,18 @@ async function postern(): Promise<Serving> {
   };
 }
 
+/** Of a collection; what an entry is of is not in its type. */
+function kindOf(entry: object): unknown {
+  return (entry as { readonly detail?: { readonly kind?: unknown } }).detail?.kind;
+}
+
 /** The server is in this process and the client in another, as it is where there is one. */
 async function round({ open }: Row): Promise<Round> {
   const { url, token, close } = await open();
   const young: number[] = [];
   const collections = new PerformanceObserver((list) => {
-    for (const { detail, duration } of list.getEntries())
-      if ((detail as { readonly kind: number }).kind === constants.NODE_PERFORMANCE_GC_MINOR) young.push(duration);
+    for (const entry of list.getEntries())
+      if (kindOf(entry) === constants.NODE_PERFORMANCE_GC_MINOR) young.push(entry.duration);
   });
   collections.observe({ entryTypes: ["gc"] });
   let heap = 0;
