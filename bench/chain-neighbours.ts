@@ -1,17 +1,12 @@
 /** What a script that behaves badly costs those who call beside it: `npm run bench:chains -- --neighbours`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { standBack } from "../src/chains/drivers/child/priority.ts";
-import { openCredentials, readToken } from "../src/doors/credentials.ts";
-import { createHttpDoor } from "../src/doors/http/http-door.ts";
-import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
 import { createRuntime, type Json, type Runtime, type RuntimeSession } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
+import { served } from "./served.ts";
 
 export interface NeighbourFigures {
   /** What was there besides. */
@@ -170,13 +165,7 @@ async function inProcess(runtime: Runtime): Promise<Neighbour> {
 
 /** Its client is as small as one can be: what `fetch` leaves to be collected would be most of what is measured. */
 async function overHttp(runtime: Runtime): Promise<Neighbour> {
-  const folder = mkdtempSync(join(tmpdir(), "postern-neighbour-"));
-  const credentials = await openCredentials(folder);
-  let hosts: readonly string[] = [];
-  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
-  const { url, port, close } = await listen({ door, port: 0 });
-  hosts = loopbackHosts(port);
-  const token = (await readToken(folder, "agent")) ?? "";
+  const { url, token, close } = await served(runtime);
   const agent = new Agent({ keepAlive: true });
   let made = 0;
   const post = (body: string): Promise<number | undefined> =>
@@ -200,9 +189,7 @@ async function overHttp(runtime: Runtime): Promise<Neighbour> {
     },
     [Symbol.asyncDispose]: async () => {
       agent.destroy();
-      await close(0);
-      await door.close();
-      rmSync(folder, { recursive: true });
+      await close();
     },
   };
 }

@@ -3,23 +3,19 @@
  * collected in the server, beside servers that answer the same without a gate.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { cpus, loadavg } from "node:os";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
-import { openCredentials, readToken } from "../src/doors/credentials.ts";
-import { createHttpDoor } from "../src/doors/http/http-door.ts";
 import { bound } from "../src/doors/http/port.ts";
-import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
 import { createRuntime } from "../src/index.ts";
 import { tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
 import type { ClientFigures } from "./http-client.ts";
+import { type Served, served } from "./served.ts";
 
 const { values } = parseArgs({
   options: { json: { type: "boolean" }, rounds: { type: "string" }, calls: { type: "string" } },
@@ -28,15 +24,9 @@ const rounds = Number(values.rounds ?? 5);
 const calls = Number(values.calls ?? 10_000);
 const client = fileURLToPath(new URL("http-client.ts", import.meta.url));
 
-interface Serving {
-  readonly url: string;
-  readonly token: string;
-  close(): Promise<unknown>;
-}
-
 interface Row {
   readonly server: string;
-  readonly open: () => Promise<Serving>;
+  readonly open: () => Promise<Served>;
 }
 
 interface Round extends ClientFigures {
@@ -80,7 +70,7 @@ const rows: readonly Row[] = [
   { server: "Postern: token, every gate, ledger, audit log", open: postern },
 ];
 
-async function listening(server: ReturnType<typeof createServer>): Promise<Serving> {
+async function listening(server: ReturnType<typeof createServer>): Promise<Served> {
   if (!server.listening) await bound(server, "127.0.0.1", 0);
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("It listens nowhere.");
@@ -88,25 +78,10 @@ async function listening(server: ReturnType<typeof createServer>): Promise<Servi
   return { url: `http://127.0.0.1:${address.port}`, token: "none", close };
 }
 
-async function postern(): Promise<Serving> {
+async function postern(): Promise<Served> {
   const runtime = await createRuntime({ tools });
-  const folder = mkdtempSync(join(tmpdir(), "postern-bench-http-"));
-  const credentials = await openCredentials(folder);
-  let hosts: readonly string[] = [];
-  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
-  const { url, port, close } = await listen({ door, port: 0 });
-  hosts = loopbackHosts(port);
-  const token = (await readToken(folder, "agent")) ?? "";
-  return {
-    url,
-    token,
-    close: async () => {
-      await close(0);
-      await door.close();
-      await runtime.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
+  const { close, ...serving } = await served(runtime);
+  return { ...serving, close: () => close().then(() => runtime.close()) };
 }
 
 /** Of a collection; what an entry is of is not in its type. */

@@ -1,0 +1,33 @@
+/** A runtime behind the HTTP door, on a port of its own, with a token that may call. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openCredentials, readToken } from "../src/doors/credentials.ts";
+import { createHttpDoor } from "../src/doors/http/http-door.ts";
+import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
+import type { Runtime } from "../src/index.ts";
+
+export interface Served {
+  readonly url: string;
+  readonly token: string;
+  /** The runtime stays open. */
+  close(): Promise<unknown>;
+}
+
+export async function served(runtime: Runtime): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), "postern-bench-http-"));
+  const credentials = await openCredentials(folder);
+  let hosts: readonly string[] = [];
+  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
+  const { url, port, close } = await listen({ door, port: 0 });
+  hosts = loopbackHosts(port);
+  return {
+    url,
+    token: (await readToken(folder, "agent")) ?? "",
+    close: async () => {
+      await close(0);
+      await door.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
