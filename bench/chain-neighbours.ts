@@ -1,11 +1,11 @@
 /** What a script that behaves badly costs those who call beside it: `npm run bench:chains -- --neighbours`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Agent, request } from "node:http";
 import { standBack } from "../src/chains/drivers/child/priority.ts";
 import { createRuntime, type Json, type Runtime, type RuntimeSession } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
+import { httpCaller } from "./http-caller.ts";
 import { served } from "./served.ts";
 
 export interface NeighbourFigures {
@@ -130,7 +130,7 @@ interface Neighbour extends AsyncDisposable {
   call(text: string): Promise<unknown>;
 }
 
-/** Then in another run, or another session: none has a budget for all of them. */
+/** Of one session: none has a budget for all of them. */
 const callsOfOne = 5_000;
 
 /** Callers of a tool beside a script that behaves badly and without one, window by window: over HTTP, and in this process. */
@@ -163,32 +163,14 @@ async function inProcess(runtime: Runtime): Promise<Neighbour> {
   };
 }
 
-/** Its client is as small as one can be: what `fetch` leaves to be collected would be most of what is measured. */
 async function overHttp(runtime: Runtime): Promise<Neighbour> {
   const { url, token, close } = await served(runtime);
-  const agent = new Agent({ keepAlive: true });
-  let made = 0;
-  const post = (body: string): Promise<number | undefined> =>
-    new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-      };
-      const asking = request(`${url}/v1/calls`, { agent, method: "POST", headers }, (answer) => {
-        answer.resume().once("end", () => resolve(answer.statusCode));
-      });
-      asking.once("error", reject).end(body);
-    });
+  const caller = httpCaller(url, token);
   return {
     by: "http",
-    call: async (text) => {
-      const run = `run_${Math.floor(made++ / callsOfOne)}`;
-      const status = await post(JSON.stringify({ tool: "echo", arguments: { text }, run_id: run }));
-      if (status !== 200) throw new Error(`A neighbour's call was answered with ${status}.`);
-    },
+    call: caller.call,
     [Symbol.asyncDispose]: async () => {
-      agent.destroy();
+      caller[Symbol.dispose]();
       await close();
     },
   };

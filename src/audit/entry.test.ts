@@ -79,6 +79,21 @@ describe("an event as it is kept", () => {
     }
   });
 
+  it("looks for secrets in nothing that it does not write: why it might run was told when it was attempted", () => {
+    const where = "a rule of its own";
+    const looked: string[] = [];
+    const clean = (text: string): string => {
+      looked.push(text);
+      return text;
+    };
+    const because = { ...weighing, reasons: [{ rule: "r1", says: "ALLOW", where }] } as const;
+    auditBody(ended("refused", { weighing: because }), clean, new Timestamps());
+    expect(looked).toContain(where);
+    looked.length = 0;
+    auditBody(ended("succeeded", { weighing: because }), clean, new Timestamps());
+    expect(looked).not.toContain(where);
+  });
+
   it("names what was asked of a person, and until when", () => {
     const call = aCall();
     expect(read({ moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 958 })).toEqual({

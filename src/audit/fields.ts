@@ -18,8 +18,8 @@ export type Clean = (text: string) => string;
 
 type CallFields = Required<Pick<Fields, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
   Pick<Fields, "autonomy_level">;
-type WeighingFields = Required<Pick<Fields, "policy_version" | "reasons" | "risk_level" | "verdict">> &
-  Pick<Fields, "connector_id">;
+type RiskFields = Required<Pick<Fields, "policy_version" | "risk_level">> & Pick<Fields, "connector_id">;
+type WeighingFields = RiskFields & Required<Pick<Fields, "reasons" | "verdict">>;
 type Of<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
 
 /** SPEC 14.7: one event as the record that is kept of it. Arguments and results are in it as hashes only. */
@@ -128,8 +128,9 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
 function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
   const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
-  const weighed = weighing && weighingFields(weighing, clean);
-  const wasAttempted = attemptedEnds.has(as); // then what it was weighed for is told already
+  const wasAttempted = attemptedEnds.has(as); // then why it might run is told already
+  const weighed: Partial<WeighingFields> | undefined =
+    weighing && (wasAttempted ? riskFields : weighingFields)(weighing, clean);
   return {
     action,
     autonomy_level,
@@ -143,7 +144,7 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
     policy_version: weighed?.policy_version ?? policyVersion,
     principal,
     reason: reason && clean(reason),
-    reasons: wasAttempted ? undefined : weighed?.reasons,
+    reasons: weighed?.reasons,
     refs: refsOf(call, event.key ?? call.resumes, approvalId, clean),
     request_hash: wasAttempted ? undefined : call.digest,
     response_hash: responseHash(outcome),
@@ -155,7 +156,7 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
     tool_name,
     trace_id,
     type: endWords[as].audit,
-    verdict: wasAttempted ? undefined : weighed?.verdict,
+    verdict: weighed?.verdict,
   };
 }
 
@@ -230,21 +231,23 @@ export function refsOf(
   };
 }
 
-/** What it was held against, and what came of it. */
-export function weighingFields(
-  { connector, policyVersion, reasons, risk, verdict }: Weighing,
-  clean: Clean,
-): WeighingFields {
+export function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
   return {
-    ...(connector !== undefined && { connector_id: clean(connector) }),
-    policy_version: clean(policyVersion),
-    reasons: reasons.map(({ rule, says, where }) => ({
+    ...riskFields(weighing, clean),
+    reasons: weighing.reasons.map(({ rule, says, where }) => ({
       rule: clean(rule),
       says,
       ...(where !== undefined && { where: clean(where) }),
     })),
+    verdict: weighing.verdict,
+  };
+}
+
+function riskFields({ connector, policyVersion, risk }: Weighing, clean: Clean): RiskFields {
+  return {
+    ...(connector !== undefined && { connector_id: clean(connector) }),
+    policy_version: clean(policyVersion),
     risk_level: risk,
-    verdict,
   };
 }
 
