@@ -15,12 +15,12 @@ export interface NeighbourFigures {
   readonly calls: number;
   /** Of each window's calls; the middle one of its windows, as what else a machine does is in a few of them. */
   readonly p99Microseconds: number;
-  /** To calls beside nothing in the same round, the middle one of all rounds. 1: nobody noticed. */
+  /** To calls beside nothing in the same round, of all rounds (Hodges and Lehmann). 1: nobody noticed. */
   readonly ratio: number;
-  /** The same, to calls beside a plain process that does the same to the machine: what is Postern's, and not the machine's. */
+  /** Between these it is, in nine cases of ten. */
+  readonly between: string;
+  /** The ratio to calls beside a plain process that does the same to the machine: what is Postern's, and not the machine's. */
   readonly toFloor: number;
-  /** The middle half of the rounds, each a window beside nothing and one beside this. */
-  readonly spread: string;
 }
 
 export interface NeighbourOptions {
@@ -42,7 +42,7 @@ interface Scene {
 type Begin = () => () => Promise<unknown>;
 
 const nothing: Scene = { name: "nothing", prepare: async () => () => () => Promise.resolve() };
-/** As good as any scene may be: by how much its ratios are off 1, windows of this number tell nothing apart. */
+/** As good as any scene may be, and as much a measure: both are what calls beside nothing are. */
 const nothingAgain: Scene = { ...nothing, name: "nothing, once more" };
 /** The politest processes there are, without Postern: what a machine of this size does to those who share it. */
 const floor = plainProcess("a plain busy process at niceness 19 (the floor)", "for (;;);");
@@ -206,21 +206,40 @@ async function besideAll(scenes: readonly Scene[], options: Besides): Promise<re
       await runtime.close();
     }
   }
+  const slowest = new Map([...windows].map(([scene, times]) => [scene, times.map(p99)]));
   return scenes.map((scene) => {
-    const times = windows.get(scene) ?? [];
-    const ratiosTo = (other: Scene): readonly number[] =>
-      times.map((own, i) => p99(own) / p99(windows.get(other)?.[i] ?? [])).sort((one, another) => one - another);
-    const ratios = ratiosTo(nothing);
-    const at = (share: number): string => (ratios[Math.floor((ratios.length - 1) * share)] ?? 0).toFixed(2);
+    const own = slowest.get(scene) ?? [];
+    const to = (...others: readonly Scene[]): Ratio =>
+      ratioOf(
+        own.map((us, round) => Math.log(us) - mean(others.map((other) => Math.log(slowest.get(other)?.[round] ?? 0)))),
+      );
+    const { ratio, between } = to(nothing, nothingAgain);
     return {
-      ...{ beside: scene.name, by, calls: times.flat().length, p99Microseconds: median(times.map(p99)) },
-      ...{
-        ratio: median(ratios),
-        toFloor: median(ratiosTo(scene.floor ?? floor)),
-        spread: `${at(0.25)} to ${at(0.75)}`,
-      },
+      ...{ beside: scene.name, by, calls: (windows.get(scene) ?? []).flat().length, p99Microseconds: median(own) },
+      ...{ ratio, between, toFloor: to(scene.floor ?? floor).ratio },
     };
   });
+}
+
+type Ratio = Pick<NeighbourFigures, "ratio" | "between">;
+
+/**
+ * Hodges and Lehmann's: the middle one of the means of all pairs, which no few bad rounds move, and which needs fewer of them
+ * than their middle one does; and between which of these means it lies (Wilcoxon's signed ranks).
+ *
+ * @param logs of each round's ratio
+ */
+function ratioOf(logs: readonly number[]): Ratio {
+  const means = logs.flatMap((one, i) => logs.slice(i).map((other) => (one + other) / 2)).sort((a, b) => a - b);
+  const away = 1.645 * Math.sqrt((logs.length * (logs.length + 1) * (2 * logs.length + 1)) / 24);
+  const at = (place: number): string =>
+    Math.exp(means[Math.round(Math.min(means.length - 1, Math.max(0, place)))] ?? 0).toFixed(2);
+  const middle = (means.length - 1) / 2;
+  return { ratio: Math.exp(median(means)), between: `${at(middle - away)} to ${at(middle + away)}` };
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 }
 
 /** Its end is in the window too: what is killed is taken away beside the neighbour's calls. */

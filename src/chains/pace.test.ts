@@ -5,11 +5,16 @@ import { createRuntime } from "../index.ts";
 import { defineTool } from "../tools/define.ts";
 
 /** The turn of the loop in which each call of a script ran; somebody else has one of each. */
-async function turnsOf(code: string, execute: () => void): Promise<readonly number[]> {
+async function turnsOf(
+  code: string,
+  execute: () => void,
+  { work = () => {}, engine = "fake" }: { readonly work?: () => void; readonly engine?: string } = {},
+): Promise<readonly number[]> {
   let turns = 0;
   let isOver = false;
   const others = (): void => {
     turns += 1;
+    work();
     if (!isOver) setImmediate(others);
   };
   const seen: number[] = [];
@@ -21,7 +26,7 @@ async function turnsOf(code: string, execute: () => void): Promise<readonly numb
       return "ok";
     },
   });
-  const chains = { drivers: [fakeDriver()], engines: ["fake"], limits: { maxToolCalls: 200 } };
+  const chains = { drivers: [fakeDriver()], engines: [engine], limits: { maxToolCalls: 200 } };
   await using runtime = await createRuntime({ tools: [echo], chains });
   setImmediate(others);
   expect(await runtime.runChain({ code, language: "javascript" })).toMatchObject({ status: "ok" });
@@ -39,6 +44,13 @@ describe("a script that calls", () => {
     const between = turns.map((turn, at) => turn - (turns[at - 1] ?? turn));
     const [hurried, later] = [Math.max(...between.slice(1, 50)), Math.min(...between.slice(52))];
     expect(later - hurried).toBeGreaterThanOrEqual(3);
+  });
+
+  it("leaves others a millisecond between two of its calls, where they want it", async () => {
+    const code = "for (let i = 0; i < 40; i++) await tools.echo();";
+    const turns = await turnsOf(code, () => {}, { work: () => busy(0.1), engine: "quickjs" });
+    const between = turns.slice(1).map((turn, at) => turn - (turns[at] ?? turn));
+    expect(between.toSorted((one, other) => one - other)[10]).toBeGreaterThanOrEqual(5);
   });
 
   it("a hundred times at once has no more of a turn than what runs at once", async () => {

@@ -1,7 +1,8 @@
 import type { Clock } from "../calls/clock.ts";
+import { hurriedTurn } from "../system/hurried-turn.ts";
 import { idleTurn } from "../system/idle-turn.ts";
 
-/** So many calls are answered as fast as they come: most scripts have no more. */
+/** So many calls are in a hurry: most scripts have no more. */
 const hurriedCalls = 50;
 /** Milliseconds of a turn of the loop that these may take before others have theirs. */
 const hurriedTurnMs = 0.25;
@@ -30,12 +31,14 @@ export class Pace {
   heard(calls: number): Turn {
     this.#turnBegan = this.#clock.monotonic();
     this.#calls += calls;
-    return this.#isHurried ? undefined : this.#idle();
+    if (!this.#isHurried) return this.#after(idleTurn());
+    const turn = hurriedTurn();
+    return turn && this.#after(turn);
   }
 
   /** Before each call: where many are made together, all would begin in the turn of the first. */
   beforeCall(): Turn {
-    return this.#isHurried ? this.beforeMore() : this.#idle();
+    return this.#isHurried ? this.beforeMore() : this.#after(idleTurn());
   }
 
   /** Before anything else that may take long. */
@@ -44,7 +47,7 @@ export class Pace {
   }
 
   async #shorter(): Promise<void> {
-    do await (this.#isHurried ? this.#turn() : this.#idle());
+    do await (this.#isHurried ? this.#turn() : this.#after(idleTurn()));
     while (this.#isLong);
   }
 
@@ -56,8 +59,8 @@ export class Pace {
     return this.#calls <= hurriedCalls;
   }
 
-  async #idle(): Promise<void> {
-    await idleTurn();
+  async #after(turn: Promise<void>): Promise<void> {
+    await turn;
     this.#turnBegan = this.#clock.monotonic();
   }
 

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Json } from "../calls/json.ts";
+import { textEnd } from "./json-text-end.ts";
 
 /** So much is parsed between two turns of others: a few milliseconds. */
 const usualSlice = 256 * 1024;
@@ -10,7 +11,6 @@ const inwards: string = crypto.randomUUID();
 
 const quote = 0x22;
 const comma = 0x2c;
-const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -76,7 +76,8 @@ class Slices {
   /** Bytes of the slice before this part. */
   #before = 0;
   #inText = false;
-  #escaped = false;
+  /** The part before ended in the middle of an escape. */
+  #isEscaped = false;
   #expectsName = false;
   #nameFrom = 0;
   #nameTo = 0;
@@ -90,7 +91,7 @@ class Slices {
     let from = 0;
     for (let at = 0; at < part.length; at += 1) {
       const byte = part[at];
-      if (this.#inText) this.#text(byte, at - from);
+      if (this.#inText) at = this.#throughText(part, at, from);
       else if (byte === quote) this.#begin(at - from);
       else if (byte === openBrace || byte === openBracket) this.#enter(byte === openBracket);
       else if (byte === closeBrace || byte === closeBracket) this.#leave(byte === closeBracket);
@@ -120,14 +121,15 @@ class Slices {
     return slice;
   }
 
-  #text(byte: number | undefined, at: number): void {
-    if (this.#escaped) this.#escaped = false;
-    else if (byte === backslash) this.#escaped = true;
-    else if (byte === quote) {
-      this.#inText = false;
-      if (this.#expectsName) this.#nameTo = this.#before + at + 1;
-      this.#expectsName = false;
-    }
+  /** @returns where the text ends, or this part does */
+  #throughText(part: Buffer, start: number, from: number): number {
+    const at = textEnd(part, this.#isEscaped ? start + 1 : start);
+    this.#isEscaped = at > part.length;
+    this.#inText = at >= part.length;
+    if (this.#inText) return at;
+    if (this.#expectsName) this.#nameTo = this.#before + at - from + 1;
+    this.#expectsName = false;
+    return at;
   }
 
   #begin(at: number): void {

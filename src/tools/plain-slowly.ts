@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Json, maxDepth } from "../calls/json.ts";
+import { pieceEnd } from "../results/in-turns.ts";
 import { tooManyBytes } from "../results/raw-result.ts";
 import type { Plain } from "./plain.ts";
 
@@ -8,7 +9,7 @@ const fewBytes = 128 * 1024;
 const fewLevels = 32;
 /** So much is written between two looks at the clock. */
 const pieceCharacters = 32 * 1024;
-const sliceMs = 8;
+const sliceMs = 0.5;
 
 /** More than is taken. */
 export class TooManyBytes extends RangeError {
@@ -56,7 +57,7 @@ interface Open {
 }
 
 /**
- * As `plain`, of any size, and others have their turn every few milliseconds. Stops where the limit is passed, also in what
+ * As `plain`, of any size, and others have their turn after each half millisecond. Stops where the limit is passed, also in what
  * is small in memory and endless as JSON (the same part many times over).
  *
  * A tool that changes its answer after it gave it is read as it stands when the walk comes by.
@@ -81,6 +82,8 @@ class Walk {
   readonly #open: Open[] = [];
   readonly #ancestors = new Set<object>();
   #piece = "";
+  /** A long text that is being written, from its first character on that is not. */
+  #text = "";
   #bytes = 0;
   #deepest = 0;
   #result: Json = null;
@@ -101,8 +104,9 @@ class Walk {
   go(): boolean {
     while (this.#piece.length < pieceCharacters) {
       const open = this.#open.at(-1);
-      if (open === undefined) return false;
-      if (open.at === open.length) this.#close(open);
+      if (this.#text !== "") this.#goOnWithText();
+      else if (open === undefined) return false;
+      else if (open.at === open.length) this.#close(open);
       else this.#member(open);
     }
     this.#flush();
@@ -133,8 +137,10 @@ class Walk {
   #write(value: unknown, keep: (copy: Json) => void): void {
     if (typeof value !== "object" || value === null) {
       const scalar = scalarOf(value);
-      this.#piece += typeof scalar === "string" ? this.#spelled(scalar) : String(scalar);
       keep(scalar);
+      if (typeof scalar !== "string") this.#piece += String(scalar);
+      else if (scalar.length <= pieceCharacters) this.#piece += this.#spelled(scalar);
+      else this.#beginText(scalar);
       return;
     }
     if (this.#ancestors.has(value)) throw new TypeError("it holds itself: a cycle is not JSON");
@@ -155,9 +161,26 @@ class Walk {
     keep(Array.isArray(copy) ? copy : Object.fromEntries(copy));
   }
 
+  #beginText(text: string): void {
+    this.#bound(text);
+    this.#piece += '"';
+    this.#text = text;
+  }
+
+  #goOnWithText(): void {
+    const to = pieceEnd(this.#text, pieceCharacters);
+    this.#piece += JSON.stringify(this.#text.slice(0, to)).slice(1, -1);
+    this.#text = this.#text.slice(to);
+    if (this.#text === "") this.#piece += '"';
+  }
+
   #spelled(text: string): string {
-    if (text.length > this.#limitBytes - this.#bytes) throw new TooManyBytes(this.#limitBytes);
+    this.#bound(text);
     return JSON.stringify(text.toWellFormed());
+  }
+
+  #bound(text: string): void {
+    if (text.length > this.#limitBytes - this.#bytes) throw new TooManyBytes(this.#limitBytes);
   }
 
   #flush(): void {

@@ -7,6 +7,7 @@
  * process), inside.ts (the other end).
  */
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
+import { textEnd } from "../../../tools/json-text-end.ts";
 import { headerBytes } from "./encode-frame.ts";
 import { type FrameBounds, LargeFrame, usualBounds } from "./large-frame.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
@@ -115,20 +116,15 @@ export function readFrame(bytes: Buffer, maxDepth: number): JsonObject {
 }
 
 const quote = 0x22;
-const backslash = 0x5c;
 const openers: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const closers: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /** Every walk over parsed JSON is recursive, so depth is counted before there is anything to walk. */
 function deeperThan(bytes: Buffer, maxDepth: number): boolean {
   let depth = 0;
-  let inText = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] ?? 0;
-    if (inText) {
-      if (byte === backslash) i++;
-      else if (byte === quote) inText = false;
-    } else if (byte === quote) inText = true;
+    if (byte === quote) i = textEnd(bytes, i + 1);
     else if (openers.has(byte)) {
       depth++;
       if (depth > maxDepth) return true;

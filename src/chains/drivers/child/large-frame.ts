@@ -9,6 +9,7 @@ import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { idleTurn } from "../../../system/idle-turn.ts";
 import { HeldJson } from "../../../tools/json-in-slices.ts";
+import { textEnd } from "../../../tools/json-text-end.ts";
 import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
 import type { SandboxLimits } from "../../sandbox.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
@@ -53,7 +54,6 @@ const sliceBytes = 4 * 1024;
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
-const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -154,14 +154,7 @@ export class LargeFrame {
 
   /** @returns where the text ends, or this part does */
   #throughText(part: Buffer, start: number): number {
-    let at = start;
-    if (this.#escaped) at += 1;
-    this.#escaped = false;
-    for (; at < part.length; at += 1) {
-      const byte = part[at];
-      if (byte === quote) break;
-      if (byte === backslash) at += 1;
-    }
+    const at = textEnd(part, this.#escaped ? start + 1 : start);
     this.#escaped = at > part.length;
     this.#inText = at >= part.length;
     this.#keepName(part.subarray(start, at + 1));

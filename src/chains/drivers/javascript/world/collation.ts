@@ -27,7 +27,8 @@ export class Collator {
 
   #compared(one: string, other: string): number {
     const { numeric = false, sensitivity = "variant" } = this.#options;
-    const [a, b] = [lettersOf(one), lettersOf(other)];
+    const read = (text: string): Letters => lettersOf(numeric ? text.replace(leadingZeros, "") : text);
+    const [a, b] = [read(one), read(other)];
     const byLetter = inOrder(chunks(a.base, numeric), chunks(b.base, numeric));
     if (byLetter !== 0 || sensitivity === "base") return byLetter;
     const byMark = sensitivity === "case" ? 0 : Math.sign(compareText(a.marks, b.marks));
@@ -35,6 +36,9 @@ export class Collator {
     return compareText(a.cases, b.cases);
   }
 }
+
+/** A number is the same with them. */
+const leadingZeros = /(?<!\d)0+(?=\d)/g;
 
 interface Letters {
   readonly base: string;

@@ -121,6 +121,17 @@ describe("what scripts read in English", () => {
     );
   });
 
+  it.each([
+    ["9", "09", 0],
+    ["a007b", "a7B", -1],
+    ["1.05", "1.5", 0],
+    ["100", "20", 1],
+    ["00", "0", 0],
+  ])("compares numbers by what they are, however many zeros they begin with: %s and %s", (one, other, order) => {
+    expect(new Intl.Collator("en", { numeric: true }).compare(one, other)).toBe(order);
+    expect(new Collator("en", { numeric: true }).compare(one, other)).toBe(order);
+  });
+
   it("is refused where it would be guessed", () => {
     expect(() => new NumberFormat("de-DE")).toThrow(/`de-DE` is not here/);
     expect(() => new DateTimeFormat("en-US", { timeZone: "Europe/Berlin" })).toThrow(/time zone UTC; `Europe\/Berlin`/);
