@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
 import { toRawResult } from "./answer.ts";
 import { toolExecutionResult } from "./exchange.ts";
@@ -158,29 +159,31 @@ it("what is nested too deep to be walked, or holds half a character, is kept as 
   });
 });
 
-it("an answer as large as the limit is taken, of whatever kind, and one byte more is not", async () => {
-  const limit = 100_000;
-  const image = (length: number) => ({ content: [{ type: "image", data: "A".repeat(length) }] });
-  const sizes = [
-    (more: number) => "x".repeat(limit + more),
-    (more: number) => "ü".repeat(limit / 2 + more),
-    (more: number) => Buffer.alloc((limit / 4) * 3 + more),
-    (more: number) => ["x".repeat(limit - 4 + more)],
-    (more: number) => ({ structured: "x".repeat(limit - 2 + more) }),
-    (more: number) => ({ toJSON: () => "x".repeat(limit - 2 + more) }),
-    (more: number) => Array.from({ length: limit / 2 + more - 2 }, () => 1).concat(10),
-  ];
-  for (const sized of sizes) {
-    expect((await toRawResult(sized(0), limit)).unusable).toBeUndefined();
-    const { content, unusable } = await toRawResult(sized(1), limit);
-    expect(unusable).toBe(true);
-    expect(content).toMatchObject([
-      { text: expect.stringContaining("more than 100000 bytes, the most that is taken") },
-    ]);
-  }
-  expect((await toRawResult(image(limit - 100), limit)).unusable).toBeUndefined();
-  expect((await toRawResult(image(limit), limit)).unusable).toBe(true);
-});
+it.each([100_000, 400_000])(
+  "an answer of %i bytes, the limit, is taken, of whatever kind, and one byte more is not",
+  async (limit) => {
+    const image = (length: number) => ({ content: [{ type: "image", data: "A".repeat(length) }] });
+    const sizes = [
+      (more: number) => "x".repeat(limit + more),
+      (more: number) => "ü".repeat(limit / 2 + more),
+      (more: number) => Buffer.alloc((limit / 4) * 3 + more),
+      (more: number) => ["x".repeat(limit - 4 + more)],
+      (more: number) => ({ structured: "x".repeat(limit - 2 + more) }),
+      (more: number) => ({ toJSON: () => "x".repeat(limit - 2 + more) }),
+      (more: number) => Array.from({ length: limit / 2 + more - 2 }, () => 1).concat(10),
+    ];
+    for (const sized of sizes) {
+      expect((await toRawResult(sized(0), limit)).unusable).toBeUndefined();
+      const { content, unusable } = await toRawResult(sized(1), limit);
+      expect(unusable).toBe(true);
+      expect(content).toMatchObject([
+        { text: expect.stringContaining(`more than ${limit} bytes, the most that is taken`) },
+      ]);
+    }
+    expect((await toRawResult(image(limit - 100), limit)).unusable).toBeUndefined();
+    expect((await toRawResult(image(limit), limit)).unusable).toBe(true);
+  },
+);
 
 it("a structured answer of any size is taken in turns with others, and equals what JSON makes of it", async () => {
   const rows = Array.from({ length: 60_000 }, (_, id) => ({
@@ -199,6 +202,20 @@ it("a structured answer of any size is taken in turns with others, and equals wh
   expect(raw.content).toEqual([{ type: "text", text }]);
   expect(raw.structured).toEqual(JSON.parse(text));
   expect(turns).toBeGreaterThan(3);
+});
+
+it("long texts are what JSON makes of them, wherever they are cut, and what is half a character none", async () => {
+  const piece = 32 * 1024;
+  const texts = [
+    `${"x".repeat(piece - 1)}💥${'ü\\"\n'.repeat(piece)}`,
+    "💥".repeat(2 * piece),
+    `${"y".repeat(piece - 1)}\ud83d${"y".repeat(2 * piece)}`,
+    `${"z".repeat(piece)}\udca5`,
+  ];
+  const { structured, structuredText } = await toRawResult({ texts, last: "" });
+  const whole = { texts: texts.map((text) => text.toWellFormed()), last: "" };
+  expect(isDeepStrictEqual(structured, whole)).toBe(true);
+  expect(structuredText === JSON.stringify(whole)).toBe(true);
 });
 
 it("what is small in memory and endless as JSON is left where the limit is passed", async () => {
