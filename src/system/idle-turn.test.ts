@@ -40,14 +40,14 @@ async function beside(work: () => void, count: number): Promise<number> {
   return performance.now() - begun;
 }
 
-it("has an eightieth of a loop that is busy", async () => {
+it("has a fortieth of a loop that is busy", async () => {
   const ms = await beside(() => busy(0.2), 1);
-  expect(ms).toBeGreaterThan(9 * 80); // the last one's share is over after its end
+  expect(ms).toBeGreaterThan(9 * 40); // the last one's share is over after its end
 });
 
 it("has no more of it where several want it", async () => {
   const ms = await beside(() => busy(0.2), 5);
-  expect(ms).toBeGreaterThan(9 * 80);
+  expect(ms).toBeGreaterThan(9 * 40);
 });
 
 it("counts what its work has put off to the turn behind it, as much again at most", async () => {
@@ -60,7 +60,7 @@ it("counts what its work has put off to the turn behind it, as much again at mos
   await putOff();
   const begun = performance.now();
   for (let i = 0; i < 4; i++) await putOff();
-  expect(performance.now() - begun).toBeGreaterThan(4 * 2 * 80);
+  expect(performance.now() - begun).toBeGreaterThan(4 * 2 * 40);
 });
 
 it("has its share where others take long turns: these are none of its own", async () => {

@@ -1,5 +1,5 @@
 /** For each moment of the loop that such work takes, others have so many, where they want them. */
-const momentsOfOthers = 79;
+const momentsOfOthers = 39;
 /** A turn of the loop in which nobody does anything takes a few microseconds. */
 const emptyTurnMs = 0.05;
 /** What others do in several steps has short turns among them. */
@@ -18,8 +18,8 @@ let dueAt = 0;
 
 /**
  * A turn of the loop for work that gives way to all else in this process: one piece of it at a time, in the order in which
- * it was asked for. At once where the loop is idle; where it is busy, such work has an eightieth of it, what it puts off included,
- * all of it together; never less than half of that.
+ * it was asked for. At once where the loop is idle; where it is busy, such work has a fortieth of it, what it puts off included,
+ * all of it together; never less than an eightieth.
  *
  * Keep a piece short: whoever comes meanwhile waits for all of it.
  */
