@@ -161,12 +161,14 @@ export interface Chains {
   warm(): void;
   /** In the order they are tried. Asking may start a process of each, to see whether it can run. */
   engines(): Promise<readonly ChainEngine[]>;
-  /** New to old; 100 when no limit is given. */
+  /** New to old, as they were called; 100 when no limit is given. */
   list(where?: {
     readonly tenant?: string;
     readonly runId?: string;
     /** Only this one's own. */
     readonly principal?: Principal;
+    /** Only those called before this one: the `number` of a page's last is where the next page begins. */
+    readonly before?: number;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
   /** Lets a script go on that waits or was cut short; while its person has not decided it is pending still. Undefined: none of this id does. */

@@ -22,6 +22,8 @@ export interface ChainScript {
 export interface ChainSummary {
   /** Of its first arrival: what `resume` takes. */
   readonly callId: string;
+  /** Its place in the order of all calls: what `before` takes. */
+  readonly number: number;
   readonly state: "running" | "waiting" | "interrupted";
   /** What to do that it goes on; none while it runs. */
   readonly advice?: string;

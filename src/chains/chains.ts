@@ -4,6 +4,7 @@ import { isForeign } from "../calls/authority.ts";
 import type { Principal, ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
+import { given } from "../calls/given.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { ChainEngine, ChainSummary } from "../calls/scripts.ts";
@@ -79,6 +80,7 @@ const ofScripts: Readonly<Record<keyof ScriptFilter, Kind>> = {
   tenant: "a text",
   runId: "a text",
   principal: "an object",
+  before: "a whole number from 0",
   limit: "a whole number from 0",
 };
 
@@ -110,28 +112,28 @@ export class OpenChains implements Chains {
 
   async list(asked: ScriptFilter = {}): Promise<readonly ChainSummary[]> {
     checkMembers(asked, { code: "filter_invalid", what: "The filter", members: ofScripts, of: "scripts" });
-    const { tenant, runId, principal, limit = 100 } = asked;
-    const where = {
-      tool: chainToolName,
-      limit,
-      ...(tenant !== undefined && { tenant }),
-      ...(runId !== undefined && { runId }),
-    };
+    const { principal, limit = 100, ...where } = asked;
     const isAsked = (record: CallRecord): boolean =>
       isOpen(record) && !isForeign(record.call.authority.principal, principal);
     const rows = (state: CallState): Promise<readonly CallRecord[]> =>
-      filledPage((page) => this.#store.calls(page), { ...where, state }, isAsked);
-    const found = await Promise.all([this.#live(asked), rows("suspended"), rows("unknown")]);
-    const summaries = await Promise.all(found.flat().map((record) => this.#summary(record)));
-    return summaries.sort((one, other) => other.since - one.since).slice(0, limit);
+      filledPage((page) => this.#store.calls(page), { ...given(where), tool: chainToolName, limit, state }, isAsked);
+    const found = await Promise.all([rows("suspended"), rows("unknown"), this.#live(asked)]);
+    const scripts = new Map(found.flat().map((record) => [record.key, record])); // one may have gone on meanwhile
+    const newToOld = [...scripts.values()].sort((one, other) => other.call.number - one.call.number);
+    return Promise.all(newToOld.slice(0, limit).map((record) => this.#summary(record)));
   }
 
   /** Those of this process: what else is attempted nobody runs any more. */
-  async #live({ tenant, runId, principal }: ScriptFilter): Promise<readonly CallRecord[]> {
+  async #live({
+    tenant,
+    runId,
+    principal,
+    before = Number.POSITIVE_INFINITY,
+  }: ScriptFilter): Promise<readonly CallRecord[]> {
     const found = await Promise.all(this.#house.live.all.map(({ callId }) => this.#store.call({ key: callId })));
     return found
       .filter((record) => record !== undefined)
-      .filter(({ state }) => state === "attempted")
+      .filter(({ state, call }) => state === "attempted" && call.number < before)
       .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
       .filter(({ call: { authority } }) => !isForeign(authority.principal, principal));
@@ -160,6 +162,7 @@ export class OpenChains implements Chains {
     const said = header?.language ?? (typeof language === "string" ? language : undefined);
     return {
       callId: call.id,
+      number: call.number,
       state,
       ...(state !== "running" && { advice: advices[state] }),
       principal: call.authority.principal,

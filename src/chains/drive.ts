@@ -91,6 +91,9 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const overdrawn = called.filter(({ settled }) => settled.code === "budget_exhausted");
     if (run.budget.isIgnored(called.length, overdrawn.length)) return overdrew(run);
     for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
+    const more = run.pace.beforeAnswer();
+    if (more !== undefined) await more;
+    if (run.watch.stopped !== undefined) return stopped(run);
     const taken = engine.settle(answers.map(({ settled }) => settled));
     if (taken !== undefined) await taken;
   }

@@ -1,13 +1,12 @@
 import type { Clock } from "../calls/clock.ts";
-import { hurriedTurn } from "../system/hurried-turn.ts";
-import { idleTurn } from "../system/idle-turn.ts";
+import { type LoopShares, loopShares } from "../system/loop-shares.ts";
 
 /** So many calls are in a hurry: most scripts have no more. */
 const hurriedCalls = 50;
 /** Milliseconds of a turn of the loop that these may take before others have theirs. */
 const hurriedTurnMs = 0.25;
 /** And all further ones. */
-const idleTurnMs = 0.1;
+const idleTurnMs = 0.05;
 
 /** What is waited for before going on; nothing. */
 type Turn = Promise<void> | undefined;
@@ -17,13 +16,17 @@ type Turn = Promise<void> | undefined;
  * turn before the last of a thousand. What a script asks for beyond what most do gives way to all else.
  */
 export class Pace {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #shares: LoopShares;
   #turnBegan: number;
   #calls = 0;
+  /** The loop was busy when the script had its last turn. */
+  #isAmongOthers = false;
   #others: Promise<void> | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, "monotonic">, shares: LoopShares = loopShares) {
     this.#clock = clock;
+    this.#shares = shares;
     this.#turnBegan = clock.monotonic();
   }
 
@@ -31,14 +34,23 @@ export class Pace {
   heard(calls: number): Turn {
     this.#turnBegan = this.#clock.monotonic();
     this.#calls += calls;
-    if (!this.#isHurried) return this.#after(idleTurn());
-    const turn = hurriedTurn();
+    if (!this.#isHurried) return this.#idleTurn();
+    const turn = this.#shares.hurriedTurn();
+    this.#isAmongOthers = turn !== undefined;
+    return turn && this.#after(turn);
+  }
+
+  /** What was called and what is said of it come in turns of their own: both in one make it twice as long for who comes between. */
+  beforeAnswer(): Turn {
+    if (!this.#isAmongOthers) return undefined;
+    if (!this.#isHurried) return this.#idleTurn();
+    const turn = this.#shares.hurriedTurn();
     return turn && this.#after(turn);
   }
 
   /** Before each call: where many are made together, all would begin in the turn of the first. */
   beforeCall(): Turn {
-    return this.#isHurried ? this.beforeMore() : this.#after(idleTurn());
+    return this.#isHurried ? this.beforeMore() : this.#idleTurn();
   }
 
   /** Before anything else that may take long. */
@@ -47,7 +59,7 @@ export class Pace {
   }
 
   async #shorter(): Promise<void> {
-    do await (this.#isHurried ? this.#turn() : this.#after(idleTurn()));
+    do await (this.#isHurried ? this.#turn() : this.#idleTurn());
     while (this.#isLong);
   }
 
@@ -57,6 +69,11 @@ export class Pace {
 
   get #isHurried(): boolean {
     return this.#calls <= hurriedCalls;
+  }
+
+  async #idleTurn(): Promise<void> {
+    this.#isAmongOthers = !(await this.#shares.idleTurn());
+    this.#turnBegan = this.#clock.monotonic();
   }
 
   async #after(turn: Promise<void>): Promise<void> {

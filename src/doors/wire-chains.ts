@@ -30,7 +30,10 @@ export interface ChainEngineWire {
 }
 
 export interface ChainsWire {
+  /** New to old, as they were called. */
   readonly chains: readonly ChainWire[];
+  /** Where the next page begins (`before`); none where this is the last. */
+  readonly next_before?: number | undefined;
   readonly engines: readonly ChainEngineWire[];
 }
 

@@ -18,15 +18,15 @@ const closeBrace = 0x7d;
 
 export interface Slicing {
   readonly sliceBytes?: number;
-  /** What lies between two slices. */
-  readonly turn?: () => Promise<void>;
+  /** What lies between two slices. Undefined: the next one follows at once. */
+  readonly turn?: () => Promise<void> | undefined;
 }
 
 /** JSON that came over a wire and is too long to be parsed in one turn: its bytes, unread. Only a connection makes one. */
 export class HeldJson {
   readonly #parts: readonly Buffer[];
   readonly #sliceBytes: number;
-  readonly #turn: () => Promise<void>;
+  readonly #turn: () => Promise<void> | undefined;
 
   constructor(parts: readonly Buffer[], { sliceBytes = usualSlice, turn = () => setImmediate() }: Slicing = {}) {
     this.#parts = parts;
@@ -41,7 +41,8 @@ export class HeldJson {
     for (const part of this.#parts) {
       for (const slice of slices.take(part)) {
         tree.add(slice);
-        await this.#turn();
+        const others = this.#turn();
+        if (others !== undefined) await others;
       }
       if (slices.isTooDeep) return JSON.parse(Buffer.concat(this.#parts).toString()) as Json; // it makes nothing but JSON
     }

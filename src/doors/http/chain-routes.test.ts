@@ -79,6 +79,28 @@ it("an agent's own script is listed however many newer ones of others there are,
   expect((await jsonOf(await door.ask("/v1/chains?limit=2", { as: "operator" })))["chains"]).toHaveLength(2);
 });
 
+it("scripts are gone through page by page, new to old: nothing twice, nothing left out", async () => {
+  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpHouse(h.runtime);
+  const began: string[] = [];
+  for (const to of ["a", "b", "c", "d", "e"]) {
+    const args = { code: code.replace('"a"', JSON.stringify(to)), language: "javascript" };
+    const { call_id } = await jsonOf(
+      await door.ask("/v1/calls", { as: "agent", body: { tool: "tool_chain", arguments: args } }),
+    );
+    began.unshift(String(call_id));
+  }
+  const seen: string[][] = [];
+  for (let query = "?limit=2"; query !== ""; ) {
+    const { chains, next_before } = await jsonOf(await door.ask(`/v1/chains${query}`, { as: "agent" }));
+    const page: readonly { readonly call_id: string }[] = chains ?? [];
+    seen.push(page.map(({ call_id }) => call_id));
+    query = next_before === undefined ? "" : `?limit=2&before=${String(next_before)}`;
+  }
+  expect(seen).toEqual([began.slice(0, 2), began.slice(2, 4), began.slice(4)]);
+  expect((await door.ask("/v1/chains?before=-1", { as: "agent" })).status).toBe(422);
+});
+
 it("a run's timeline has the line of each call of a script, while it waits, and when it is on another page", async () => {
   await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
   await using door = await httpHouse(h.runtime);

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { given } from "../../calls/given.ts";
 import type { CallRecord } from "../../calls/records.ts";
 import type { Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
@@ -7,16 +8,21 @@ import { text } from "./answer-fields.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { limit, runId } from "./fields.ts";
+import { limit, position, runId } from "./fields.ts";
 import { nothing, type Route, route } from "./route.ts";
 import { askerOf, visibleCall } from "./visible.ts";
 
 interface ChainQuery {
   readonly run_id?: string | undefined;
+  readonly before?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-const chainQuery: z.ZodType<ChainQuery> = z.strictObject({ run_id: runId.optional(), limit: limit.optional() });
+const chainQuery: z.ZodType<ChainQuery> = z.strictObject({
+  run_id: runId.optional(),
+  before: position.optional(),
+  limit: limit.optional(),
+});
 
 const chainsAnswer: z.ZodType<ChainsWire> = z.object({
   chains: z.array(
@@ -40,6 +46,7 @@ const chainsAnswer: z.ZodType<ChainsWire> = z.object({
       expires_at: text.optional(),
     }),
   ),
+  next_before: z.number().optional(),
   engines: z.array(
     z.object({
       name: text,
@@ -65,13 +72,13 @@ export const chainRoutes: readonly Route[] = [
       const { chains } = runtime;
       if (chains === undefined) return answer({ chains: [], engines: [] });
       const { tenant } = by.principal;
-      const listed = await chains.list({
-        tenant,
-        limit: query.limit ?? 100,
-        ...askerOf(by),
-        ...(query.run_id !== undefined && { runId: query.run_id }),
+      const { limit: most = 100, run_id, before } = query;
+      const listed = await chains.list({ tenant, limit: most, ...askerOf(by), ...given({ runId: run_id, before }) });
+      return answer({
+        chains: listed.map(chainToWire),
+        next_before: listed.length === most ? listed.at(-1)?.number : undefined,
+        engines: (await chains.engines()).map(engineToWire),
       });
-      return answer({ chains: listed.map(chainToWire), engines: (await chains.engines()).map(engineToWire) });
     },
   }),
   route({
@@ -99,8 +106,8 @@ export const chainRoutes: readonly Route[] = [
 async function noteGoingOn(runtime: Runtime, by: Who, { state, call }: CallRecord): Promise<void> {
   if (by.kind !== "person" || (state !== "suspended" && state !== "unknown")) return;
   const { principal, runId } = call.authority;
-  const listed = (await runtime.chains?.list({ tenant: principal.tenant, runId })) ?? [];
-  const { waiting = [] } = listed.find(({ callId }) => callId === call.id) ?? {};
+  const [script] = (await runtime.chains?.list({ runId, before: call.number + 1, limit: 1 })) ?? [];
+  const waiting = script?.callId === call.id ? script.waiting : [];
   const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
   if (asked.length > 0 && asked.every((approval) => approval?.state === "pending")) return;
   await runtime.note("operator.action.call_resumed", `The script of ${principal.agent} is let go on`, {

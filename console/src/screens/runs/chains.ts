@@ -11,7 +11,7 @@ export function useChains(runId: string, calls: readonly TimelineCall[]): Readon
   const { data } = useQuery({
     queryKey: ["live", "chains", runId],
     queryFn: ({ signal }) =>
-      get<{ readonly chains: readonly ChainWire[] }>("/v1/chains", { query: { run_id: runId }, signal }),
+      get<{ readonly chains: readonly ChainWire[] }>("/v1/chains", { query: { run_id: runId, limit: 1_000 }, signal }),
     enabled: calls.some(({ tool }) => tool === chainTool),
   });
   return useMemo(() => new Map(data?.chains.map((chain) => [chain.call_id, chain] as const)), [data]);

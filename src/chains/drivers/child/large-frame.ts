@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { idleTurn } from "../../../system/idle-turn.ts";
+import { IdleSteps, loopShares } from "../../../system/loop-shares.ts";
 import { HeldJson } from "../../../tools/json-in-slices.ts";
 import { textEnd } from "../../../tools/json-text-end.ts";
 import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
@@ -48,8 +48,8 @@ const mostImageBytes = 8 * 1024 * 1024;
 /** Longer names are none of those that are looked for. */
 const longestName = 64;
 
-/** Parsed at once: an eighth of a millisecond. */
-const sliceBytes = 4 * 1024;
+/** Parsed in one step. */
+const sliceBytes = 1024;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -145,7 +145,9 @@ export class LargeFrame {
     if (this.#measured !== undefined) throw new ProtocolBroken("A frame is not JSON.");
     const bytes = Buffer.concat(this.#kept.splice(0));
     if (!isUtf8(bytes)) throw new ProtocolBroken("A frame is not JSON.");
-    const parsed = await new HeldJson([bytes], { sliceBytes, turn: idleTurn }).parsed().catch((cause: unknown) => {
+    const steps = new IdleSteps(loopShares);
+    const held = new HeldJson([bytes], { sliceBytes, turn: () => steps.next() });
+    const parsed = await held.parsed().catch((cause: unknown) => {
       throw new ProtocolBroken("A frame is not JSON.", { cause });
     });
     if (!isJsonObject(parsed)) throw new ProtocolBroken("A frame is not a JSON object.");

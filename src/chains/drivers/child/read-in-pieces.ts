@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
-import { idleTurn } from "../../../system/idle-turn.ts";
+import { IdleSteps, loopShares } from "../../../system/loop-shares.ts";
 
 /** What is short is read as it comes. */
 const shortBytes = 4 * 1024;
-/** Looked through within a sixth of a millisecond. */
-const pieceBytes = 4 * 1024;
+/** A step: some forty microseconds where such reading is not yet compiled. */
+const stepBytes = 1024;
 
 /** Reads what comes, and what is more than short gives way to all else: a pipe brings 64 KiB at once. */
 export function readInPieces(stream: Readable, read: (piece: Buffer) => void): void {
@@ -16,9 +16,11 @@ export function readInPieces(stream: Readable, read: (piece: Buffer) => void): v
     read(first.subarray(0, mostBytes));
   };
   const readOn = async (): Promise<void> => {
+    const steps = new IdleSteps(loopShares);
     while (left.length > 0) {
-      await idleTurn();
-      if (left.length > 0) readOne(pieceBytes);
+      const others = steps.next();
+      if (others !== undefined) await others;
+      if (left.length > 0) readOne(stepBytes);
     }
     stream.resume();
   };
@@ -31,6 +33,6 @@ export function readInPieces(stream: Readable, read: (piece: Buffer) => void): v
     void readOn();
   });
   stream.once("end", () => {
-    while (left.length > 0) readOne(pieceBytes); // a stream may end while it is paused
+    while (left.length > 0) readOne(stepBytes); // a stream may end while it is paused
   });
 }

@@ -7,6 +7,7 @@ import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { readNamed } from "../named-files.ts";
+import { tellOfMore, upTo } from "../pages.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { relative, table, visibleLines } from "../text.ts";
 import { type CallFlags, call } from "./call.ts";
@@ -50,11 +51,23 @@ export interface ChainListFlags extends GlobalFlags {
 }
 
 export async function listChains(host: Host, flags: ChainListFlags): Promise<ExitCode> {
-  const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
+  const limit = wholeNumber(flags.limit ?? "100", "--limit");
+  const where = flags.run === undefined ? {} : { run_id: flags.run };
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const listed = await work.operator.chains.list({ ...(flags.run !== undefined && { run_id: flags.run }), ...limit });
+    let engines: ChainsWire["engines"] = [];
+    const { rows: chains, next } = await upTo(limit, async (most, from?: number) => {
+      const page = await work.operator.chains.list({
+        ...where,
+        limit: most,
+        ...(from !== undefined && { before: from }),
+      });
+      engines = page.engines;
+      return { rows: page.chains, next: page.next_before };
+    });
+    const listed = { chains, next_before: next, engines };
     if (work.json) printJson(work, listed);
     else work.terminal.out(`${chainTable(work, listed)}${engineLines(work, listed)}`);
+    tellOfMore(work, next !== undefined);
     return exitCodes.ok;
   });
 }

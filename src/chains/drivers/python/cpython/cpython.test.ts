@@ -43,6 +43,17 @@ describe("full Python on cpython", () => {
   );
 
   it.skipIf(missing.get(driver.name) !== undefined)(
+    "leaves a script its own `json`: what it puts in the place of its functions is nobody else's",
+    async () => {
+      const source =
+        "import json\njson.dumps = lambda value: 'mine'\njson.loads = lambda text: 'mine'\n[tools.echo(path='a').text, json.dumps(1), artifacts.put({'a': 1}), {2: 'b'}]";
+      const { last } = await run(driver, source);
+      expect(last).toMatchObject({ value: ["text of a", "mine", expect.any(String), { 2: "b" }] });
+    },
+    60_000,
+  );
+
+  it.skipIf(missing.get(driver.name) !== undefined)(
     "makes tasks, groups and awaited lists of calls one batch",
     async () => {
       const source =

@@ -14,11 +14,11 @@ def read_exactly(size):
 
 def receive():
     (size,) = struct.unpack(">I", read_exactly(4))
-    return json.loads(read_exactly(size))
+    return from_json(read_exactly(size).decode("utf-8"))
 
 
 def send(frame, token):
-    data = json.dumps({**frame, "token": token}, separators=(",", ":")).encode("ascii")
+    data = to_json({**frame, "token": token}).encode("ascii")
     data = struct.pack(">I", len(data)) + data
     while data:
         data = data[os.write(OUT, data):]
@@ -58,7 +58,7 @@ def serve():
     def turn():
         order = receive()
         stop_at(order["cpuMs"])
-        return json.loads(order["results"])
+        return from_json(order["results"])
 
     listen(token)
     turn()

@@ -49,7 +49,7 @@ def in_pieces(content):
     """What is large is kept piece by piece. Four letters of base64 stand by themselves."""
     ((name, whole),) = content.items()
     if name == "value":
-        name, whole = "text", json.dumps(plain(whole, True), separators=(",", ":"), ensure_ascii=False)
+        name, whole = "text", to_json_text(plain(whole, True))
     if len(whole) <= bridge.piece_length:
         return content
     step = bridge.piece_length // 4 * 4

@@ -1,9 +1,9 @@
 /** The end of the pipe in Pyodide: the process around it speaks for it. Python 3.11 and newer. */
 export const pyodideEndSource: string = `def serve(start, ask):
     def exchange(frame):
-        return json.loads(ask(json.dumps(frame)))
+        return from_json(ask(to_json(frame)))
 
-    return json.dumps(run(json.loads(start), exchange, False))
+    return to_json(run(from_json(start), exchange, False))
 
 
 import os

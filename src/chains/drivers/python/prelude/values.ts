@@ -1,6 +1,10 @@
 /** How values leave a script: plain JSON, result handles, and the exceptions a refused call is. Python 3.11 and newer. */
 export const valuesSource: string = `import collections.abc, dataclasses, datetime, decimal, enum, json, math, pathlib, sys, types
 
+# A script may put other functions in the place of the module's.
+to_json, from_json = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+to_json_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
 SAFE_INTEGER = 2**53
 DEEPEST = 200
 
@@ -67,14 +71,14 @@ def key_of(key, strict):
     if isinstance(key, str):
         return str(key)
     if key is None or isinstance(key, (bool, int, float)):
-        return json.dumps(key)
+        return to_json(key)
     if strict:
         raise TypeError("a key of type \`%s\` cannot be handed to a tool: use text" % type(key).__name__)
     return str(key)
 
 
 def in_order(values):
-    return sorted(values, key=lambda value: (type(value).__name__, value if isinstance(value, (int, float, str)) else json.dumps(value)))
+    return sorted(values, key=lambda value: (type(value).__name__, value if isinstance(value, (int, float, str)) else to_json(value)))
 
 
 class ToolError(Exception):
@@ -139,7 +143,7 @@ class ToolResult(collections.abc.Coroutine):
         if self.structured is not None:
             return self.structured
         try:
-            return json.loads(self.text)
+            return from_json(self.text)
         except ValueError:
             raise TypeError("the result of \`%s\` is text, not data: read \`.text\`" % self._tool) from None
 
