@@ -1,12 +1,10 @@
 import type { Clock } from "../calls/clock.ts";
-import { type LoopShares, loopShares } from "../system/loop-shares.ts";
+import { idlePieceMs, type LoopShares, loopShares } from "../system/loop-shares.ts";
 
 /** So many calls are in a hurry: most scripts have no more. */
 const hurriedCalls = 50;
-/** Milliseconds of a turn of the loop that these may take before others have theirs. */
+/** Milliseconds of a turn of the loop that these may take before others have theirs; all further ones are idle work. */
 const hurriedTurnMs = 0.25;
-/** And all further ones. */
-const idleTurnMs = 0.05;
 
 /** What is waited for before going on; nothing. */
 type Turn = Promise<void> | undefined;
@@ -64,7 +62,7 @@ export class Pace {
   }
 
   get #isLong(): boolean {
-    return this.#clock.monotonic() - this.#turnBegan > (this.#isHurried ? hurriedTurnMs : idleTurnMs);
+    return this.#clock.monotonic() - this.#turnBegan > (this.#isHurried ? hurriedTurnMs : idlePieceMs);
   }
 
   get #isHurried(): boolean {

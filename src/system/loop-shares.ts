@@ -135,8 +135,8 @@ export class LoopShares {
   };
 }
 
-/** So long is one piece of idle work, and a step: a neighbour's call that meets it is hardly longer than others. */
-const pieceMs = 0.05;
+/** So long is one piece of idle work, and a step. */
+export const idlePieceMs = 0.05;
 
 /** Idle work of many short steps: as many of them are one piece as fit into it. */
 export class IdleSteps {
@@ -149,7 +149,7 @@ export class IdleSteps {
 
   /** Between two steps. Undefined: the piece goes on. */
   next(): Promise<void> | undefined {
-    return this.#shares.now - this.#begunAt < pieceMs ? undefined : this.#begin();
+    return this.#shares.now - this.#begunAt < idlePieceMs ? undefined : this.#begin();
   }
 
   async #begin(): Promise<void> {
