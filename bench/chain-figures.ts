@@ -55,11 +55,13 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
       line(`each of ${count} frozen scripts`, engine, [bytesEach / 1_000, "kB", 150]),
       line(`processes of ${count} frozen scripts`, engine, [processesAbove, "more", 4]),
     );
-  for (const { beside: what, by, ratio, toFloor } of neighbours.filter(({ ratio }) => ratio !== 1)) {
-    const whose = by === "http" ? "over HTTP" : "in the process";
-    lines.push(line(`a neighbour's calls ${whose}, p99 to a quiet one`, `beside ${what}`, [ratio, "×"]));
-    if (!what.includes("floor"))
-      lines.push(line(`the same, to one beside its floor`, `beside ${what}`, [toFloor, "×", 1.1]));
+  for (const { beside: what, by, ratio, toFloor } of neighbours) {
+    const whose = `a neighbour's calls ${by === "http" ? "over HTTP" : "in the process"}`;
+    const isScript = what !== "nothing" && !what.includes("floor");
+    lines.push(
+      line(`${whose}, p99 to while that is held still`, `beside ${what}`, [ratio, "×", isScript ? 1.1 : undefined]),
+    );
+    if (isScript) lines.push(line("the same, to one beside its floor", `beside ${what}`, [toFloor, "×"]));
   }
   for (const { who, fiftyCallsMs, problem } of beside)
     lines.push({

@@ -5,6 +5,7 @@ import { standBack } from "../src/chains/drivers/child/priority.ts";
 import { createRuntime, type Json, type Runtime, type RuntimeSession } from "../src/index.ts";
 import { quiet, tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
+import { holdStarted } from "./held.ts";
 import { httpCaller } from "./http-caller.ts";
 import { served } from "./served.ts";
 
@@ -15,7 +16,9 @@ export interface NeighbourFigures {
   readonly calls: number;
   /** Of each window's calls; the middle one of its windows, as what else a machine does is in a few of them. */
   readonly p99Microseconds: number;
-  /** To calls beside nothing in the same round, of all rounds (Hodges and Lehmann). 1: nobody noticed. */
+  /** Of calls in between, while the scene was held still. */
+  readonly heldP99Microseconds: number;
+  /** What the calls beside it took to those in between, of all windows (Hodges and Lehmann). 1: nobody noticed. */
   readonly ratio: number;
   /** Between these it is, in nine cases of ten. */
   readonly between: string;
@@ -24,6 +27,7 @@ export interface NeighbourFigures {
 }
 
 export interface NeighbourOptions {
+  /** Over HTTP twice as many: a window has a twentieth of the calls there. */
   readonly rounds: number;
   readonly windowMs: number;
   /** Scenes whose names hold this, beside nothing and the floors. None: all of them. */
@@ -41,16 +45,15 @@ interface Scene {
 
 type Begin = () => () => Promise<unknown>;
 
+/** How well a measure measures: there is nothing to hold still. */
 const nothing: Scene = { name: "nothing", prepare: async () => () => () => Promise.resolve() };
-/** As good as any scene may be, and as much a measure: both are what calls beside nothing are. */
-const nothingAgain: Scene = { ...nothing, name: "nothing, once more" };
 /** The politest processes there are, without Postern: what a machine of this size does to those who share it. */
 const floor = plainProcess("a plain busy process at niceness 19 (the floor)", "for (;;);");
 const memoryFloor = plainProcess(
   "a plain process at niceness 19 that takes 128 MiB (the floor of memory)",
   "for (const a = []; a.length * 1e5 < 128 << 20; ) a.push(Buffer.alloc(1e5, 120));",
 );
-const heldAgainst: ReadonlySet<Scene> = new Set([nothing, nothingAgain, floor, memoryFloor]);
+const heldAgainst: ReadonlySet<Scene> = new Set([nothing, floor, memoryFloor]);
 const calls = 'for (;;) try { await tools.echo({ text: "x" }) } catch {}';
 const callsAtOnce = 'for (;;) await Promise.allSettled(Array(1000).fill({ text: "x" }).map(tools.echo))';
 
@@ -66,7 +69,6 @@ const settings: readonly Setting[] = [
     maxToolCalls: 50, // as it is where nobody sets it
     scenes: [
       nothing,
-      nothingAgain,
       floor,
       memoryFloor,
       script("an endless loop", "while (true) {}"),
@@ -80,7 +82,6 @@ const settings: readonly Setting[] = [
     maxToolCalls: 1_000_000,
     scenes: [
       nothing,
-      nothingAgain,
       floor,
       script("calls without end, a million allowed", calls),
       script("a thousand calls at once, a million allowed", callsAtOnce),
@@ -140,8 +141,9 @@ export async function neighbours(options: NeighbourOptions): Promise<readonly Ne
     const { beside = "" } = options;
     const wanted = scenes.filter((scene) => heldAgainst.has(scene) || scene.name.includes(beside));
     if (wanted.every((scene) => heldAgainst.has(scene))) continue;
-    for (const open of [overHttp, inProcess])
-      figures.push(...(await besideAll(wanted, { ...options, maxToolCalls, open })));
+    const common = { ...options, maxToolCalls };
+    figures.push(...(await besideAll(wanted, { ...common, open: overHttp, rounds: 2 * options.rounds })));
+    figures.push(...(await besideAll(wanted, { ...common, open: inProcess })));
   }
   return figures;
 }
@@ -181,42 +183,43 @@ interface Besides extends NeighbourOptions, Pick<Setting, "maxToolCalls"> {
 }
 
 /**
- * Every scene in every round, each time another one first, and each round with a runtime of its own: what the machine does
- * meanwhile, and what the books grow to, is there for all of them. So a window is held against another of its round.
+ * Every scene in every round, each time another one first, and each round with a runtime of its own: what the books grow to is
+ * there for all of them.
  */
 async function besideAll(scenes: readonly Scene[], options: Besides): Promise<readonly NeighbourFigures[]> {
-  const windows = new Map<Scene, number[][]>(scenes.map((scene) => [scene, []]));
+  const windows = new Map<Scene, Window[]>(scenes.map((scene) => [scene, []]));
   let by: NeighbourFigures["by"] = "library";
-  for (let round = 0; round < options.rounds; round++) {
+  const { rounds, windowMs, maxToolCalls, open } = options;
+  for (let round = 0; round < rounds; round++) {
     const runtime = await createRuntime({
       ...{ tools, approvals: { patience: "suspend" }, limits: { maxToolCalls: 1_000_000 } },
-      chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls: options.maxToolCalls } },
+      chains: { engines: ["quickjs"], cpuMs: 60_000, limits: { maxToolCalls } },
     });
     try {
-      await using neighbour = await options.open(runtime);
+      await using neighbour = await open(runtime);
       by = neighbour.by;
-      await window(neighbour, options.windowMs); // it is warm then
+      await slice(neighbour, windowMs); // it is warm then
       for (let at = 0; at < scenes.length; at++) {
         const scene = scenes[(at + round) % scenes.length] ?? nothing;
         const begin = await scene.prepare(runtime);
         await quiet();
-        windows.get(scene)?.push(await windowBeside(begin, neighbour, options.windowMs));
+        windows.get(scene)?.push(await windowBeside(begin, neighbour, windowMs));
       }
     } finally {
       await runtime.close();
     }
   }
-  const slowest = new Map([...windows].map(([scene, times]) => [scene, times.map(p99)]));
+  const logs = (scene: Scene): readonly number[] =>
+    (windows.get(scene) ?? []).map(({ beside, held }) => Math.log(p99(beside) / p99(held)));
   return scenes.map((scene) => {
-    const own = slowest.get(scene) ?? [];
-    const to = (...others: readonly Scene[]): Ratio =>
-      ratioOf(
-        own.map((us, round) => Math.log(us) - mean(others.map((other) => Math.log(slowest.get(other)?.[round] ?? 0)))),
-      );
-    const { ratio, between } = to(nothing, nothingAgain);
+    const own = windows.get(scene) ?? [];
+    const floors = logs(scene.floor ?? floor);
     return {
-      ...{ beside: scene.name, by, calls: (windows.get(scene) ?? []).flat().length, p99Microseconds: median(own) },
-      ...{ ratio, between, toFloor: to(scene.floor ?? floor).ratio },
+      ...{ beside: scene.name, by, calls: own.flatMap(({ beside }) => beside).length },
+      p99Microseconds: median(own.map(({ beside }) => p99(beside))),
+      heldP99Microseconds: median(own.map(({ held }) => p99(held))),
+      ...ratioOf(logs(scene)),
+      toFloor: ratioOf(logs(scene).map((log, round) => log - (floors[round] ?? 0))).ratio,
     };
   });
 }
@@ -238,25 +241,40 @@ function ratioOf(logs: readonly number[]): Ratio {
   return { ratio: Math.exp(median(means)), between: `${at(middle - away)} to ${at(middle + away)}` };
 }
 
-function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+/** Calls made one after another, each in microseconds. */
+interface Window {
+  /** While the scene goes on. */
+  readonly beside: number[];
+  /** While all its processes are held still. */
+  readonly held: number[];
 }
 
-/** Its end is in the window too: what is killed is taken away beside the neighbour's calls. */
-async function windowBeside(begin: Begin, neighbour: Neighbour, ms: number): Promise<number[]> {
+/** Short, as what else a host does lasts longer: it is in one slice as in the next. */
+const sliceMs = 100;
+/** In which the host reads what a process said before it was held; calls in it are in neither. */
+const drainMs = 50;
+
+/**
+ * A slice beside the scene, then one in which its processes are held still, and so on. A scene begins and is stopped in slices of
+ * its own, and what is started in place of one that was killed is held with the rest.
+ */
+async function windowBeside(begin: Begin, neighbour: Neighbour, ms: number): Promise<Window> {
+  const all: Window = { beside: [], held: [] };
   const stop = begin();
   let stopped: Promise<unknown> | undefined;
-  const timer = setTimeout(() => {
-    stopped = stop();
-  }, 0.75 * ms);
-  const times = await window(neighbour, ms);
-  clearTimeout(timer);
+  for (let goneMs = 0; goneMs < ms; goneMs += sliceMs) {
+    if (goneMs >= ms / 2) stopped ??= stop(); // what takes its place starts two seconds later at the latest: in this window
+    all.beside.push(...(await slice(neighbour, sliceMs)));
+    const goOn = holdStarted();
+    await slice(neighbour, drainMs);
+    all.held.push(...(await slice(neighbour, sliceMs)));
+    goOn();
+  }
   await (stopped ?? stop());
-  return times;
+  return all;
 }
 
-/** Calls made one after another, each in microseconds. */
-async function window(neighbour: Neighbour, ms: number): Promise<number[]> {
+async function slice(neighbour: Neighbour, ms: number): Promise<number[]> {
   const times: number[] = [];
   const end = performance.now() + ms;
   for (let n = 0; performance.now() < end; n++) {

@@ -50,7 +50,7 @@ const rounds = Number(values.rounds ?? (isQuick ? 2 : 10));
 const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
 const frozenCount = Number(values.frozen ?? (isQuick ? 100 : 10_000));
 const beside: NeighbourOptions = {
-  rounds: Number(values.windows ?? (isQuick ? 1 : 10)),
+  rounds: Number(values.windows ?? (isQuick ? 1 : 6)),
   windowMs: isQuick ? 200 : 2_400,
   beside: values.beside,
 };

@@ -8,7 +8,7 @@ import type { FrameLimits } from "./frames.ts";
 import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
-import { sandboxNiceness, standBack } from "./priority.ts";
+import { backgroundNiceness, sandboxNiceness } from "./priority.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 import type { ProcessEnd, Started } from "./started.ts";
 
@@ -65,15 +65,17 @@ export class SandboxProcess implements SandboxEnd {
     this.#bounds?.[Symbol.dispose]();
   }
 
-  /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
-  static async start(spec: ChildSpec): Promise<SandboxProcess> {
+  /** Starts it and waits until it is ready and closed in. @param isAwaited somebody waits for it @throws Error when it does not start */
+  static async start(spec: ChildSpec, isAwaited = true): Promise<SandboxProcess> {
     const { command, args, environment = {} } = spec;
-    const child = await start({ command, args, environment, folder: emptyFolder() }).catch((cause: unknown) => {
-      throw new Error(`\`${command}\` cannot be started.`, { cause });
-    });
+    const niceness = isAwaited ? sandboxNiceness : backgroundNiceness;
+    const child = await start({ command, args, environment, folder: emptyFolder(), niceness }).catch(
+      (cause: unknown) => {
+        throw new Error(`\`${command}\` cannot be started.`, { cause });
+      },
+    );
     const own = new SandboxProcess(child, spec.frames);
     if (spec.groups !== undefined) own.#bounds = KernelBounds.within(spec.groups, own.pid);
-    if (spec.closed) standBack(own.pid, sandboxNiceness); // walls that a process has around it are sessions of their own
     const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();

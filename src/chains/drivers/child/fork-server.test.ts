@@ -12,6 +12,7 @@ import { type Started, startHere, type ToStart } from "./started.ts";
 
 const program = (source: string): ToStart => ({
   ...{ command: "/bin/sh", args: ["-c", source], environment: { GREETING: "it's\nhere" }, folder: tmpdir() },
+  niceness: 7,
 });
 const serverUrl = new URL("./fork-server.ts", import.meta.url).href;
 
@@ -128,7 +129,7 @@ it("what is kept ends with a host that was killed, and nothing else does", async
     const [one, other] = [1, 2].map(() => spawn("sleep", ["600"], { detached: true, stdio: "ignore" }));
     for (const { pid } of [one, other]) keepWithUs(pid);
     letGo(other.pid);
-    const third = await start({ command: "/bin/sh", args: ["-c", "while :; do :; done"], environment: {}, folder: "/" });
+    const third = await start({ command: "/bin/sh", args: ["-c", "while :; do :; done"], environment: {}, folder: "/", niceness: 5 });
     keepWithUs(third.pid);
     console.log(one.pid, third.pid, other.pid);
     setInterval(() => undefined, 1000);`;
@@ -148,13 +149,13 @@ it("it keeps no host alive, and one that is held does", async () => {
   const idle = host(
     `import { keepWithUs, start } from "${serverUrl}";
     keepWithUs(2 ** 30);
-    const child = await start({ command: "/bin/cat", args: [], environment: {}, folder: "/" });
+    const child = await start({ command: "/bin/cat", args: [], environment: {}, folder: "/", niceness: 5 });
     child.hold(false);`,
   );
   expect(await once(idle, "exit")).toEqual([0, null]);
   const held = host(
     `import { start } from "${serverUrl}";
-    const child = await start({ command: "/bin/sh", args: ["-c", "sleep 0.3; exit 7"], environment: {}, folder: "/" });
+    const child = await start({ command: "/bin/sh", args: ["-c", "sleep 0.3; exit 7"], environment: {}, folder: "/", niceness: 5 });
     child.stdout.resume(); child.stderr.resume();
     console.log(JSON.stringify(await child.ended));`,
   );

@@ -19,7 +19,7 @@ import { sandboxNiceness, standBack } from "./priority.ts";
 import { holdStream, type Started, startHere, type ToStart } from "./started.ts";
 
 /** What it needs besides the shell; every Debian, Fedora and Alpine has all of it. */
-const tools = ["sh", "env", "mkfifo", "setsid", "chrt"];
+const tools = ["sh", "env", "mkfifo", "nice", "setsid", "chrt"];
 const starts = process.platform === "linux" && tools.every(isThere);
 
 /**
@@ -27,7 +27,7 @@ const starts = process.platform === "linux" && tools.every(isThere);
  * caught signal is the default again in what is started, an ignored one would stay ignored; a terminal's Ctrl-C and a polite
  * end are the host's to hear.
  */
-const script = `begin='echo "$1 started $$" >&3; shift; exec env -i "$@" 3>&-'
+const script = `begin='{ echo "$2" >/proc/self/autogroup; } 2>/dev/null; echo "$1 started $$" >&3; shift 2; exec env -i "$@" 3>&-'
 trap : HUP INT TERM PIPE; trap at_end EXIT; set -f; kept=" "
 at_end() { for group in $kept; do kill -s KILL -- "-$group"; done; kill -s KILL 0; }
 keep() { kept="$kept$1 "; }
@@ -36,12 +36,12 @@ let_go() {
   jobs >/dev/null
 }
 start() {
-  id=$1 pipe=$2 folder=$3; shift 3
+  id=$1 pipe=$2 folder=$3 nice=$4; shift 4
   if mkfifo -m 600 "$pipe.in" "$pipe.out" "$pipe.err"; then echo "$id made"; stay "$@" & else echo "$id failed"; fi
 }
 stay() {
   cd "$folder"
-  setsid sh -c "$begin" sh "$id" "$@" 3>&1 <"$pipe.in" >"$pipe.out" 2>"$pipe.err" &
+  setsid nice -n "$((nice - ${sandboxNiceness}))" sh -c "$begin" sh "$id" "$nice" "$@" 3>&1 <"$pipe.in" >"$pipe.out" 2>"$pipe.err" &
   wait "$!"; echo "$id ended $?"
 }
 run() { id=$1; shift; tell "$@" & }
@@ -131,7 +131,7 @@ class ForkServer {
     this.#keepHost(false);
   }
 
-  async start({ command, args, environment, folder }: ToStart): Promise<Started> {
+  async start({ command, args, environment, folder, niceness }: ToStart): Promise<Started> {
     if (command.includes("/") && !existsSync(command)) throw new Error(`There is no program at ${command}.`);
     const id = `${++asks}`;
     const pipe = join(pipeFolder(), id);
@@ -146,7 +146,7 @@ class ForkServer {
     this.#asked.set(id, hear);
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     return this.#whileHeld(() => {
-      this.tell("start", id, pipe, folder, ...variables, command, ...args);
+      this.tell("start", id, pipe, folder, `${niceness}`, ...variables, command, ...args);
       return own.started;
     });
   }

@@ -37,8 +37,10 @@ export interface Pooled {
 
 /** How the sandboxes of a pool are made. */
 export interface Maker<End extends Pooled> {
-  /** @throws Error when it does not start */
-  start(): Promise<End>;
+  /** @param isAwaited somebody waits for it @throws Error when it does not start */
+  start(isAwaited: boolean): Promise<End>;
+  /** Whoever comes while one is started that nobody waited for does not wait for it, but has another started. */
+  readonly startsBehind?: boolean;
   /** What is done with a new one while nobody waits for it, and how often. */
   rehearse?(child: End): Promise<unknown>;
   readonly rehearsals?: number | undefined;
@@ -73,6 +75,8 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   readonly #served = new WeakMap<End, number>();
   readonly #rested: Rested<End>[] = [];
   #starting = 0;
+  /** Of those that start: on a machine that is full they come much later than others (priority.ts). */
+  #startingBehind = 0;
   #resting = 0;
   #warming: (() => void) | undefined;
   #closed = false;
@@ -144,7 +148,9 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   warm(): void {
     this.#warming?.();
     this.#warming = undefined;
-    this.#startUpTo(this.#shares.wanted + this.#options.warm);
+    const { warm } = this.#options;
+    const lacking = this.#shares.wanted + warm - this.#ready.length - this.#starting;
+    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting), false);
   }
 
   /** Warm ones that wait for a script. */
@@ -213,34 +219,43 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   #fill(): void {
     const { warm, most } = this.#options;
     const { wanted } = this.#shares;
-    this.#startUpTo(wanted - this.#resting); // what is about to be free need not be started
+    const hurried = this.#starting - this.#startingBehind;
+    const lacking = wanted - this.#resting - this.#ready.length - hurried; // what is about to be free need not be started
+    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - hurried), true);
     if (wanted > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
     if (wanted === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
       this.#warming ??= whenCalm(clock, () => this.warm());
   }
 
-  #startUpTo(wanted: number): void {
+  #startSome(count: number, isAwaited: boolean): void {
     if (this.#closed) return;
-    const { most, startsAtOnce } = this.#options;
-    const lacking = wanted - this.#ready.length - this.#starting;
-    const room = Math.min(lacking, most - this.alive, startsAtOnce - this.#starting);
-    for (let i = 0; i < room; i++) void this.#start();
+    const room = Math.min(count, this.#options.most - this.alive);
+    for (let i = 0; i < room; i++) void this.#start(isAwaited);
   }
 
-  async #start(): Promise<void> {
+  async #start(isAwaited: boolean): Promise<void> {
+    const isBehind = !isAwaited && this.#maker.startsBehind === true;
     this.#starting++;
-    try {
-      const child = await this.#maker.start();
-      const { rehearsals = 0 } = this.#maker;
-      for (let i = 0; i < rehearsals && this.#shares.wanted === 0; i++) await this.#maker.rehearse?.(child);
-      this.#starting--;
-      this.#keep(child);
-    } catch (error) {
-      this.#starting--;
-      const asking = this.#shares.next();
-      if (asking !== undefined) this.#shares.refuse(asking, error); // whoever is next gets a start of their own
-    }
+    if (isBehind) this.#startingBehind++;
+    const started = await this.#started(isAwaited).catch((cause: unknown) => ({ cause }));
+    this.#starting--;
+    if (isBehind) this.#startingBehind--;
+    if (!("cause" in started)) this.#keep(started);
+    else if (!isBehind) this.#refuseNext(started.cause);
     this.#serveAsked();
+  }
+
+  async #started(isAwaited: boolean): Promise<End> {
+    const child = await this.#maker.start(isAwaited);
+    const { rehearsals = 0 } = this.#maker;
+    for (let i = 0; i < rehearsals && this.#shares.wanted === 0; i++) await this.#maker.rehearse?.(child);
+    return child;
+  }
+
+  /** Whoever comes behind gets a start of their own. */
+  #refuseNext(cause: unknown): void {
+    const asking = this.#shares.next();
+    if (asking !== undefined) this.#shares.refuse(asking, cause);
   }
 
   #keep(child: End): void {
@@ -273,6 +288,7 @@ export class ChildPool extends SandboxPool<SandboxProcess> {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
       (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // its script's caller waits for no look at it
-    super({ start: () => SandboxProcess.start(spec), rest, rehearse, rehearsals: spec.rehearsals }, options);
+    const start = (isAwaited: boolean): Promise<SandboxProcess> => SandboxProcess.start(spec, isAwaited);
+    super({ start, startsBehind: true, rest, rehearse, rehearsals: spec.rehearsals }, options);
   }
 }

@@ -7,7 +7,8 @@ import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { lyingChild } from "../../../../test/fakes/lying-child.ts";
 import { SystemClock } from "../../../calls/clock.ts";
 import { SandboxProcess } from "./child-process.ts";
-import { busyNiceness, sandboxNiceness, standBack, withoutHaste } from "./priority.ts";
+import { ChildPool } from "./pool.ts";
+import { backgroundNiceness, sandboxNiceness, standBack, withoutHaste } from "./priority.ts";
 import { CpuMeter, watchTurn } from "./watch.ts";
 
 const children: ReturnType<typeof spawn>[] = [];
@@ -43,13 +44,28 @@ it("a process stands back, and with it the session by which the kernel shares pr
   expect([undefined, String(sandboxNiceness)]).toContain(sessionNiceness(pid));
 });
 
+it.skipIf(process.platform !== "linux").each([
+  ["that somebody waits for", 0, sandboxNiceness],
+  ["that nobody waited for", 1, backgroundNiceness],
+])("a sandbox %s stands back when it is ready, its threads and its session too", async (_, warm, niceness) => {
+  await using pool = new ChildPool(lyingChild('say({ step: "done" })'), { warm, most: 2, startsAtOnce: 1 });
+  if (warm > 0) pool.warm();
+  await expect.poll(() => pool.ready).toBe(warm);
+  const child = await pool.take();
+  const threads = readdirSync(`/proc/${child.pid}/task`).map(Number);
+  expect(new Set(threads.map((thread) => getPriority(thread)))).toEqual(new Set([niceness]));
+  expect([undefined, String(niceness)]).toContain(sessionNiceness(child.pid));
+  child.kill();
+  await child.gone;
+});
+
 it.skipIf(process.platform !== "linux")("what computes long stands back with all it has started", async () => {
   const pid = session();
   await expect.poll(() => commandOf(firstChildOf(pid))).toBe("sleep\n"); // from then on it is a session of its own
   const inner = firstChildOf(pid);
   new CpuMeter(pid, new SystemClock()).slowDown();
-  expect([getPriority(pid), getPriority(inner)]).toEqual([busyNiceness, busyNiceness]);
-  for (const each of [pid, inner]) expect([undefined, String(busyNiceness)]).toContain(sessionNiceness(each));
+  expect([getPriority(pid), getPriority(inner)]).toEqual([backgroundNiceness, backgroundNiceness]);
+  for (const each of [pid, inner]) expect([undefined, String(backgroundNiceness)]).toContain(sessionNiceness(each));
 });
 
 /** Told to, it computes for so long that one turn of it is not too much, and says that it has. */
@@ -83,7 +99,7 @@ it.skipIf(process.platform !== "linux")(
       return getPriority(pid);
     };
     expect(await turn()).toBe(sandboxNiceness);
-    expect(await turn()).toBe(busyNiceness);
+    expect(await turn()).toBe(backgroundNiceness);
   },
 );
 
@@ -117,5 +133,5 @@ describe.runIf(hasClass)("a sandbox", () => {
 });
 
 it("one that has ended is nobody's trouble", () => {
-  expect(() => standBack(2 ** 22 + 1, busyNiceness)).not.toThrow();
+  expect(() => standBack(2 ** 22 + 1, backgroundNiceness)).not.toThrow();
 });

@@ -14,10 +14,11 @@ import { promisify } from "node:util";
 /** From its first moment on: a start is 60 ms of a processor, and nobody's who waits for something else. */
 export const sandboxNiceness = 5;
 /**
- * Of one that computes long: it is no hurry of anybody's. Beside one who never rests it has a thirtieth of a processor left: a
- * neighbour loses less than that, and what a script may compute by default still fits into the time it has.
+ * Of one that computes long, and, for as long as it lives, of one that is started before somebody waits for it: neither is a
+ * hurry of anybody's. Beside one who never rests it has a thirtieth of a processor left: a neighbour loses less than that, and
+ * what a script may compute by default still fits into the time it has. With 10 neighbours noticed such starts as with 5.
  */
-export const busyNiceness = 15;
+export const backgroundNiceness = 15;
 
 const chrt = ["/usr/bin/chrt", "/bin/chrt"].find((path) => existsSync(path)); // util-linux has it, beside prlimit
 const run = promisify(execFile);

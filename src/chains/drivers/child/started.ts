@@ -1,7 +1,7 @@
 /** A process that was started, whichever way. */
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { withoutHaste } from "./priority.ts";
+import { standBack, withoutHaste } from "./priority.ts";
 
 export interface ToStart {
   readonly command: string;
@@ -10,6 +10,8 @@ export interface ToStart {
   readonly environment: Readonly<Record<string, string>>;
   /** Where it begins. */
   readonly folder: string;
+  /** `sandboxNiceness` or more. */
+  readonly niceness: number;
 }
 
 export interface ProcessEnd {
@@ -32,7 +34,7 @@ export interface Started {
 }
 
 /** By this process itself. @throws Error when there is no such program */
-export async function startHere({ environment, folder, ...asked }: ToStart): Promise<Started> {
+export async function startHere({ environment, folder, niceness, ...asked }: ToStart): Promise<Started> {
   const { command, args } = await withoutHaste(asked.command, asked.args);
   const child = spawn(command, [...args], {
     cwd: folder,
@@ -43,6 +45,7 @@ export async function startHere({ environment, folder, ...asked }: ToStart): Pro
   });
   const { pid } = child;
   if (pid === undefined) throw await new Promise((resolve) => child.once("error", resolve));
+  standBack(pid, niceness);
   const streams = [child.stdin, child.stdout, child.stderr] as const;
   child.on("error", () => undefined); // its end is told by "close"
   return {

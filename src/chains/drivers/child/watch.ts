@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../../../calls/clock.ts";
 import { ProcessTree, treeOf } from "./kernel-tells.ts";
-import { busyNiceness, standBack } from "./priority.ts";
+import { backgroundNiceness, standBack } from "./priority.ts";
 
 export interface WatchLimits {
   /** Processor milliseconds of the whole script. */
@@ -99,7 +99,7 @@ export class CpuMeter {
   slowDown(): void {
     if (this.#pid === undefined || this.#keepsPace || this.#isSlowed) return;
     this.#isSlowed = true;
-    for (const each of treeOf(this.#pid)) standBack(each, busyNiceness); // walls are sessions of their own
+    for (const each of treeOf(this.#pid)) standBack(each, backgroundNiceness); // walls are sessions of their own
   }
 
   /** It stays so for good: only root could hurry it again. */
