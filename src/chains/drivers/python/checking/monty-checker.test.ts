@@ -200,7 +200,10 @@ describe.skipIf(missing !== undefined)("what stands before a script", () => {
         additionalProperties: fc.boolean(),
       }),
     });
-    const every = "a b_c self print str list Any ToolResult n __ x_y progress artifacts PermissionError ToolDenied";
+    const every = [
+      "a b_c self print str list Any ToolResult n __ x_y progress artifacts PermissionError ToolDenied",
+      "text structured ref files status await asyncio materialize [",
+    ].join(" ");
     await fc.assert(
       fc.property(fc.array(sketch, { maxLength: 6 }), (tools) => {
         expect(() => typed(pythonStubs(tools, every))).not.toThrow();
@@ -213,7 +216,30 @@ describe.skipIf(missing !== undefined)("what stands before a script", () => {
     const other: ToolSketch = { ...read, name: "git_log", server: "git", short: "log" };
     const stubs = pythonStubs([read, other], "tools.fs.read(path='a')");
     expect(stubs).toContain("class Tools_fs:\n    def read(");
-    expect(stubs).not.toMatch(/git|log|fs_read|Error|progress|artifacts|_int|_dict/);
+    expect(stubs).not.toMatch(/git|log|fs_read|Error|progress|artifacts|_int|_dict|text|await|materialize|__getitem__/);
+  });
+
+  it.each([
+    "r = tools.fs.read(path='a')\nr.text.upper() + r.status",
+    "[tools.fs.read(path=p).structured for p in tools.fs.read(path='a').files]",
+    "tools.fs.read(path=tools.fs.read(path='a')).ref",
+    "tools.fs.read(path='a').materialize()",
+    "r = await tools.fs.read(path='a')",
+    "import asyncio\nr = await asyncio.gather(*(tools.fs.read(path=p) for p in 'ab'))",
+    "tools['fs_read'](path='a')",
+    "many = tools\nmany['fs_read'](path='a')",
+    "import asyncio\ncoming = asyncio.gather(tools.fs.read(path='a'))",
+    "tools.__getitem__('fs_read')(path='a')",
+  ])("finds nothing wrong in `%s`", (source) => {
+    expect(() => typed(`${pythonStubs([read], source)}${source}\n`)).not.toThrow();
+  });
+
+  it.each([
+    ["tools.fs.read(path='a').txt", "`ToolResult` has no attribute `txt`"],
+    ["tools['fs_read', 1](path='a')", "Method `__getitem__`"],
+    ["len(tools.fs.read(path='a'))", "Expected `Sized`, found `ToolResult`"],
+  ])("finds what is wrong in `%s`", (source, found) => {
+    expect(() => typed(`${pythonStubs([read], source)}${source}\n`)).toThrow(found);
   });
 
   it.each(["PermissionError", "ToolError", "ToolDenied", "progress", "artifacts"])(

@@ -6,20 +6,27 @@ import { argumentOrder, toolNames } from "../tool-names.ts";
 
 const head = `from typing import Any as _Any
 _unset: _Any = None
-class ToolResult:
-    text: str
-    structured: _Any
-    ref: _Any
-    files: list[_Any]
-    status: str
-    def __await__(self) -> _Any: return None
-    def materialize(self, **options: _Any) -> str: return ""
-_Result = ToolResult
-_name = str
 `;
 
-/** What a script has besides tools, by the names it says it with. */
-const besides: readonly { readonly names: readonly string[]; readonly stub: string }[] = [
+/** What a script says it with. */
+interface Said {
+  readonly names: readonly string[];
+  readonly stub: string;
+}
+
+/** Of a result, whose other members a script that does not say them cannot miss. */
+const ofResult: readonly Said[] = [
+  { names: ["text"], stub: "    text: str" },
+  { names: ["structured"], stub: "    structured: _Any" },
+  { names: ["ref"], stub: "    ref: _Any" },
+  { names: ["files"], stub: "    files: list[_Any]" },
+  { names: ["status"], stub: "    status: str" },
+  { names: ["await", "asyncio", "__await__"], stub: "    def __await__(self) -> _Any: return None" },
+  { names: ["materialize"], stub: '    def materialize(self, **options: _Any) -> str: return ""' },
+];
+
+/** What a script has besides tools. */
+const besides: readonly Said[] = [
   {
     names: ["PermissionError", "ToolError", "ToolDenied"],
     stub: `class PermissionError(OSError): ...
@@ -48,6 +55,7 @@ artifacts = _Artifacts()
 
 /** Types go by names of their own: among tools, `str` may be one of them. A result may stand for any value. */
 const types: readonly (readonly [name: string, stub: string])[] = [
+  ["_name", "_name = str\n"],
   ["_str", "_str = str | ToolResult\n"],
   ["_int", "_int = int | ToolResult\n"],
   ["_float", "_float = float | ToolResult\n"],
@@ -80,14 +88,18 @@ export function pythonStubs(tools: readonly ToolSketch[], source: string): strin
   const acting = [...actions].filter((name) => named.has(name));
   const single = plain.map(([name]) => name).filter(standsAlone);
   const bare = [...new Set([...single, ...acting])].map((name) => `${name} = tools.${name}`);
-  const byName = "    def __getitem__(self, name: _name) -> _Any: return None";
-  const made = `${classes.join("")}${classOf("Tools", [...all, byName])}tools = Tools()\n${bare.join("\n")}\n`;
+  const isByName = source.includes("[") || named.has("__getitem__");
+  const byName = isByName ? ["    def __getitem__(self, name: _name) -> _Any: return None"] : [];
+  const made = `${classes.join("")}${classOf("Tools", [...all, ...byName])}tools = Tools()\n${bare.join("\n")}\n`;
   return `${head}${before(made, named)}${made}`;
 }
 
 /** Of all that a script may say beside its tools' names, and its tools' stubs do, what these say. */
 function before(made: string, named: ReadonlySet<string>): string {
-  const said = besides.filter(({ names }) => names.some((name) => named.has(name))).map(({ stub }) => stub);
+  const stubsOf = (all: readonly Said[]): readonly string[] =>
+    all.filter(({ names }) => names.some((name) => named.has(name))).map(({ stub }) => stub);
+  const result = `${classOf("ToolResult", stubsOf(ofResult))}_Result = ToolResult\n`;
+  const said = [result, ...stubsOf(besides)];
   const used = types.filter(([name]) => made.includes(`: ${name}`)).map(([, stub]) => stub);
   return [...said, ...used].join("");
 }

@@ -7,6 +7,8 @@
 import type { JsonObject } from "../../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost } from "../../child/inside.ts";
 import { checkerRole, rehearsedText } from "../checking/monty-rehearsal.ts";
+import { toolNames } from "../tool-names.ts";
+import { rewriteForMonty } from "./monty-rewrite.ts";
 import { MontyScript } from "./monty-script.ts";
 
 becomeNobody();
@@ -36,16 +38,11 @@ class Engine implements InsideEngine {
   }
 
   rehearse(): JsonObject {
-    const tools = '[{"name":"echo","short":"echo","inputSchema":{"properties":{"n":{}}}}]';
-    const script = MontyScript.start({
-      source: rehearsal,
-      tools,
-      outputBytes: 1_000,
-      memoryBytes: 16 << 20,
-      wallMs: 10_000,
-    });
+    const script = MontyScript.start({ ...rehearsed, outputBytes: 1_000, memoryBytes: 16 << 20, wallMs: 10_000 });
+    const value = { text: "ok", structured: null, ref: null, files: [], status: "ok" };
     for (let step = script.next([]); step["step"] === "calls"; )
-      step = script.next(script.open.map((place) => ({ place, status: "ok", value: { text: "ok", status: "ok" } })));
+      step = script.next(script.open.map((place) => ({ place, status: "ok", value })));
+    globalThis.gc?.({ type: "minor" }); // else it comes in the middle of the script
     return { rehearsed: true };
   }
 }
@@ -101,6 +98,11 @@ function isTyping(error: unknown): error is { displayDiagnostics(format: "concis
   return typeof error === "object" && error !== null && "displayDiagnostics" in error;
 }
 
-const rehearsal = "for n in range(200):\n    r = tools.echo(n=n)\nprint(r.text, {'n': n})\n";
+const rehearsal = "for n in range(25):\n    r = tools.echo(text=str(n), n=n)\nprint(r.text, {'n': n})\n";
+const echo = { name: "echo", server: undefined, short: "echo", description: "" };
+const tools = [{ ...echo, inputSchema: { properties: { text: {}, n: {} } } }];
+const own = rewriteForMonty(rehearsal, toolNames(tools));
+/** As a script's order has them: what is rehearsed is what will be run. */
+const rehearsed = { source: "source" in own ? own.source : rehearsal, tools: JSON.stringify(tools) };
 
 await serveHost(process.argv[2] === checkerRole ? new Checker() : new Engine());

@@ -14,6 +14,12 @@ interface Ask {
   readonly kind?: "progress" | "help";
 }
 
+/** What the results of the open calls become in the script: one handle, a list of them, or nothing. */
+interface Waits {
+  readonly isMany?: boolean;
+  readonly kind?: Ask["kind"];
+}
+
 const maxRecursionDepth = 1_000;
 /** The host ends a script in time; this is for one that has lost its host. */
 const lateMs = 2_000;
@@ -36,6 +42,8 @@ export class MontyScript {
   #progress: Progress | (() => Progress);
   #places = 0;
   #open: readonly number[] = [];
+  /** Of what is open. A script that was restored finds it in Monty. */
+  #waits: Waits | undefined;
   #later: Ask[] = [];
   #printed: { stream: "out" | "error"; text: string }[] = [];
   #printedBytes = 0;
@@ -136,7 +144,7 @@ export class MontyScript {
   #called(snapshot: MontySnapshot): readonly JsonObject[] | undefined {
     const { functionName, args, kwargs } = snapshot;
     try {
-      if (functionName === gatherName) return this.#emit(this.#later.splice(0));
+      if (functionName === gatherName) return this.#emit(this.#later.splice(0), { isMany: true });
       const called = calledAs(functionName);
       const { name, isLater } = called;
       const ask = this.#asked(called, args, kwargs);
@@ -144,7 +152,7 @@ export class MontyScript {
         this.#raise(snapshot, "NameError", `name '${name}' is not defined`);
         return undefined;
       }
-      if (!isLater) return this.#emit([ask]);
+      if (!isLater) return this.#emit([ask], ask);
       this.#later.push(ask);
       this.#progress = snapshot.resume({ returnValue: dataclass("Later", laterType, {}) });
     } catch (error) {
@@ -174,7 +182,8 @@ export class MontyScript {
     throw new NoSuchTool(this.#offer.lack(owner, name));
   }
 
-  #emit(asks: readonly Ask[]): readonly JsonObject[] {
+  #emit(asks: readonly Ask[], waits: Waits): readonly JsonObject[] {
+    this.#waits = waits;
     const calls = asks.map((ask) => ({ ...ask, place: this.#places++ }));
     this.#open = calls.map(({ place }) => place);
     return calls;
@@ -191,10 +200,9 @@ export class MontyScript {
       this.#raise(snapshot, bad["status"] === "denied" ? "PermissionError" : "OSError", told(bad));
       return;
     }
-    const kind = kindOf(snapshot);
+    const { kind, isMany = false } = this.#waits ?? waitsOf(snapshot);
     if (kind === "help") this.#print("stdout", `${textOf(settled[0]?.["value"])}\n`);
     const handles = settled.map((result) => (kind === undefined ? handleOf(result?.["value"] ?? null) : null));
-    const isMany = snapshot.functionName === gatherName;
     this.#progress = snapshot.resume({ returnValue: isMany ? handles : handles[0] });
   }
 
@@ -232,12 +240,13 @@ class NoSuchTool extends Error {
   readonly type = "AttributeError";
 }
 
-/** What is asked of the host and of no tool; `tools.help` is a tool. */
-function kindOf({ functionName, args }: MontySnapshot): Ask["kind"] {
+/** What is asked of the host and of no tool has a kind; `tools.help` is a tool. */
+function waitsOf({ functionName, args }: MontySnapshot): Waits {
+  if (functionName === gatherName) return { isMany: true };
   const { name } = calledAs(functionName);
   const type = asDataclass(args[0])?.typeId;
   const isOwned = type !== undefined && type !== resultType && type !== laterType;
-  return !isOwned && (name === "progress" || name === "help") ? name : undefined;
+  return !isOwned && (name === "progress" || name === "help") ? { kind: name } : {};
 }
 
 function textOf(value: Json | undefined): string {

@@ -27,6 +27,8 @@ export interface MontyOptions {
 }
 
 const overheadBytes = 192 * 1024 * 1024;
+/** Of short scripts: a start, and each step from call to call, are compiled by then. */
+const runnerRehearsals = 8;
 
 export class MontyDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "monty";
@@ -114,19 +116,19 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
 
   #opened(): ChildPool {
     const { warm = 2, most = 64 } = this.#options;
-    this.#pool ??= new ChildPool(this.#spec(), { warm, most, startsAtOnce: allButOne() });
+    this.#pool ??= new ChildPool(this.#spec(runnerRehearsals), { warm, most, startsAtOnce: allButOne() });
     return this.#pool;
   }
 
   #reader(): MontyChecker {
-    this.#checker ??= new MontyChecker(this.#spec(checkerRole), this.#options.clock ?? new SystemClock());
+    this.#checker ??= new MontyChecker(this.#spec(1, checkerRole), this.#options.clock ?? new SystemClock());
     return this.#checker;
   }
 
-  #spec(...role: readonly string[]): ChildSpec {
+  #spec(rehearsals: number, ...role: readonly string[]): ChildSpec {
     if (this.#folder === undefined) throw new Error("Monty is not installed.");
     const args = [...argumentsFor(this.#folder, this.#program), ...role];
-    return { command: process.execPath, args, frames: pythonFrames, closed: true, rehearsals: 1 };
+    return { command: process.execPath, args, frames: pythonFrames, closed: true, rehearsals };
   }
 }
 
@@ -181,6 +183,7 @@ function argumentsFor(folder: string, program: string): readonly string[] {
     "--max-old-space-size=128",
     "--max-semi-space-size=1", // what it has by the end of its rehearsal it uses again: a page met first is slow
     "--single-threaded-gc",
+    "--expose-gc", // what the rehearsal leaves is collected before a script comes
     "--v8-pool-size=1", // what compiles beside it wants the processor that its host is on
     program,
   ];
