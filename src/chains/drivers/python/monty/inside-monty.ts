@@ -38,7 +38,7 @@ class Engine implements InsideEngine {
   }
 
   rehearse(): JsonObject {
-    const script = MontyScript.start({ ...rehearsed, outputBytes: 1_000, memoryBytes: 16 << 20, wallMs: 10_000 });
+    const script = MontyScript.start({ ...rehearsed(), outputBytes: 1_000, memoryBytes: 16 << 20, wallMs: 10_000 });
     const value = { text: "ok", structured: null, ref: null, files: [], status: "ok" };
     for (let step = script.next([]); step["step"] === "calls"; )
       step = script.next(script.open.map((place) => ({ place, status: "ok", value })));
@@ -101,8 +101,11 @@ function isTyping(error: unknown): error is { displayDiagnostics(format: "concis
 const rehearsal = "for n in range(25):\n    r = tools.echo(text=str(n), n=n)\nprint(r.text, {'n': n})\n";
 const echo = { name: "echo", server: undefined, short: "echo", description: "" };
 const tools = [{ ...echo, inputSchema: { properties: { text: {}, n: {} } } }];
-const own = rewriteForMonty(rehearsal, toolNames(tools));
+
 /** As a script's order has them: what is rehearsed is what will be run. */
-const rehearsed = { source: "source" in own ? own.source : rehearsal, tools: JSON.stringify(tools) };
+function rehearsed(): JsonObject {
+  const own = rewriteForMonty(rehearsal, toolNames(tools));
+  return { source: "source" in own ? own.source : rehearsal, tools: JSON.stringify(tools) };
+}
 
 await serveHost(process.argv[2] === checkerRole ? new Checker() : new Engine());

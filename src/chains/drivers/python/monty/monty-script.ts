@@ -17,6 +17,7 @@ interface Ask {
 /** What the results of the open calls become in the script: one handle, a list of them, or nothing. */
 interface Waits {
   readonly isMany?: boolean;
+  /** What is asked of the host and of no tool has one. */
   readonly kind?: Ask["kind"];
 }
 
@@ -42,8 +43,7 @@ export class MontyScript {
   #progress: Progress | (() => Progress);
   #places = 0;
   #open: readonly number[] = [];
-  /** Of what is open. A script that was restored finds it in Monty. */
-  #waits: Waits | undefined;
+  #waits: Waits = {};
   #later: Ask[] = [];
   #printed: { stream: "out" | "error"; text: string }[] = [];
   #printedBytes = 0;
@@ -76,6 +76,7 @@ export class MontyScript {
     script.#places = Number(state["places"]);
     script.#printedBytes = Number(state["printedBytes"]);
     script.#open = listOfNumbers(state["open"]);
+    script.#waits = isJsonObject(state["waits"]) ? state["waits"] : {}; // as `freeze` wrote it
     return script;
   }
 
@@ -96,6 +97,7 @@ export class MontyScript {
       tools: tools ?? "[]",
       places: this.#places,
       open: this.open,
+      waits: this.#waits,
       printedBytes: this.#printedBytes,
     };
     return Buffer.from(JSON.stringify(state)).toString("base64");
@@ -152,7 +154,7 @@ export class MontyScript {
         this.#raise(snapshot, "NameError", `name '${name}' is not defined`);
         return undefined;
       }
-      if (!isLater) return this.#emit([ask], ask);
+      if (!isLater) return this.#emit([ask], ask.kind === undefined ? {} : { kind: ask.kind });
       this.#later.push(ask);
       this.#progress = snapshot.resume({ returnValue: dataclass("Later", laterType, {}) });
     } catch (error) {
@@ -200,7 +202,7 @@ export class MontyScript {
       this.#raise(snapshot, bad["status"] === "denied" ? "PermissionError" : "OSError", told(bad));
       return;
     }
-    const { kind, isMany = false } = this.#waits ?? waitsOf(snapshot);
+    const { kind, isMany = false } = this.#waits;
     if (kind === "help") this.#print("stdout", `${textOf(settled[0]?.["value"])}\n`);
     const handles = settled.map((result) => (kind === undefined ? handleOf(result?.["value"] ?? null) : null));
     this.#progress = snapshot.resume({ returnValue: isMany ? handles : handles[0] });
@@ -238,15 +240,6 @@ export class MontyScript {
 /** What a tool's name does not lead to; the message lists what there is. */
 class NoSuchTool extends Error {
   readonly type = "AttributeError";
-}
-
-/** What is asked of the host and of no tool has a kind; `tools.help` is a tool. */
-function waitsOf({ functionName, args }: MontySnapshot): Waits {
-  if (functionName === gatherName) return { isMany: true };
-  const { name } = calledAs(functionName);
-  const type = asDataclass(args[0])?.typeId;
-  const isOwned = type !== undefined && type !== resultType && type !== laterType;
-  return !isOwned && (name === "progress" || name === "help") ? { kind: name } : {};
 }
 
 function textOf(value: Json | undefined): string {

@@ -29,6 +29,8 @@ export interface MontyOptions {
 const overheadBytes = 192 * 1024 * 1024;
 /** Of short scripts: a start, and each step from call to call, are compiled by then. */
 const runnerRehearsals = 8;
+/** Of one long script. */
+const checkerRehearsals = 1;
 
 export class MontyDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "monty";
@@ -121,7 +123,10 @@ export class MontyDriver implements SandboxDriver, AsyncDisposable {
   }
 
   #reader(): MontyChecker {
-    this.#checker ??= new MontyChecker(this.#spec(1, checkerRole), this.#options.clock ?? new SystemClock());
+    this.#checker ??= new MontyChecker(
+      this.#spec(checkerRehearsals, checkerRole),
+      this.#options.clock ?? new SystemClock(),
+    );
     return this.#checker;
   }
 
