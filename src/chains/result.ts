@@ -4,7 +4,7 @@ import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import type { End } from "./drive.ts";
 import type { CallLine, Journal, Preview, ScriptFile } from "./journal.ts";
-import { lineToWire } from "./trace.ts";
+import { isShortEnough, lineToWire } from "./trace.ts";
 
 /** What `tool_chain` answers: the script's words for the model, and how it ran, as data: status, trace, what was printed (SPEC 3.8). */
 export interface ChainAnswer {
@@ -58,9 +58,14 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told:
     isError: end.end === "failed",
     ...(told.again === true && { retryable: true }),
   };
-  const short = shortened(words, Math.floor(inlineBytes / 2));
-  const { output, logs } = shortened(words, Math.floor(inlineBytes / 4));
-  return withBrief(answer, { text: textOf(short), structured: { ...result, output_text: output, logs } });
+  const text = shortened(words, Math.floor(inlineBytes / 2));
+  const data = shortened(words, Math.floor(inlineBytes / 4));
+  const isCut = [text, data].some(({ output, logs }) => output !== words.output || logs !== words.logs);
+  const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // its refusal is told beside it
+  // The rows of its trace are on record: they alone are no reason to keep it.
+  if (!isCut && isShortEnough(answer, room)) return withBrief(answer, "whole");
+  const structured = { ...result, output_text: data.output, logs: data.logs };
+  return withBrief(answer, { text: textOf(text), structured });
 }
 
 interface Words {

@@ -39,17 +39,29 @@ const mostBytes = chainLimits.maxInlineResultBytes;
 /**
  * A script's answer as an agent gets it. Every row of its trace is on record and goes to programs; where that is more than
  * an agent should read at once, its rows are shortened, and then only the first and the last of them are told, with how
- * many there were. The whole one is the artifact that the answer names.
+ * many there were. The whole one is then the artifact that the answer names.
  */
 export function shortTrace({ structured, text, artifact, status, refusal }: ToolOutcome): Json | undefined {
   const rows = isJsonObject(structured) ? structured["call_trace"] : undefined;
-  if (artifact === undefined || !isJsonObject(structured) || !Array.isArray(rows)) return structured;
+  if (!isJsonObject(structured) || !Array.isArray(rows)) return structured;
   const around = refusal === undefined ? "" : JSON.stringify({ status, ...refusal, structured: "" });
   const room = mostBytes - Buffer.byteLength(text) - Buffer.byteLength(around);
   if (bytesOf(structured) <= room) return structured;
   const short = rows.map(withoutFigures);
   const whole = { ...structured, call_trace: short };
-  return bytesOf(whole) <= room ? whole : firstAndLast(structured, short, room);
+  return artifact === undefined || bytesOf(whole) <= room ? whole : firstAndLast(structured, short, room);
+}
+
+/** Whether an agent can read the text and every row at once, short as it gets them. */
+export function isShortEnough({ content, structured }: Answer, limitBytes: number): boolean {
+  const { call_trace: rows = [], ...rest } = structured;
+  const short = Array.isArray(rows) ? rows.map(withoutFigures) : rows;
+  return bytesOf(content) + bytesOf({ ...rest, call_trace: short }) <= limitBytes;
+}
+
+interface Answer {
+  readonly content: readonly unknown[];
+  readonly structured: JsonObject;
 }
 
 function withoutFigures(row: Json): Json {
@@ -86,6 +98,6 @@ function endsOf(rows: readonly Json[]): JsonObject {
   return Object.fromEntries(ends);
 }
 
-function bytesOf(value: Json): number {
+function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }

@@ -22,9 +22,12 @@ export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   const content = raw.content.map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
   const { brief } = raw;
-  if (brief === undefined) return { content, text: textOf(content), structured };
-  const short = { text: cleanText(brief.text, redactor), structured: cleanJson(brief.structured, redactor) };
-  return { content, text: textOf(content), structured, brief: short };
+  return { content, text: textOf(content), structured, ...cleanBrief(brief, redactor) };
+}
+
+function cleanBrief(brief: RawResult["brief"], redactor: Redactor): Pick<CleanResult, "brief"> {
+  if (brief === undefined || brief === "whole") return {};
+  return { brief: { text: cleanText(brief.text, redactor), structured: cleanJson(brief.structured, redactor) } };
 }
 
 /** As `cleanResult`, with turns for others. Where a long structured value holds a secret, it is made anew at once. */
@@ -39,11 +42,7 @@ export async function cleanInTurns(raw: RawResult, redactor: Redactor): Promise<
     const isWhole = isSame && block.type === "text" && block.text === given;
     content.push(isWhole ? block : await blockInTurns(block, redactor));
   }
-  const short = brief && {
-    text: cleanText(brief.text, redactor),
-    structured: cleanJson(brief.structured, redactor),
-  };
-  return { content, text: textOf(content), structured: value, ...(short && { brief: short }) };
+  return { content, text: textOf(content), structured: value, ...cleanBrief(brief, redactor) };
 }
 
 async function blockInTurns(block: ContentBlock, redactor: Redactor): Promise<ContentBlock> {

@@ -14,8 +14,8 @@ export interface RawResult {
   readonly retryable?: boolean;
   /** The tool ran, and what it answered is no answer at all: a cycle, a function. */
   readonly unusable?: true;
-  /** Stands inline where all of it is too big and is kept. None: the head of the text, and a summary. */
-  readonly brief?: Brief;
+  /** Stands inline where all of it is too big and is kept; `whole`: it stands there as it is. None: the head of the text, and a summary. */
+  readonly brief?: Brief | "whole";
 }
 
 /** What must be read even of a result that is too big to be read: whoever makes it keeps it short. */
@@ -24,15 +24,15 @@ export interface Brief {
   readonly structured: JsonObject;
 }
 
-const briefs = new WeakMap<object, Brief>();
+const briefs = new WeakMap<object, Brief | "whole">();
 
 /** An answer that says itself what of it must not be cut. Only what this marked counts: a stranger's JSON cannot. */
-export function withBrief<Answer extends object>(answer: Answer, brief: Brief): Answer {
+export function withBrief<Answer extends object>(answer: Answer, brief: Brief | "whole"): Answer {
   briefs.set(answer, brief);
   return answer;
 }
 
-export function briefOf(answer: object): Brief | undefined {
+export function briefOf(answer: object): Brief | "whole" | undefined {
   return briefs.get(answer);
 }
 

@@ -57,7 +57,7 @@ function shaped(shaping: Shaping, result: CleanResult): ToolOutcome | Promise<To
   const { raw, order, parts } = shaping;
   const { artifacts } = parts;
   const { content, text, structured } = result;
-  if (artifacts === undefined || isSmall(result, order.limitBytes)) {
+  if (artifacts === undefined || raw.brief === "whole" || isSmall(result, order.limitBytes)) {
     const value = structured && { structured: structured.value };
     return outcome(order.callId, failureOf(raw, text), { content, text, ...value });
   }

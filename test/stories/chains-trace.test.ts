@@ -9,14 +9,17 @@ import { asker, type House, house } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 
 const longName = "a_server_with_a_long_name__a_tool_with_a_name_as_long_as_allowed";
-const calls = (count: number): string => `for (let n = 0; n < ${count}; n++) await call("${longName}", { n })`;
+const plainName = "read_a_file_of_a_project";
+const calls = (count: number, name = longName): string =>
+  `for (let n = 0; n < ${count}; n++) await call("${name}", { n })`;
 
 async function room(options: RuntimeOptions = {}): Promise<House> {
   const input = { type: "object", properties: { n: { type: "number" } } } as const;
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
-  return house({ chains: { drivers: [fakeDriver()], engines: ["fake"] }, ...options }, [
-    { ...safe, name: longName, description: "Does it.", input, execute: () => "done" },
-  ]);
+  const tools = [longName, plainName].map((name) => {
+    return { ...safe, name, description: "Does it.", input, execute: () => "done" };
+  });
+  return house({ chains: { drivers: [fakeDriver()], engines: ["fake"] }, ...options }, tools);
 }
 
 function structuredOf({ structured }: { readonly structured?: Json }): JsonObject {
@@ -141,6 +144,29 @@ it("a short script's trace is as it always was, and told once", async () => {
   expect(outcome.artifact).toBeUndefined();
   expect(answerOf(outcome, "tool_chain").structuredContent).toEqual(outcome.structured);
   expect(structuredOf(outcome)["call_trace_left_out"]).toBeUndefined();
+});
+
+it("a trace that an agent can read in short is no reason to keep an artifact of it", async () => {
+  await using h = await room();
+  await using http = await httpHouse(h.runtime);
+  const code = `${calls(50, plainName)}; return "fine";`;
+  const outcome = await h.runtime.runChain({ code }, asker);
+  expect(Buffer.byteLength(JSON.stringify(outcome.structured))).toBeGreaterThan(4096);
+  expect(outcome.artifact).toBeUndefined();
+  expect(rowsOf(outcome)).toHaveLength(50);
+  expect(rowsOf(outcome)[49]).toMatchObject({ tool: plainName, args_digest: expect.any(String) });
+  const agents = structuredOf({ structured: answerOf(outcome, "tool_chain").structuredContent as Json });
+  expect(rowsOf({ structured: agents })).toHaveLength(50);
+  expect(rowsOf({ structured: agents })[49]).toEqual({ tool: plainName, status: "ok", line: 50 });
+  expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+  const record = await (await http.ask(`/v1/calls/${outcome.callId}`, { as: "operator" })).json();
+  expect(JSON.stringify(record).split('"args_digest"')).toHaveLength(51);
+});
+
+it("what another tool calls a trace is told as it is", () => {
+  const structured = { call_trace: Array.from({ length: 200 }, (_, n) => ({ n, args_digest: "d".repeat(20) })) };
+  const outcome: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "", structured };
+  expect(answerOf(outcome, "another").structuredContent).toEqual(structured);
 });
 
 it("a secret that a script prints is masked in the short answer too", async () => {

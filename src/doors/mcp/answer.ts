@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
 import type { Json, JsonObject } from "../../calls/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../../calls/outcome.ts";
+import { chainToolName } from "../../chains/names.ts";
 import { shortTrace } from "../../chains/trace.ts";
 import { type OpenRequest, openRequest } from "../wire.ts";
 
@@ -21,7 +22,7 @@ export function answerOf(outcome: ToolOutcome, tool: string, people: People = { 
   const asked = openRequest(outcome);
   const how = asked === undefined ? "" : howToDecide(asked, people);
   const structured =
-    asked === undefined ? structuredOf(outcome) : pendingOf(outcome, asked, { how, page: people.console?.() });
+    asked === undefined ? structuredOf(outcome, tool) : pendingOf(outcome, asked, { how, page: people.console?.() });
   return {
     content:
       asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked, how) }],
@@ -67,9 +68,9 @@ function pendingText(tool: string, { id, expiresAt }: OpenRequest, how: string):
   return `Not run yet: \`${tool}\` needs a person's approval, and the request ${id} is still open.${until} Tell the user: ${how}. Then send the same call again, with exactly the same arguments: it will run once, or say what was decided.`;
 }
 
-function structuredOf(outcome: ToolOutcome): Json | undefined {
+function structuredOf(outcome: ToolOutcome, tool: string): Json | undefined {
   const { status, refusal, preview } = outcome;
-  const structured = shortTrace(outcome);
+  const structured = tool === chainToolName ? shortTrace(outcome) : outcome.structured;
   if (refusal !== undefined) {
     const { code, message, retry, details } = refusal;
     return {
