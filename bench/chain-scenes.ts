@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, defineTool } from "../src/index.ts";
+import { createRuntime, defineTool, type RuntimeOptions } from "../src/index.ts";
 import { median, timed } from "./harness.ts";
 
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
@@ -30,12 +30,30 @@ const warmUpScripts = 30;
 const seenBefore = "a script it has seen";
 const seenNever = "each time another script";
 
+type Kept = "in memory" | "on a disk";
+
 /**
  * A script as a model sends it: through the whole path. Python that was not seen before is checked first. Both in turn, so
  * that what else the machine does is done to either.
+ *
+ * @param kept where what happened is put on record
  */
-export async function wholePath(engine: string, rounds: number): Promise<readonly WholeFigures[]> {
-  const runtime = await createRuntime({ tools, chains: { engines: [engine] } });
+export async function wholePath(engine: string, rounds: number, kept: Kept): Promise<readonly WholeFigures[]> {
+  if (kept === "in memory") return wholePathIn(engine, rounds, {});
+  const folder = mkdtempSync(join(tmpdir(), "postern-whole-"));
+  try {
+    return await wholePathIn(engine, rounds, { store: `sqlite:${join(folder, "postern.db")}`, folder });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function wholePathIn(
+  engine: string,
+  rounds: number,
+  place: Pick<RuntimeOptions, "store" | "folder">,
+): Promise<readonly WholeFigures[]> {
+  const runtime = await createRuntime({ tools, ...place, chains: { engines: [engine] } });
   const scripts = new Map<string, number[]>([
     [seenNever, []],
     [seenBefore, []],
@@ -62,7 +80,8 @@ export async function wholePath(engine: string, rounds: number): Promise<readonl
   const callsMs = median(direct);
   return [...scripts].map(([which, times]) => {
     const scriptMs = median(times);
-    return { engine: `${engine}, ${which}`, scriptMs, callsMs, aboveMs: scriptMs - callsMs };
+    const where = place.store === undefined ? "" : ", on a disk";
+    return { engine: `${engine}, ${which}${where}`, scriptMs, callsMs, aboveMs: scriptMs - callsMs };
   });
 }
 

@@ -123,7 +123,8 @@ const amongMany: ManyToolsFigures[] = [];
 for (const subject of wanted) figures.push(await figuresOf(subject));
 for (const { engine, frozen: count } of wanted) {
   if (count === undefined) continue;
-  whole.push(...(await wholePath(engine, isQuick ? rounds : 2 * rounds)));
+  for (const kept of ["in memory", "on a disk"] as const)
+    whole.push(...(await wholePath(engine, isQuick ? rounds : 2 * rounds, kept)));
   frozen.push(await frozenScripts(engine, count));
   if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(engine, tools, rounds));
 }
