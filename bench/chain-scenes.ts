@@ -25,24 +25,26 @@ export interface WholeFigures {
   readonly callsMs: number;
 }
 
-/** A server that has been up for a while. */
-const warmUpScripts = 30;
 const seenBefore = "a script it has seen";
 const seenNever = "each time another script";
 
-type Kept = "in memory" | "on a disk";
+export interface WholeOptions {
+  readonly rounds: number;
+  /** Where what happened is put on record. */
+  readonly kept: "in memory" | "on a disk";
+  /** Scripts that ran before in the same runtime: a server has been up for a while, and its code is compiled by and by. */
+  readonly scriptsBefore: number;
+}
 
 /**
  * A script as a model sends it: through the whole path. Python that was not seen before is checked first. Both in turn, so
  * that what else the machine does is done to either.
- *
- * @param kept where what happened is put on record
  */
-export async function wholePath(engine: string, rounds: number, kept: Kept): Promise<readonly WholeFigures[]> {
-  if (kept === "in memory") return wholePathIn(engine, rounds, {});
+export async function wholePath(engine: string, options: WholeOptions): Promise<readonly WholeFigures[]> {
+  if (options.kept === "in memory") return wholePathIn(engine, options, {});
   const folder = mkdtempSync(join(tmpdir(), "postern-whole-"));
   try {
-    return await wholePathIn(engine, rounds, { store: `sqlite:${join(folder, "postern.db")}`, folder });
+    return await wholePathIn(engine, options, { store: `sqlite:${join(folder, "postern.db")}`, folder });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -50,7 +52,7 @@ export async function wholePath(engine: string, rounds: number, kept: Kept): Pro
 
 async function wholePathIn(
   engine: string,
-  rounds: number,
+  { rounds, scriptsBefore }: WholeOptions,
   place: Pick<RuntimeOptions, "store" | "folder">,
 ): Promise<readonly WholeFigures[]> {
   const runtime = await createRuntime({ tools, ...place, chains: { engines: [engine] } });
@@ -60,7 +62,7 @@ async function wholePathIn(
   ]);
   const direct: number[] = [];
   try {
-    for (let i = -warmUpScripts; i < rounds; i++)
+    for (let i = -Math.ceil(scriptsBefore / scripts.size); i < rounds; i++)
       for (const [which, times] of scripts) {
         if (i >= 0) await quiet();
         const scriptMs = await timed(async () => {
