@@ -52,7 +52,7 @@ export async function wholePath(engine: string, options: WholeOptions): Promise<
 
 async function wholePathIn(
   engine: string,
-  { rounds, scriptsBefore }: WholeOptions,
+  { rounds, kept, scriptsBefore }: WholeOptions,
   place: Pick<RuntimeOptions, "store" | "folder">,
 ): Promise<readonly WholeFigures[]> {
   const runtime = await createRuntime({ tools, ...place, chains: { engines: [engine] } });
@@ -82,7 +82,7 @@ async function wholePathIn(
   const callsMs = median(direct);
   return [...scripts].map(([which, times]) => {
     const scriptMs = median(times);
-    const where = place.store === undefined ? "" : ", on a disk";
+    const where = kept === "in memory" ? "" : `, ${kept}`;
     return { engine: `${engine}, ${which}${where}`, scriptMs, callsMs, aboveMs: scriptMs - callsMs };
   });
 }

@@ -52,12 +52,16 @@ export function shortTrace({ structured, text, artifact, status, refusal }: Tool
   return artifact === undefined || bytesOf(whole) <= room ? whole : firstAndLast(structured, short, room);
 }
 
-/** Whether an agent can read the text and every row at once, short as it gets them. */
-export function isShortEnough({ content, structured }: Answer, limitBytes: number): boolean {
+/** Whether an agent can read the text and every row at once, short as it gets them, however much programs may have inline. */
+export function isShortEnough({ content, structured }: Answer, inlineBytes: number): boolean {
+  const room = Math.min(inlineBytes, mostBytes);
   const { call_trace: rows = [], ...rest } = structured;
-  const short = Array.isArray(rows) ? rows.map(withoutFigures) : rows;
-  return bytesOf(content) + bytesOf({ ...rest, call_trace: short }) <= limitBytes;
+  if (!Array.isArray(rows) || rows.length * leastRowBytes > room) return false; // of a million none is looked at
+  return bytesOf(content) + bytesOf({ ...rest, call_trace: rows.map(withoutFigures) }) <= room;
 }
+
+/** `{"tool":"a","status":"ok"}` */
+const leastRowBytes = 26;
 
 interface Answer {
   readonly content: readonly unknown[];

@@ -163,6 +163,14 @@ it("a trace that an agent can read in short is no reason to keep an artifact of 
   expect(JSON.stringify(record).split('"args_digest"')).toHaveLength(51);
 });
 
+it("a trace that an agent cannot read in short is kept, however much programs may have inline", async () => {
+  await using h = await room({ limits: { maxInlineResultBytes: 6_000 } });
+  const outcome = await h.runtime.runChain({ code: `${calls(50)}; return "fine";` }, asker);
+  expect(outcome.artifact).toBeDefined();
+  expect(rowsOf(outcome)).toHaveLength(50);
+  expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+});
+
 it("what another tool calls a trace is told as it is", () => {
   const structured = { call_trace: Array.from({ length: 200 }, (_, n) => ({ n, args_digest: "d".repeat(20) })) };
   const outcome: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "", structured };
