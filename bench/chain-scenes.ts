@@ -2,8 +2,19 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ChainOptions } from "../src/chains/chain-options.ts";
+import type { SandboxDriver } from "../src/chains/sandbox.ts";
 import { createRuntime, defineTool, type RuntimeOptions } from "../src/index.ts";
 import { median, timed } from "./harness.ts";
+
+/** An engine as the package ships it; whoever opens it closes it. */
+export type OpenEngine = () => Promise<SandboxDriver>;
+
+/** One engine, and its processes run that program: what lies beside the sources starts slower. */
+async function alone(open: OpenEngine): Promise<ChainOptions> {
+  const driver = await open();
+  return { engines: [driver.name], drivers: [driver] };
+}
 
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
 export const tools: readonly ReturnType<typeof defineTool>[] = [
@@ -40,22 +51,24 @@ export interface WholeOptions {
  * A script as a model sends it: through the whole path. Python that was not seen before is checked first. Both in turn, so
  * that what else the machine does is done to either.
  */
-export async function wholePath(engine: string, options: WholeOptions): Promise<readonly WholeFigures[]> {
-  if (options.kept === "in memory") return wholePathIn(engine, options, {});
+export async function wholePath(open: OpenEngine, options: WholeOptions): Promise<readonly WholeFigures[]> {
+  if (options.kept === "in memory") return wholePathIn(open, options, {});
   const folder = mkdtempSync(join(tmpdir(), "postern-whole-"));
   try {
-    return await wholePathIn(engine, options, { store: `sqlite:${join(folder, "postern.db")}`, folder });
+    return await wholePathIn(open, options, { store: `sqlite:${join(folder, "postern.db")}`, folder });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 async function wholePathIn(
-  engine: string,
+  open: OpenEngine,
   { rounds, kept, scriptsBefore }: WholeOptions,
   place: Pick<RuntimeOptions, "store" | "folder">,
 ): Promise<readonly WholeFigures[]> {
-  const runtime = await createRuntime({ tools, ...place, chains: { engines: [engine] } });
+  const chains = await alone(open);
+  const engine = nameOf(chains);
+  const runtime = await createRuntime({ tools, ...place, chains });
   const scripts = new Map<string, number[]>([
     [seenNever, []],
     [seenBefore, []],
@@ -87,6 +100,10 @@ async function wholePathIn(
   });
 }
 
+function nameOf({ engines: [name] = [] }: ChainOptions): string {
+  return name ?? "";
+}
+
 function fifty(engine: string, n: number | string): ReturnType<typeof waiting> {
   if (engine !== "quickjs")
     return { language: "python", code: `for i in range(50):\n    tools.echo(text=str(i))\n# ${n}` };
@@ -106,7 +123,7 @@ export interface ManyToolsFigures {
 }
 
 /** What it costs a script to be offered as many tools as a gateway before many servers has. */
-export async function amongManyTools(engine: string, count: number, rounds: number): Promise<ManyToolsFigures> {
+export async function amongManyTools(open: OpenEngine, count: number, rounds: number): Promise<ManyToolsFigures> {
   const field = { type: "string", description: "What it is about, in a sentence, as servers describe their fields." };
   const properties = Object.fromEntries(
     Array.from({ length: 8 }, (_, n): [string, typeof field] => [`field_${n}`, field]),
@@ -119,7 +136,9 @@ export async function amongManyTools(engine: string, count: number, rounds: numb
       execute: () => "done",
     }),
   );
-  await using runtime = await createRuntime({ tools: many, chains: { engines: [engine] } });
+  const chains = await alone(open);
+  const engine = nameOf(chains);
+  await using runtime = await createRuntime({ tools: many, chains });
   const script: number[] = [];
   const host: number[] = [];
   for (let n = -10; n < rounds; n++) {
@@ -155,13 +174,13 @@ export interface FrozenFigures {
 }
 
 /** Scripts that wait for a person, through the whole path and on a file: what one of them costs while it waits. */
-export async function frozenScripts(engine: string, count: number): Promise<FrozenFigures> {
+export async function frozenScripts(open: OpenEngine, count: number): Promise<FrozenFigures> {
   const folder = mkdtempSync(join(tmpdir(), "postern-frozen-"));
   try {
-    await frozenIn(folder, engine, { from: 0, count: 1 });
+    await frozenIn(folder, open, { from: 0, count: 1 });
     const bytes = bytesIn(folder);
-    const found = await frozenIn(folder, engine, { from: 1, count });
-    return { engine, frozen: count, ...found, bytesEach: (bytesIn(folder) - bytes) / count };
+    const found = await frozenIn(folder, open, { from: 1, count });
+    return { frozen: count, ...found, bytesEach: (bytesIn(folder) - bytes) / count };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -170,12 +189,14 @@ export async function frozenScripts(engine: string, count: number): Promise<Froz
 /** The store is closed when it returns, so that a file's size says what is in it. */
 async function frozenIn(
   folder: string,
-  engine: string,
+  open: OpenEngine,
   { from, count }: { from: number; count: number },
-): Promise<Omit<FrozenFigures, "engine" | "frozen" | "bytesEach">> {
+): Promise<Omit<FrozenFigures, "frozen" | "bytesEach">> {
+  const chains = await alone(open);
+  const engine = nameOf(chains);
   const runtime = await createRuntime({
     ...{ tools, store: `sqlite:${join(folder, "postern.db")}`, folder },
-    ...{ chains: { engines: [engine] }, approvals: { patience: "suspend" } },
+    ...{ chains, approvals: { patience: "suspend" } },
   });
   const freeze = async (n: number): Promise<void> => {
     const { status } = await runtime.runChain(waiting(engine, n));
@@ -194,6 +215,7 @@ async function frozenIn(
     if (count > 1) await new Promise((resolve) => setTimeout(resolve, 3_000)); // more are kept while many come
     const [one] = (await runtime.chains?.list({ limit: 1 })) ?? [];
     return {
+      engine,
       secondsToFreezeThem,
       processesAbove: children() - before.processes,
       imageBytes: one?.imageBytes ?? 0,

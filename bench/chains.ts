@@ -84,7 +84,8 @@ interface Subject {
   readonly engine: string;
   /** How many of its scripts are frozen. None: it is replayed, and the path around it is no other. */
   readonly frozen?: number;
-  readonly open: () => Promise<SandboxDriver & AsyncDisposable>;
+  /** @param warm how many wait for a script; as many as a house keeps when it is left out */
+  readonly open: (warm?: number) => Promise<SandboxDriver & AsyncDisposable>;
   readonly language: Program["language"];
   /** `calls` calls, one after another. */
   readonly script: (calls: number) => string;
@@ -94,19 +95,19 @@ interface Subject {
 const subjects: readonly Subject[] = [
   {
     ...{ name: "JavaScript (QuickJS)", engine: "quickjs", frozen: frozenCount },
-    open: () => quickJsDriver({ warm: 2, program: quickjs }),
+    open: (warm) => quickJsDriver({ ...(warm !== undefined && { warm }), program: quickjs }),
     language: "javascript",
     script: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i })`,
   },
   {
     ...{ name: "Python (Monty)", engine: "monty", frozen: Math.min(frozenCount, 100) },
-    open: async () => new MontyDriver({ warm: 2, program: monty }),
+    open: async (warm) => new MontyDriver({ ...(warm !== undefined && { warm }), program: monty }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
   {
     ...{ name: "Python (CPython in bubblewrap)", engine: "cpython" },
-    open: async () => new CpythonDriver({ warm: 2 }),
+    open: async (warm) => new CpythonDriver(warm === undefined ? {} : { warm }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
@@ -122,14 +123,14 @@ const frozen: FrozenFigures[] = [];
 const amongMany: ManyToolsFigures[] = [];
 const runs = { rounds: isQuick ? rounds : 2 * rounds, scriptsBefore: isQuick ? 60 : 800 };
 // First of all: what else is measured makes their process one that no server is.
-for (const { engine, frozen: count } of wanted)
+for (const { open, frozen: count } of wanted)
   for (const kept of count === undefined ? [] : (["in memory", "on a disk"] as const))
-    whole.push(...(await wholePath(engine, { ...runs, kept })));
+    whole.push(...(await wholePath(open, { ...runs, kept })));
 for (const subject of wanted) figures.push(await figuresOf(subject));
-for (const { engine, frozen: count } of wanted) {
+for (const { open, frozen: count } of wanted) {
   if (count === undefined) continue;
-  frozen.push(await frozenScripts(engine, count));
-  if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(engine, tools, rounds));
+  frozen.push(await frozenScripts(open, count));
+  if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(open, tools, rounds));
 }
 const peers = only === undefined ? await others(rounds) : [];
 const beneath = only === undefined && !isQuick ? await neighbours(beside) : [];
@@ -164,7 +165,7 @@ else {
 
 async function figuresOf(subject: Subject): Promise<EngineFigures> {
   const coldMs = await cold(subject);
-  await using driver = await subject.open();
+  await using driver = await subject.open(2);
   const program = (calls: number): Program => ({
     language: subject.language,
     source: subject.script(calls),
@@ -204,7 +205,7 @@ async function figuresOf(subject: Subject): Promise<EngineFigures> {
 async function cold(subject: Subject): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < Math.min(rounds, 5); i++) {
-    await using driver = await subject.open();
+    await using driver = await subject.open(2);
     const begun = performance.now();
     await using session = await driver.start(
       { language: subject.language, source: subject.script(1), tools: [tool], chainId: "bench" },

@@ -17,7 +17,13 @@ import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 import type { StopReason } from "./watch.ts";
 
-export type FailedWhy = Extract<Step, { step: "failed" }>["why"] | "budget" | "diverged" | "timeout" | "closed";
+export type FailedWhy =
+  | Extract<Step, { step: "failed" }>["why"]
+  | "budget"
+  | "diverged"
+  | "timeout"
+  | "closed"
+  | "unrecorded";
 
 /** By place: the approval a call of the frozen batch waits for. */
 type Waiting = ReadonlyMap<number, string>;
@@ -52,12 +58,18 @@ const mostAtOnce = 1000;
 /** @param batch of a thawed script: what it waits for, asked once more */
 export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   const end = await driven(engine, run, batch);
+  if (end.end === "cancelled") return end;
+  run.parts.ledger.flush(); // what it read is on record before anybody hears of it
+  if (run.isUnrecorded) return failed("unrecorded", unrecorded);
   const isCutOff = (end.end === "done" || end.end === "failed") && run.numbering.tellEarlier();
   return isCutOff && end.end === "done" ? failed("diverged", endedBefore) : end;
 }
 
 const endedBefore =
   "The script was run again and did not repeat itself: it ended before it came to all of what it did before. Nothing was repeated; make the script independent of time, chance and changing data.";
+
+const unrecorded =
+  "Something the script read could not be recorded, so it was stopped. Nothing it changed is missing from the record.";
 
 async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   let waiting = batch;
@@ -83,6 +95,7 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     if (other !== undefined) return diverged(other, run);
     const answers = await together(step.calls, run);
     if (run.watch.stopped !== undefined) return stopped(run);
+    if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
     if (conflict !== undefined) return diverged(conflict.asked, run);
     const held = answers.filter(({ outcome }) => outcome?.status === "pending");

@@ -53,7 +53,7 @@ export class ScriptEnd {
     if (end.end === "cancelled") throw this.#facts.context.signal.reason;
     this.saw(run.journal);
     if (end.end === "halted") return await this.#halted(end.halted, driver);
-    if (end.end === "failed" && end.why === "closed") return await this.failed({ ...end, again: true }, driver.name);
+    if (end.end === "failed" && mayGoOn.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
     await this.#over();
     return await this.#told(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
@@ -181,6 +181,9 @@ export class ScriptEnd {
     return chainAnswer(end, { ...told, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
   }
 }
+
+/** Nothing is wrong with a script that was stopped so. */
+const mayGoOn: ReadonlySet<FailedWhy> = new Set<FailedWhy>(["closed", "unrecorded"]);
 
 /** What a busy machine needs to let a script go on; less of its time than that is none. */
 const longestThawMs = 5_000;

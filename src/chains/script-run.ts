@@ -54,6 +54,7 @@ export class ScriptRun {
   readonly parts: Parts;
   readonly #earlier: Earlier;
   readonly #caller: Caller;
+  readonly #lostBefore: number;
   /** By place: the calls of the batch that are not entered yet. */
   readonly #read = new Map<number, ToolCall>();
   #askedCharacters = 0;
@@ -69,6 +70,7 @@ export class ScriptRun {
     this.freezes = freezes;
     this.usedCpuMs = usedCpuMs;
     this.pace = new Pace(this.parts.clock);
+    this.#lostBefore = this.parts.ledger.lost;
     const { caller } = facts;
     const { patience, approvalWaitMs } = caller;
     this.#caller = {
@@ -109,6 +111,11 @@ export class ScriptRun {
       return asked;
     }
     return undefined;
+  }
+
+  /** Of what it was told, something may be missing from the record: it was answered before it was written. */
+  get isUnrecorded(): boolean {
+    return this.parts.ledger.lost !== this.#lostBefore;
   }
 
   /** Whether the arguments of what it asks together are more than is put away with a frozen script. */

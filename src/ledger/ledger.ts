@@ -13,8 +13,9 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
-import type { Committed, Store } from "../stores/store.ts";
+import type { Committed, Durability, Store } from "../stores/store.ts";
 import { type Beginning, type HistoryBook, isFromOutside, type Past } from "./history.ts";
+import { isOnRecord } from "./recovery.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
 export interface Claimable extends ToolCall {
@@ -90,6 +91,16 @@ export class Ledger {
     this.#settleDurability = durability;
   }
 
+  /** So many calls were answered whose record could not be written then. Only of what has no effect. */
+  get lost(): number {
+    return this.#store.lost;
+  }
+
+  /** Writes now what is answered and not written yet. */
+  flush(): void {
+    this.#store.flush();
+  }
+
   find(
     by: { readonly key: string } | { readonly match: string },
   ): CallRecord | undefined | Promise<CallRecord | undefined> {
@@ -102,8 +113,8 @@ export class Ledger {
   }
 
   /**
-   * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start; a safe
-   * idempotent call has no effect to protect, so its claim is only queued (DESIGN 5).
+   * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start (DESIGN 5);
+   * what has none of its own need not wait for that (`claimedAs`).
    *
    * @returns `moved` when another call was claimed since this one was weighed, and a rule looks at both
    * @throws what the store throws when nothing can be written: then nothing was claimed.
@@ -129,10 +140,11 @@ export class Ledger {
   #claim(call: Claimable): Claim | Promise<Claim> {
     const { key, match, risk, found, approvalId, weighing } = call;
     const at = this.#clock.now();
-    const harmless = risk === "safe" && found.idempotent;
+    const durability = claimedAs(call);
+    const hasNoEffect = durability === "queued" || durability === "buffered";
     const claimed: CallRecord = {
       key,
-      match: harmless && approvalId === undefined && call.record === undefined ? undefined : match,
+      match: hasNoEffect && call.record === undefined ? undefined : match,
       call,
       state: "attempted",
       risk,
@@ -156,7 +168,7 @@ export class Ledger {
       approvalId === undefined
         ? ({ write: "claim", record: claimed, fresh, event } as const)
         : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
-    const committed = this.#store.commit(write, harmless && approvalId === undefined ? "queued" : "synced");
+    const committed = this.#store.commit(write, durability);
     return committed instanceof Promise
       ? committed.then((late) => claimOf(late, claimed))
       : claimOf(committed, claimed);
@@ -179,24 +191,29 @@ export class Ledger {
         : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
     const row = { state, outcome, retryable, image, endedAt: at };
     const changed = aliveUntil === undefined ? row : { ...row, aliveUntil };
-    return this.#write({ write: "settle", key, fence, end: changed, event });
+    return this.#write({ write: "settle", key, fence, end: changed, event }, this.#settledAs(call));
   }
 
-  async #write(write: Write): Promise<Settled> {
+  #settledAs(call: Claimable): Durability {
+    const isWaitedFor = this.#settleDurability === "synced" || claimedAs(call) !== "buffered";
+    return isWaitedFor ? this.#settleDurability : "buffered";
+  }
+
+  async #write(write: Write, durability: Durability): Promise<Settled> {
     try {
-      return settledOf(await this.#store.commit(write, this.#settleDurability));
+      return settledOf(await this.#store.commit(write, durability));
     } catch {
-      return await this.#writeAgain(write);
+      return await this.#writeAgain(write, durability);
     }
   }
 
   /** Unless it will never be written. */
-  async #writeAgain(write: Write): Promise<Settled> {
+  async #writeAgain(write: Write, durability: Durability): Promise<Settled> {
     for (const waitMs of retryAfterMs) {
       if (this.#store.broken !== undefined) break;
       await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
       try {
-        return settledOf(await this.#store.commit(write, this.#settleDurability));
+        return settledOf(await this.#store.commit(write, durability));
       } catch {} // what is wrong with the store, the store has logged
     }
     return "unkept";
@@ -231,6 +248,18 @@ export class Ledger {
       return false; // the caller is told `audit_unavailable`
     }
   }
+}
+
+/**
+ * A safe idempotent call has no effect to protect, and may share a transaction with its settle; one of a script with other
+ * calls of it, as nothing of what it told the script leaves before more is written. A script has no effect but its calls:
+ * what is on the disk before one of theirs may start holds the script's own row as well.
+ */
+function claimedAs(call: Claimable): Durability {
+  if (call.risk !== "safe" || call.approvalId !== undefined) return "synced";
+  if (isOnRecord(call)) return "committed";
+  if (!call.found.idempotent) return "synced";
+  return call.authority.fromChain === true ? "buffered" : "queued";
 }
 
 function rare(

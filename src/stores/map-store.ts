@@ -63,6 +63,10 @@ export class MapStore implements Store {
     return this.#broken;
   }
 
+  /** What is taken is kept as well as it ever is. */
+  readonly lost = 0;
+  flush(): void {}
+
   nextNumber(): number {
     this.#lastNumber += 1;
     return this.#lastNumber;
@@ -71,7 +75,8 @@ export class MapStore implements Store {
   commit(write: Write, durability: Durability): Committed | Promise<Committed> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     const ruling = rule(write, this.#rows);
-    if (!ruling.won) return durability === "queued" ? ruling : Promise.resolve(ruling);
+    const isAwaited = durability === "committed" || durability === "synced";
+    if (!ruling.won) return isAwaited ? Promise.resolve(ruling) : ruling;
     try {
       const { event } = write;
       const body = event && bodyOf(this.#spell(event));
@@ -89,7 +94,7 @@ export class MapStore implements Store {
       );
     }
     this.#told ??= this.#tellSoon();
-    return durability === "queued" ? { won: true } : this.#told.promise;
+    return isAwaited ? this.#told.promise : { won: true };
   }
 
   call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {

@@ -15,10 +15,12 @@ import type { Audience } from "./audience.ts";
 import type { Waiting } from "./urgency.ts";
 
 /**
- * What the returned promise waits for. `queued`: nothing; the write is in the next transaction, its condition was decided now.
- * `committed`: the transaction. `synced`: until it is on the disk.
+ * What the returned promise waits for. `buffered` and `queued`: nothing; the condition was decided now. The write is in the
+ * next transaction: that of this turn of the event loop when it is `queued`; when it is `buffered` the next that is there for
+ * another reason, or one some milliseconds later. `committed`: the transaction. `synced`: until it is on the disk, and with
+ * it all that was taken before.
  */
-export type Durability = "queued" | "committed" | "synced";
+export type Durability = "buffered" | "queued" | "committed" | "synced";
 
 export type Committed =
   | { readonly won: true }
@@ -99,8 +101,15 @@ export interface Store extends AsyncDisposable {
   /** The next call's row number: grows over restarts, gaps are fine. */
   nextNumber(): number;
 
-  /** Rejects only when it could not be written (full disk, stopped store): then nothing of it is true. `queued` answers at once. */
+  /**
+   * Rejects only when it could not be written (full disk, stopped store): then nothing of it is true. `buffered` and
+   * `queued` answer at once.
+   */
   commit(write: Write, durability: Durability): Committed | Promise<Committed>;
+  /** Writes now what is taken, and would be lost with the process. */
+  flush(): void;
+  /** How many writes were answered and could not be written then. */
+  readonly lost: number;
 
   /**
    * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and while it is

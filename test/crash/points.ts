@@ -56,6 +56,12 @@ export class PointStore implements Store {
   get broken(): Error | undefined {
     return this.#store.broken;
   }
+  get lost(): number {
+    return this.#store.lost;
+  }
+  flush(): void {
+    this.#store.flush();
+  }
   nextNumber(): number {
     return this.#store.nextNumber();
   }

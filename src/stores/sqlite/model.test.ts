@@ -31,7 +31,7 @@ const approvalIds = ["a0", "a1", "a2"] as const;
 const key = fc.constantFrom(...keys);
 const approvalId = fc.constantFrom(...approvalIds);
 const lifetimeMs = fc.option(fc.constantFrom(0, 10, 20, 1000), { nil: undefined });
-const durability = fc.constantFrom<Durability>("queued", "committed", "synced");
+const durability = fc.constantFrom<Durability>("buffered", "queued", "committed", "synced");
 
 /** What to do, without what only a store knows: ids, times and its incarnation. */
 const step = fc.oneof(

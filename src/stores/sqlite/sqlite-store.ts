@@ -102,6 +102,14 @@ export class SqliteStore implements Store {
     return this.#writer.broken;
   }
 
+  get lost(): number {
+    return this.#writer.lost;
+  }
+
+  flush(): void {
+    if (this.#isKept) this.#writer.drain(); // in memory it is true already
+  }
+
   nextNumber(): number {
     this.#lastNumber += 1;
     return this.#lastNumber;

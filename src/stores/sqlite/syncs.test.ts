@@ -1,8 +1,7 @@
-import fs from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it } from "vitest";
 import { note } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import { countedSyncs } from "../../../test/fakes/counted-syncs.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 
 const { openAt } = sqliteFiles();
@@ -41,24 +40,3 @@ describe("a store on a file", () => {
     expect([syncs.begun, due.length]).toEqual([2, 0]);
   });
 });
-
-/** How many syncs were begun while this is there; they are made all the same. */
-function countedSyncs(): { readonly begun: number } & Disposable {
-  const { fdatasync } = fs;
-  let begun = 0;
-  const counting = (...given: Parameters<typeof fdatasync>): void => {
-    begun += 1;
-    fdatasync(...given);
-  };
-  fs.fdatasync = Object.assign(counting, { __promisify__: fdatasync.__promisify__ });
-  syncBuiltinESMExports();
-  return {
-    get begun() {
-      return begun;
-    },
-    [Symbol.dispose]: () => {
-      fs.fdatasync = fdatasync;
-      syncBuiltinESMExports();
-    },
-  };
-}

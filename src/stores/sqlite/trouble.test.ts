@@ -212,7 +212,7 @@ describe("SqliteStore under trouble", () => {
     );
     await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
     expect(store.broken).toMatchObject({ code: "store_broken" });
-    for (const durability of ["queued", "committed", "synced"] as const) {
+    for (const durability of ["buffered", "queued", "committed", "synced"] as const) {
       await expect(store.commit(note("b"), durability)).rejects.toMatchObject({
         code: "store_broken",
       });
@@ -231,9 +231,9 @@ describe("SqliteStore under trouble", () => {
       const told: number[] = [];
       store.follow(fail);
       store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
-      for (const durability of ["queued", "committed", "synced"] as const)
+      for (const durability of ["buffered", "queued", "committed", "synced"] as const)
         expect(await store.commit(note("n"), durability)).toEqual({ won: true });
-      expect(told).toEqual([0, 1, 2]);
+      expect(told).toEqual([0, 1, 2, 3]);
     },
   );
 

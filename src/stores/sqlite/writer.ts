@@ -23,10 +23,12 @@ const youngMs = 4;
 /** What nobody waits for is on the disk so long after its commit. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
-/** So many writes share a transaction in memory. They are held until then: many more would outlive the young generation. */
+/** So many writes share a transaction that nobody waits for. They are held until then: many more would outlive the young generation. */
 const mostTaken = 64;
 /** In memory, and waited for by nobody, so many need no transaction of their own at the end of a turn. */
 const mostHeld = 32;
+/** On a disk, and waited for by nobody, it gathers so long with what comes. */
+const bufferMs = 4;
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
 const resolved = Promise.resolve();
@@ -42,6 +44,8 @@ const resolved = Promise.resolve();
 export class Writer {
   open: Batch = new Batch();
   broken: Error | undefined;
+  /** So many writes were answered and not written. */
+  lost = 0;
   readonly #options: WriterOptions;
   /** Written, and somebody waits for the disk. */
   #toSync: Batch[] = [];
@@ -52,6 +56,7 @@ export class Writer {
   #turnBegan = 0;
   #soon = false;
   #lazySync: (() => void) | undefined;
+  #buffering = false;
   #waiting = 0;
   #idle: PromiseWithResolvers<void> | undefined;
 
@@ -68,14 +73,15 @@ export class Writer {
   /** After a write was added to `open`. */
   join(durability: Durability): Committed | Promise<Committed> {
     this.#waiting += 1;
+    if (durability === "buffered" && this.#isKept) return this.#buffer();
     if (!this.#turnEnd) this.#armTurnEnd();
-    if (durability === "queued") return this.#answer();
+    if (isUnawaited(durability)) return this.#answer();
     return this.#isKept ? this.#wait(durability) : this.#take();
   }
 
   /** For who lost: the answer is true when what it lost against is. */
   after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
-    if (durability === "queued" || !this.#isKept) return answer;
+    if (isUnawaited(durability) || !this.#isKept) return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
     if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
     const ticket = new Batch(); // nothing to write; it waits for the sync of what was
@@ -143,6 +149,21 @@ export class Writer {
     return this.broken === undefined ? won : Promise.reject(this.broken);
   }
 
+  #buffer(): Committed {
+    if (!this.#buffering) {
+      this.#buffering = true;
+      this.#options.clock.in(bufferMs, this.#drainLate);
+    }
+    const answer = this.#answer();
+    if (this.open.writes >= mostTaken) this.drain();
+    return answer;
+  }
+
+  readonly #drainLate = (): void => {
+    this.#buffering = false;
+    this.drain();
+  };
+
   #answer(): Committed {
     this.open.answered += 1;
     return won;
@@ -187,6 +208,7 @@ export class Writer {
     if (!this.#isKept && this.broken === undefined) this.#stop("What was kept in memory is lost", failure);
     batch.reject(failure);
     const { answered } = batch;
+    this.lost += answered;
     if (answered > 0)
       this.#options.log(`Lost: ${counted(answered, "write")} that nobody waited for. ${failure.message}`);
     try {
@@ -229,4 +251,8 @@ export class Writer {
     this.broken = new RuntimeFault("store_broken", message, { cause });
     this.#options.log(message);
   }
+}
+
+function isUnawaited(durability: Durability): durability is "buffered" | "queued" {
+  return durability === "buffered" || durability === "queued";
 }

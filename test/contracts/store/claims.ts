@@ -28,9 +28,10 @@ export function claimContract(kit: StoreKit): void {
       expect(await all(kit.store.events({ after: -1 }))).toHaveLength(1);
     });
 
-    it("answers a queued claim at once, and shows it at once", () => {
+    it.each(["queued", "buffered"] as const)("answers a %s claim at once, and shows it at once", (durability) => {
       const record = recordOf(callOf(kit.store, kit.clock));
-      expect(kit.store.commit(claimOf(record, { fresh: true }), "queued")).toEqual(wins);
+      expect(kit.store.commit(claimOf(record, { fresh: true }), durability)).toEqual(wins);
+      expect(kit.store.commit(claimOf(record), durability)).toMatchObject({ won: false });
       expect(kit.store.call({ key: record.key })).toMatchObject({
         state: "attempted",
         fence: kit.store.incarnation,
@@ -50,6 +51,16 @@ export function claimContract(kit: StoreKit): void {
       });
       const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
       expect(types).toEqual(["attempted", "settled ok"]);
+    });
+
+    it("keeps what is buffered before what is committed after it", async () => {
+      const record = recordOf(callOf(kit.store, kit.clock), { fence: kit.store.incarnation });
+      kit.store.commit(claimOf(record, { fresh: true }), "buffered");
+      expect(kit.store.commit(settleOf(record, "ok"), "buffered")).toEqual(wins);
+      await kit.store.commit(note("after"), "committed");
+      const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
+      expect(types).toEqual(["attempted", "settled ok", "after"]);
+      expect(kit.store.lost).toBe(0);
     });
 
     it("gives back a row exactly as it was, with every optional field and with none", async () => {

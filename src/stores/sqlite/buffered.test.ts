@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { all, note } from "../../../test/contracts/records.ts";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
+import type { SqliteStore } from "./sqlite-store.ts";
+
+const { openAt } = sqliteFiles();
+
+function batchesOf(store: SqliteStore): number[] {
+  const batches: number[] = [];
+  store.follow((entries) => batches.push(entries.length));
+  return batches;
+}
+
+describe("what is buffered on a file", () => {
+  it("gathers over the turns of some milliseconds, with one wait, and is one transaction then", async () => {
+    const clock = new FakeClock();
+    await using store = openAt("gathers.db", { clock });
+    const batches = batchesOf(store);
+    for (let i = 0; i < 3; i += 1) {
+      expect(store.commit(note("n"), "buffered")).toEqual({ won: true });
+      await settled(1);
+    }
+    expect([clock.waiting, batches]).toEqual([1, []]);
+    await clock.advance(4);
+    expect(batches).toEqual([3]);
+    store.commit(note("n"), "buffered");
+    await clock.advance(4);
+    expect(batches).toEqual([3, 1]);
+  });
+
+  it.each(["queued", "committed", "synced"] as const)("goes with what is %s after it", async (durability) => {
+    await using store = openAt(`with-${durability}.db`);
+    const batches = batchesOf(store);
+    store.commit(note("a"), "buffered");
+    await settled(1);
+    await store.commit(note("b"), durability);
+    await settled(1);
+    expect(batches).toEqual([2]);
+  });
+
+  it("is written when there is much of it, when it is flushed, when a list is read, and when the store is closed", async () => {
+    const clock = new FakeClock();
+    const store = openAt("written.db", { clock });
+    const batches = batchesOf(store);
+    const buffer = (): unknown => store.commit(note("n"), "buffered");
+    for (let i = 0; i < 65; i += 1) buffer();
+    expect(batches).toEqual([64]);
+    store.flush();
+    expect(batches).toEqual([64, 1]);
+    store.flush();
+    buffer();
+    await store.calls({});
+    buffer();
+    await store[Symbol.asyncDispose]();
+    expect(batches).toEqual([64, 1, 1, 1]);
+    await clock.advance(4); // its wait comes after the end
+    await using again = openAt("written.db");
+    expect(await all(again.events({ after: -1 }))).toHaveLength(67);
+  });
+
+  it("is counted as lost when it cannot be written, for it was answered; what was waited for is not", async () => {
+    let isSpeechless = true;
+    const spell = ({ moment }: { readonly moment: string }): string => {
+      if (isSpeechless) throw new Error("no words");
+      return JSON.stringify({ moment });
+    };
+    const problems: string[] = [];
+    await using store = openAt("lost.db", { spell, log: (problem) => problems.push(problem) });
+    const attempted = { moment: "attempted", at: 0 } as never; // spelled with its neighbours
+    const write = { write: "note", event: attempted } as const;
+    await expect(store.commit(write, "committed")).rejects.toMatchObject({ code: "store_unwritable" });
+    expect(store.lost).toBe(0);
+    store.commit(write, "buffered");
+    store.commit(write, "buffered");
+    expect(store.lost).toBe(0);
+    store.flush();
+    expect([store.lost, problems.join()]).toEqual([2, expect.stringContaining("Lost: 2 writes")]);
+    isSpeechless = false;
+    expect(await store.commit(write, "committed")).toEqual({ won: true });
+  });
+});

@@ -1,0 +1,138 @@
+/** What a script does is on record before anybody outside can know of it, and its reads share their transactions. */
+import { copyFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { spellWith } from "../../src/audit/entry.ts";
+import type { RuntimeOptions } from "../../src/index.ts";
+import { openDatabase } from "../../src/stores/sqlite/open.ts";
+import { openSqliteStore, SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { FakeClock } from "../fakes/clock.ts";
+import { countedSyncs } from "../fakes/counted-syncs.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { traceOf } from "../fakes/script-bench.ts";
+import { resultOf } from "../fakes/script-house.ts";
+import { sqliteFiles } from "../fakes/sqlite-files.ts";
+
+const { at } = sqliteFiles();
+const spell = spellWith((text) => text);
+const chains = { engines: ["quickjs"], limits: { maxRiskUnapproved: "high", maxToolCalls: 200 } } as const;
+const reads = (count: number): string =>
+  `for (let i = 0; i < ${count}; i++) await tools.echo({ to: "x".repeat(900) + i });`;
+
+/** `write` has an effect. */
+function room(
+  store: SqliteStore,
+  { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
+): Promise<House> {
+  const input = { type: "object" } as const;
+  const write = {
+    name: "write",
+    description: "Has an effect.",
+    risk: "low",
+    effects: "write",
+    idempotent: false,
+  } as const;
+  return house({ clock: new FakeClock(), store, chains, ...options }, [
+    {
+      ...write,
+      input,
+      execute: async () => {
+        await onWrite();
+        return "written";
+      },
+    },
+  ]);
+}
+
+function opened(name: string, clock = new FakeClock()) {
+  const database = openDatabase(at(name), () => {});
+  return { database: database.database, store: new SqliteStore(database, { clock, spell }) };
+}
+
+describe("a script on a disk", () => {
+  it("of reads alone waits for no disk, and its reads share a few transactions", async () => {
+    using syncs = countedSyncs();
+    const { store } = opened("reads.db");
+    await using h = await room(store);
+    const begunBefore = syncs.begun;
+    const batches: number[] = [];
+    using _ = store.follow((entries) => batches.push(entries.length));
+    const { status } = await h.runtime.runChain({ code: reads(40) }, asker);
+    expect([status, syncs.begun]).toEqual(["ok", begunBefore]);
+    expect(batches.length).toBeLessThan(8);
+    expect(await h.runtime.calls.list({ tool: "echo" })).toHaveLength(40);
+    expect(batches.reduce((sum, count) => sum + count)).toBe(2 * 41);
+    expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+  });
+
+  it("has all it did before on the disk when a call with an effect begins", async () => {
+    using syncs = countedSyncs();
+    const { store } = opened("effect.db");
+    let [begun, ended] = [0, 0];
+    const onWrite = (): void => {
+      [begun, ended] = [syncs.begun, syncs.ended];
+      for (const end of ["", "-wal"]) copyFileSync(`${at("effect.db")}${end}`, `${at("lost-power.db")}${end}`);
+    };
+    await using h = await room(store, { onWrite });
+    const { status } = await h.runtime.runChain({ code: `${reads(3)} await tools.write({});` }, asker);
+    expect(status).toBe("ok");
+    expect([begun, ended]).toEqual([1, 1]);
+    await using found = openSqliteStore({ location: at("lost-power.db"), clock: new FakeClock(), spell });
+    const rows = (await found.calls({})).map(({ call, state }) => `${call.tool} ${state}`);
+    expect(rows).toEqual(["write attempted", "echo ok", "echo ok", "echo ok", "tool_chain attempted"]);
+  });
+
+  it("has each outcome on the disk before the script hears of it, where the runtime is strict", async () => {
+    using syncs = countedSyncs();
+    const { store } = opened("strict.db");
+    await using h = await room(store, { durability: "strict" });
+    expect((await h.runtime.runChain({ code: reads(5) }, asker)).status).toBe("ok");
+    expect(syncs.ended).toBeGreaterThanOrEqual(6);
+  });
+});
+
+describe("a script whose reads cannot be recorded", () => {
+  /** From the first read after the effect on nothing can be written, until what is left of the reads was tried. */
+  async function failing(name: string) {
+    const { database, store } = opened(name);
+    let [effects, isFull] = [0, false];
+    const onWrite = (): void => {
+      effects += 1;
+      isFull = effects === 1;
+    };
+    const commit = store.commit.bind(store);
+    store.commit = (write, durability) => {
+      if (isFull && durability === "buffered") database.exec("pragma query_only = 1");
+      return commit(write, durability);
+    };
+    const flush = store.flush.bind(store);
+    store.flush = () => {
+      flush();
+      database.exec("pragma query_only = 0");
+      isFull = false;
+    };
+    return { h: await room(store, { onWrite }), effects: () => effects };
+  }
+
+  it.each([
+    ["in its middle", 60, 35],
+    ["at its end", 2, 5],
+  ])(
+    "%s is stopped, and goes on when it is sent again; no effect is had twice",
+    async (_where, count, calledBefore) => {
+      const { h, effects } = await failing(`full-${count}.db`);
+      await using _ = h;
+      const code = `${reads(2)} await tools.write({}); ${reads(count)} return "end";`;
+      const keyed = { ...asker, idempotencyKey: "k" };
+      const said = await h.runtime.runChain({ code }, keyed);
+      expect(resultOf(said)).toMatchObject({ status: "error", error_kind: "unrecorded", tool_calls: calledBefore });
+      expect(said.refusal).toMatchObject({ retry: "later" });
+      expect(said.text).toContain("send the same call again");
+      const again = await h.runtime.runChain({ code }, keyed);
+      expect(resultOf(again)).toMatchObject({ status: "ok", output_text: "end" });
+      expect(effects()).toBe(1);
+      expect(traceOf(again)).toHaveLength(count + 3);
+      expect(await h.runtime.calls.list({ tool: "echo", limit: 200 })).toHaveLength(count + 2);
+      expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
+    },
+  );
+});
