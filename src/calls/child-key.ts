@@ -5,6 +5,11 @@ export function childKey(parentKey: string, number: number): string {
   return `${parentKey}/${number}`;
 }
 
+/** Of a key that `childKey` made. */
+export function parentKeyOf(key: string): string {
+  return key.slice(0, key.lastIndexOf("/"));
+}
+
 /** Which one it was, of those that the parent of this key made. Undefined: none of them. */
 export function childNumber(
   { idempotencyKey = "" }: Pick<ToolCall, "idempotencyKey">,

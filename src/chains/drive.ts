@@ -89,13 +89,13 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const others = run.pace.heard(step.calls.length);
     if (others !== undefined) await others; // the hot path has as few awaits as it has waits
     if (run.watch.stopped !== undefined) return stopped(run);
+    if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const before = { session: run.session.mark(), journal: run.journal.mark() };
     const other = await run.beginBatch(step.calls);
     if (run.watch.stopped !== undefined) return stopped(run);
     if (other !== undefined) return diverged(other, run);
     const answers = await together(step.calls, run);
     if (run.watch.stopped !== undefined) return stopped(run);
-    if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const conflict = answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict");
     if (conflict !== undefined) return diverged(conflict.asked, run);
     const held = answers.filter(({ outcome }) => outcome?.status === "pending");

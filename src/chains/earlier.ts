@@ -76,6 +76,7 @@ export class Earlier {
     const told = this.#made.get(number)?.told;
     if (told !== undefined) return { ending: "replayed", outcome: told, key: keyOf(call) ?? call.id };
     const row = this.#rows.get(number);
+    if (row !== undefined && row.key !== keyOf(call)) return refuse("idempotency_conflict"); // by another rule: it would run again
     // A request that ended without a yes is told as it ended: sent as a new one, the call would ask again.
     if (row !== undefined && (await hasLapsed(row, parts))) return new Arrival({ ...call, resumes: row.key });
     if (this.#last < batchEnd) return call;

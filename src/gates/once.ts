@@ -1,4 +1,5 @@
 import type { Principal, ToolCall } from "../calls/call.ts";
+import { parentKeyOf } from "../calls/child-key.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { sha256 } from "../calls/json.ts";
@@ -76,10 +77,11 @@ export function keyOf({ authority, tool, action, idempotencyKey, resumes }: Tool
 
 /**
  * D23: H(parent key, number of the call), of the text that calls/child-key.ts makes. Nobody else's begins so: a caller's has
- * four names before its key.
+ * four names before its key. A script's keys begin alike, and so stand on one page of a file's index.
  */
 function chainKey(ownKey: string): string {
-  return `key_${sha256(`script\0${ownKey}`).slice(0, 40)}`;
+  const ofScript = sha256(`script\0${parentKeyOf(ownKey)}`).slice(0, 12);
+  return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;
 }
 
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */

@@ -22,6 +22,7 @@ const reads = (count: number): string =>
 function room(
   store: SqliteStore,
   { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
+  more: Parameters<typeof house>[1] = [],
 ): Promise<House> {
   const input = { type: "object" } as const;
   const write = {
@@ -40,6 +41,7 @@ function room(
         return "written";
       },
     },
+    ...more,
   ]);
 }
 
@@ -135,4 +137,31 @@ describe("a script whose reads cannot be recorded", () => {
       expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
     },
   );
+
+  it("has no effect any more, whatever it catches", async () => {
+    const { database, store } = opened("lost-first.db");
+    let isFirst = true;
+    const lose = {
+      name: "lose",
+      description: "Nothing read so far is kept.",
+      risk: "safe",
+      effects: "read",
+      idempotent: true,
+      input: { type: "object" },
+      execute: () => {
+        if (isFirst) database.exec("pragma query_only = 1");
+        isFirst = false;
+        store.flush();
+        database.exec("pragma query_only = 0");
+        return "lost";
+      },
+    } as const;
+    const effects: string[] = [];
+    await using h = await room(store, { onWrite: () => effects.push("write") }, [lose]);
+    const code = `${reads(2)} try { await tools.lose({}); } catch {} await tools.write({}); return "end";`;
+    const said = await h.runtime.runChain({ code }, asker);
+    expect([resultOf(said)["error_kind"], effects]).toEqual(["unrecorded", []]);
+    expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", output_text: "end" });
+    expect(effects).toEqual(["write"]);
+  });
 });
