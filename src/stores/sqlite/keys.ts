@@ -13,28 +13,70 @@ export interface Keys {
   undo(): void;
 }
 
-/** In the file, where the next process finds them. */
+/** So much of a key is the same for all calls of a script (gates/once.ts). */
+const familyName = /^key_[0-9a-f]{12}/;
+const mostFamilies = 32;
+/** Of one that is read whole, and of one that has grown since. */
+const [mostRead, mostOfFamily] = [64, 1_024];
+
+/**
+ * In the file, where the next process finds them. Keys that begin alike are asked for one after the other, twice each and
+ * mostly in vain: all of those that were asked for last are known here, and the file is not asked for each.
+ */
 export class TableKeys implements Keys {
   readonly #find: StatementSync;
+  readonly #family: StatementSync;
   readonly #put: StatementSync;
+  readonly #families = new Map<string, Map<string, number>>();
 
   constructor(database: DatabaseSync) {
     this.#find = database.prepare("select number from call_key where key = ?");
+    this.#family = database.prepare(
+      `select key, number from call_key where key >= ? and key < ? limit ${mostRead + 1}`,
+    );
     this.#put = database.prepare("insert or ignore into call_key values (?, ?)");
   }
 
   find(key: string): number | undefined {
+    const family = this.#familyOf(key);
+    if (family !== undefined) return family.get(key);
     const number = this.#find.get(key)?.["number"];
     return number === undefined ? undefined : Number(number);
   }
 
   put(key: string, number: number): void {
     this.#put.get(key, number);
+    const [name = ""] = familyName.exec(key) ?? [];
+    const family = this.#families.get(name);
+    if (family === undefined) return;
+    if (family.size >= mostOfFamily) this.#families.delete(name);
+    else if (!family.has(key)) family.set(key, number);
   }
 
   kept(): void {}
 
-  undo(): void {} // the transaction's own
+  undo(): void {
+    this.#families.clear(); // what was put is the transaction's own
+  }
+
+  /** All there are; undefined where there are many. */
+  #familyOf(key: string): ReadonlyMap<string, number> | undefined {
+    const [name] = familyName.exec(key) ?? [];
+    if (name === undefined) return undefined;
+    const known = this.#families.get(name);
+    if (known !== undefined) return known;
+    const rows = this.#family.all(name, after(name));
+    if (rows.length > mostRead) return undefined;
+    const family = new Map(rows.map(({ key: each, number }) => [String(each), Number(number)]));
+    for (const oldest of this.#families.keys()) if (this.#families.size >= mostFamilies) this.#families.delete(oldest);
+    this.#families.set(name, family);
+    return family;
+  }
+}
+
+/** The first text that comes after all that begin so. */
+function after(name: string): string {
+  return name.slice(0, -1) + String.fromCharCode(name.charCodeAt(name.length - 1) + 1);
 }
 
 /** For a store that ends with the process: an index over random keys in SQLite's memory slows down as it grows. */
