@@ -22,10 +22,12 @@ describe("what is buffered on a file", () => {
       await settled(1);
     }
     expect([clock.waiting, batches]).toEqual([1, []]);
-    await clock.advance(4);
+    await clock.advance(19);
+    expect(batches).toEqual([]);
+    await clock.advance(1);
     expect(batches).toEqual([3]);
     store.commit(note("n"), "buffered");
-    await clock.advance(4);
+    await clock.advance(20);
     expect(batches).toEqual([3, 1]);
   });
 
@@ -44,19 +46,19 @@ describe("what is buffered on a file", () => {
     const store = openAt("written.db", { clock });
     const batches = batchesOf(store);
     const buffer = (): unknown => store.commit(note("n"), "buffered");
-    for (let i = 0; i < 65; i += 1) buffer();
-    expect(batches).toEqual([64]);
+    for (let i = 0; i < 129; i += 1) buffer();
+    expect(batches).toEqual([128]);
     store.flush();
-    expect(batches).toEqual([64, 1]);
+    expect(batches).toEqual([128, 1]);
     store.flush();
     buffer();
     await store.calls({});
     buffer();
     await store[Symbol.asyncDispose]();
-    expect(batches).toEqual([64, 1, 1, 1]);
-    await clock.advance(4); // its wait comes after the end
+    expect(batches).toEqual([128, 1, 1, 1]);
+    await clock.advance(20); // its wait comes after the end
     await using again = openAt("written.db");
-    expect(await all(again.events({ after: -1 }))).toHaveLength(67);
+    expect(await all(again.events({ after: -1 }))).toHaveLength(131);
   });
 
   it("is counted as lost when it cannot be written, for it was answered; what was waited for is not", async () => {

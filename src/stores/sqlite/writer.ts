@@ -23,12 +23,12 @@ const youngMs = 4;
 /** What nobody waits for is on the disk so long after its commit. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
-/** So many writes share a transaction that nobody waits for. They are held until then: many more would outlive the young generation. */
+/** So many writes share a transaction in memory. They are held until then: many more would outlive the young generation. */
 const mostTaken = 64;
 /** In memory, and waited for by nobody, so many need no transaction of their own at the end of a turn. */
 const mostHeld = 32;
-/** On a disk, and waited for by nobody, it gathers so long with what comes. */
-const bufferMs = 4;
+/** On a disk, what is buffered gathers so long, or until it is so much: a script of fifty calls is over by then. */
+const [bufferMs, mostBuffered] = [20, 128];
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
 const resolved = Promise.resolve();
@@ -155,7 +155,7 @@ export class Writer {
       this.#options.clock.in(bufferMs, this.#drainLate);
     }
     const answer = this.#answer();
-    if (this.open.writes >= mostTaken) this.drain();
+    if (this.open.writes >= mostBuffered) this.drain();
     return answer;
   }
 
