@@ -11,9 +11,9 @@ import { median, timed } from "./harness.ts";
 export type OpenEngine = () => Promise<SandboxDriver>;
 
 /** One engine, and its processes run that program: what lies beside the sources starts slower. */
-async function alone(open: OpenEngine): Promise<ChainOptions> {
+async function alone(open: OpenEngine): Promise<{ readonly engine: string; readonly chains: ChainOptions }> {
   const driver = await open();
-  return { engines: [driver.name], drivers: [driver] };
+  return { engine: driver.name, chains: { engines: [driver.name], drivers: [driver] } };
 }
 
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
@@ -66,8 +66,7 @@ async function wholePathIn(
   { rounds, kept, scriptsBefore }: WholeOptions,
   place: Pick<RuntimeOptions, "store" | "folder">,
 ): Promise<readonly WholeFigures[]> {
-  const chains = await alone(open);
-  const engine = nameOf(chains);
+  const { engine, chains } = await alone(open);
   const runtime = await createRuntime({ tools, ...place, chains });
   const scripts = new Map<string, number[]>([
     [seenNever, []],
@@ -98,10 +97,6 @@ async function wholePathIn(
     const where = kept === "in memory" ? "" : `, ${kept}`;
     return { engine: `${engine}, ${which}${where}`, scriptMs, callsMs, aboveMs: scriptMs - callsMs };
   });
-}
-
-function nameOf({ engines: [name] = [] }: ChainOptions): string {
-  return name ?? "";
 }
 
 function fifty(engine: string, n: number | string): ReturnType<typeof waiting> {
@@ -136,8 +131,7 @@ export async function amongManyTools(open: OpenEngine, count: number, rounds: nu
       execute: () => "done",
     }),
   );
-  const chains = await alone(open);
-  const engine = nameOf(chains);
+  const { engine, chains } = await alone(open);
   await using runtime = await createRuntime({ tools: many, chains });
   const script: number[] = [];
   const host: number[] = [];
@@ -192,8 +186,7 @@ async function frozenIn(
   open: OpenEngine,
   { from, count }: { from: number; count: number },
 ): Promise<Omit<FrozenFigures, "frozen" | "bytesEach">> {
-  const chains = await alone(open);
-  const engine = nameOf(chains);
+  const { engine, chains } = await alone(open);
   const runtime = await createRuntime({
     ...{ tools, store: `sqlite:${join(folder, "postern.db")}`, folder },
     ...{ chains, approvals: { patience: "suspend" } },

@@ -84,8 +84,7 @@ interface Subject {
   readonly engine: string;
   /** How many of its scripts are frozen. None: it is replayed, and the path around it is no other. */
   readonly frozen?: number;
-  /** @param warm how many wait for a script; as many as a house keeps when it is left out */
-  readonly open: (warm?: number) => Promise<SandboxDriver & AsyncDisposable>;
+  readonly open: () => Promise<SandboxDriver & AsyncDisposable>;
   readonly language: Program["language"];
   /** `calls` calls, one after another. */
   readonly script: (calls: number) => string;
@@ -95,19 +94,19 @@ interface Subject {
 const subjects: readonly Subject[] = [
   {
     ...{ name: "JavaScript (QuickJS)", engine: "quickjs", frozen: frozenCount },
-    open: (warm) => quickJsDriver({ ...(warm !== undefined && { warm }), program: quickjs }),
+    open: () => quickJsDriver({ program: quickjs }),
     language: "javascript",
     script: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i })`,
   },
   {
     ...{ name: "Python (Monty)", engine: "monty", frozen: Math.min(frozenCount, 100) },
-    open: async (warm) => new MontyDriver({ ...(warm !== undefined && { warm }), program: monty }),
+    open: async () => new MontyDriver({ program: monty }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
   {
     ...{ name: "Python (CPython in bubblewrap)", engine: "cpython" },
-    open: async (warm) => new CpythonDriver(warm === undefined ? {} : { warm }),
+    open: async () => new CpythonDriver({ warm: 2 }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
   },
@@ -165,7 +164,7 @@ else {
 
 async function figuresOf(subject: Subject): Promise<EngineFigures> {
   const coldMs = await cold(subject);
-  await using driver = await subject.open(2);
+  await using driver = await subject.open();
   const program = (calls: number): Program => ({
     language: subject.language,
     source: subject.script(calls),
@@ -205,7 +204,7 @@ async function figuresOf(subject: Subject): Promise<EngineFigures> {
 async function cold(subject: Subject): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < Math.min(rounds, 5); i++) {
-    await using driver = await subject.open(2);
+    await using driver = await subject.open();
     const begun = performance.now();
     await using session = await driver.start(
       { language: subject.language, source: subject.script(1), tools: [tool], chainId: "bench" },

@@ -91,7 +91,7 @@ export class Ledger {
     this.#settleDurability = durability;
   }
 
-  /** So many calls were answered whose record could not be written then. Only of what has no effect. */
+  /** So many writes were answered and could not be written then: none but of calls without an effect. */
   get lost(): number {
     return this.#store.lost;
   }

@@ -15,10 +15,9 @@ import type { Audience } from "./audience.ts";
 import type { Waiting } from "./urgency.ts";
 
 /**
- * What the returned promise waits for. `buffered` and `queued`: nothing; the condition was decided now. The write is in the
- * next transaction: that of this turn of the event loop when it is `queued`; when it is `buffered` the next that is there for
- * another reason, or one some twenty milliseconds later. `committed`: the transaction. `synced`: until it is on the disk, and with
- * it all that was taken before.
+ * What the returned promise waits for. `buffered` and `queued`: nothing; the condition was decided now. A `queued` write is in
+ * the transaction of this turn of the event loop, a `buffered` one in the next that somebody needs, or in one some
+ * milliseconds later. `committed`: the transaction. `synced`: until it is on the disk, and with it all that was taken before.
  */
 export type Durability = "buffered" | "queued" | "committed" | "synced";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { all, note } from "../../../test/contracts/records.ts";
+import { all, callOf, claimOf, note, recordOf } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import type { SqliteStore } from "./sqlite-store.ts";
@@ -40,6 +40,21 @@ describe("what is buffered on a file", () => {
     await settled(1);
     expect(batches).toEqual([2]);
   });
+
+  it.each(["committed", "synced"] as const)(
+    "is written when a %s write has lost, which it is the answer to",
+    async (durability) => {
+      const clock = new FakeClock();
+      await using store = openAt(`lost-to-${durability}.db`, { clock });
+      const record = recordOf(callOf(store, clock), { key: "k" });
+      await store.commit(note("in an older turn"), "committed");
+      await settled(1);
+      await clock.advance(5);
+      expect(store.commit(claimOf(record), "buffered")).toEqual({ won: true });
+      expect(await store.commit(claimOf(record), durability)).toMatchObject({ won: false });
+      expect(await all(store.events({ after: -1 }))).toHaveLength(2);
+    },
+  );
 
   it("is written when there is much of it, when it is flushed, when a list is read, and when the store is closed", async () => {
     const clock = new FakeClock();

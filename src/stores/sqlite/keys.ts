@@ -27,7 +27,8 @@ export class TableKeys implements Keys {
   readonly #find: StatementSync;
   readonly #family: StatementSync;
   readonly #put: StatementSync;
-  readonly #families = new Map<string, Map<string, number>>();
+  /** By what they begin with. Undefined: they are many, and the file is asked for each. */
+  readonly #families = new Map<string, Map<string, number> | undefined>();
 
   constructor(database: DatabaseSync) {
     this.#find = database.prepare("select number from call_key where key = ?");
@@ -38,7 +39,7 @@ export class TableKeys implements Keys {
   }
 
   find(key: string): number | undefined {
-    const family = this.#familyOf(key);
+    const family = this.#read(familyOf(key));
     if (family !== undefined) return family.get(key);
     const number = this.#find.get(key)?.["number"];
     return number === undefined ? undefined : Number(number);
@@ -46,10 +47,10 @@ export class TableKeys implements Keys {
 
   put(key: string, number: number): void {
     this.#put.get(key, number);
-    const [name = ""] = familyName.exec(key) ?? [];
-    const family = this.#families.get(name);
-    if (family === undefined) return;
-    if (family.size >= mostOfFamily) this.#families.delete(name);
+    const name = familyOf(key);
+    const family = name === undefined ? undefined : this.#families.get(name);
+    if (name === undefined || family === undefined) return;
+    if (family.size >= mostOfFamily) this.#families.set(name, undefined);
     else if (!family.has(key)) family.set(key, number);
   }
 
@@ -59,19 +60,20 @@ export class TableKeys implements Keys {
     this.#families.clear(); // what was put is the transaction's own
   }
 
-  /** All there are; undefined where there are many. */
-  #familyOf(key: string): ReadonlyMap<string, number> | undefined {
-    const [name] = familyName.exec(key) ?? [];
-    if (name === undefined) return undefined;
-    const known = this.#families.get(name);
-    if (known !== undefined) return known;
+  /** All there are, read once; undefined where there are many. */
+  #read(name: string | undefined): ReadonlyMap<string, number> | undefined {
+    if (name === undefined || this.#families.has(name)) return this.#families.get(name ?? "");
     const rows = this.#family.all(name, after(name));
-    if (rows.length > mostRead) return undefined;
-    const family = new Map(rows.map(({ key: each, number }) => [String(each), Number(number)]));
+    const isWhole = rows.length <= mostRead;
+    const family = isWhole ? new Map(rows.map(({ key, number }) => [String(key), Number(number)])) : undefined;
     for (const oldest of this.#families.keys()) if (this.#families.size >= mostFamilies) this.#families.delete(oldest);
     this.#families.set(name, family);
     return family;
   }
+}
+
+function familyOf(key: string): string | undefined {
+  return familyName.exec(key)?.[0];
 }
 
 /** The first text that comes after all that begin so. */

@@ -137,6 +137,7 @@ export class Writer {
 
   #wait(durability: "committed" | "synced"): Promise<Committed> {
     const batch = this.open;
+    if (!this.#turnEnd) this.#armTurnEnd(); // what it waits for may be buffered only
     if (durability === "committed" || !this.#syncing) this.#hurry();
     return durability === "synced" ? batch.synced() : batch.committed();
   }
