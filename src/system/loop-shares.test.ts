@@ -120,6 +120,45 @@ describe("an idle turn", () => {
     expect(await turn).toBe(true);
   });
 
+  it("leaves a loop that stays busy alone until it is due, and looks at it four turns in between", async () => {
+    const loop = new FakeLoop();
+    loop.others(() => loop.busy(0.1));
+    await loop.until(pieces(loop, 1, () => loop.busy(1)));
+    const [asked, turns] = [loop.asked, loop.turns];
+    const ms = await loop.until(pieces(loop, 1, () => loop.busy(1)));
+    expect(ms).toBeGreaterThan(43); // the tenth of the turn behind it counts as put off
+    expect(ms).toBeLessThan(45);
+    expect(loop.turns - turns).toBeGreaterThan(350);
+    expect(loop.asked - asked).toBeLessThan(60);
+  });
+
+  it("comes soon after a loop has become idle that was left alone", async () => {
+    const loop = new FakeLoop();
+    let isBusy = true;
+    loop.others(() => loop.busy(isBusy ? 0.1 : 0));
+    await loop.until(pieces(loop, 1, () => loop.busy(100)));
+    const turn = loop.shares.idleTurn();
+    await loop.goOn(20);
+    isBusy = false;
+    expect(await loop.until(turn)).toBeLessThan(5.1);
+    expect(await turn).toBe(true);
+  });
+
+  it("lets what is in a hurry have its millisecond while a loop is left alone", async () => {
+    const loop = new FakeLoop();
+    loop.others(() => loop.busy(0.1));
+    await loop.until(pieces(loop, 1, () => loop.busy(100)));
+    const idle = loop.shares.idleTurn();
+    await loop.goOn(20);
+    await loop.until(loop.shares.hurriedTurn());
+    const [asked, turns] = [loop.asked, loop.turns];
+    const ms = await loop.until(Promise.all(Array.from({ length: 10 }, () => loop.shares.hurriedTurn())));
+    expect(ms).toBeGreaterThanOrEqual(10);
+    expect(ms).toBeLessThan(12);
+    expect(loop.asked - asked).toBeLessThanOrEqual(loop.turns - turns + 1); // it is looked at once a turn
+    await loop.until(idle);
+  });
+
   it("comes in the order in which it was asked for, and in the same turn to nobody else", async () => {
     const loop = new FakeLoop();
     const came: (readonly [number, number])[] = [];

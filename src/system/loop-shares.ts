@@ -6,6 +6,8 @@ export interface LoopView {
   sleptMs(): number;
   /** Has this done in the next turn of the loop, in the order in which it was said. */
   next(work: () => void): void;
+  /** Has this done after so many milliseconds, a whole number. @returns takes that back */
+  later(work: () => void, ms: number): () => void;
 }
 
 /** On a loop that is busy, so much lies between the beginnings of two hurried pieces, whosever they are. */
@@ -18,21 +20,30 @@ const momentsOfOthers = 39;
 const emptyTurnMs = 0.05;
 /** With so many in a row the loop is idle: what others do in several steps has short turns among them. */
 const emptyTurns = 4;
+/** With so many in which others did something, since the last idle piece or the last rest, the loop is taken to stay busy. */
+const busyTurns = 4;
+/** The loop is left alone for so long at most: it may have become idle meanwhile. */
+const restMs = 5;
 
 /**
  * Turns of the loop for work that leaves others room: one piece of a kind at a time, in the order in which they were asked for,
  * and at once or nearly so where the loop is idle. Keep a piece short: whoever comes meanwhile waits for all of it.
  *
- * The loop is looked at once a turn while something waits, and not at all while nothing does.
+ * The loop is looked at once a turn while something waits, and not at all while nothing does, nor while it stays busy and no share
+ * is due: a look costs whoever has the loop a few microseconds in each turn.
  */
 export class LoopShares {
   readonly #loop: LoopView;
   readonly #hurried: (() => void)[] = [];
   readonly #idle: ((isIdle: boolean) => void)[] = [];
   #isLooking = false;
+  /** Ends the rest in which the loop is not looked at. */
+  #endRest: (() => void) | undefined;
   #lookedAt = 0;
   /** Turns in a row, up to the last look, in which nobody did anything. */
   #empty = 0;
+  /** Turns in which others did something. */
+  #busy = 0;
   /** The idle piece that comes next has its turn because nobody wants it. */
   #isIdle = false;
   /** When the last hurried piece began, and how long the loop had slept until then. */
@@ -82,17 +93,25 @@ export class LoopShares {
   #waitIn<Told>(queue: ((told: Told) => void)[]): Promise<Told> {
     return new Promise((resolve) => {
       queue.push(resolve);
-      if (this.#isLooking) return;
-      this.#isLooking = true;
-      this.#empty = 0;
-      this.#lookedAt = this.#loop.now();
-      this.#loop.next(this.#look);
+      if (this.#hurried.length > 0) this.#endRest?.();
+      if (!this.#isLooking) this.#beginToLook();
     });
   }
 
+  readonly #beginToLook = (): void => {
+    this.#endRest = undefined;
+    this.#isLooking = true;
+    this.#empty = 0;
+    this.#busy = 0;
+    this.#lookedAt = this.#loop.now();
+    this.#loop.next(this.#look);
+  };
+
   readonly #look = (): void => {
     const now = this.#loop.now();
-    this.#empty = now - this.#lookedAt < emptyTurnMs ? this.#empty + 1 : 0;
+    const isEmpty = now - this.#lookedAt < emptyTurnMs;
+    this.#empty = isEmpty ? this.#empty + 1 : 0;
+    this.#busy += isEmpty ? 0 : 1;
     this.#lookedAt = now;
     this.#idleDueAt += (1 + momentsOfOthers) * Math.min(now - this.#idleEndedAt, this.#putOffMs);
     this.#putOffMs = 0;
@@ -110,7 +129,18 @@ export class LoopShares {
 
   #lookOn(): void {
     this.#isLooking = this.#hurried.length > 0 || this.#idle.length > 0;
-    if (this.#isLooking) this.#loop.next(this.#look);
+    if (!this.#isLooking) return;
+    const untilDueMs = Math.floor(this.#idleDueAt - this.#lookedAt);
+    if (this.#hurried.length > 0 || this.#busy < busyTurns || untilDueMs < 1) this.#loop.next(this.#look);
+    else this.#rest(Math.min(restMs, untilDueMs));
+  }
+
+  #rest(ms: number): void {
+    const takeBack = this.#loop.later(this.#beginToLook, ms);
+    this.#endRest = () => {
+      takeBack();
+      this.#beginToLook();
+    };
   }
 
   #hurriedBegins(now: number, sleptMs: number): void {
@@ -131,6 +161,7 @@ export class LoopShares {
     this.#idleEndedAt = now;
     this.#lookedAt = now;
     this.#empty = 0;
+    this.#busy = 0;
     this.#lookOn();
   };
 }
@@ -163,4 +194,8 @@ export const loopShares: LoopShares = new LoopShares({
   now: () => performance.now(),
   sleptMs: () => performance.nodeTiming.idleTime,
   next: (work) => setImmediate(work),
+  later: (work, ms) => {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
 });

@@ -5,13 +5,24 @@ export class FakeLoop {
   readonly shares: LoopShares = new LoopShares({
     now: () => this.ms,
     sleptMs: () => this.#slept,
-    next: (work) => this.#next.push(work),
+    next: (work) => {
+      this.asked += 1;
+      this.#next.push(work);
+    },
+    later: (work, ms) => {
+      const timer = { dueMs: this.ms + ms, work };
+      this.#timers.add(timer);
+      return () => this.#timers.delete(timer);
+    },
   });
   /** What its clock says. */
   ms = 0;
   turns = 0;
+  /** How often it was asked to do something in its next turn. */
+  asked = 0;
   #slept = 0;
   #next: (() => void)[] = [];
+  readonly #timers: Set<{ readonly dueMs: number; readonly work: () => void }> = new Set();
   #others: () => void = () => {};
 
   /** Whoever is at work takes so long. */
@@ -34,6 +45,11 @@ export class FakeLoop {
     this.turns += 1;
     this.busy(0.001);
     this.#others();
+    for (const timer of this.#timers)
+      if (timer.dueMs <= this.ms) {
+        this.#timers.delete(timer);
+        timer.work();
+      }
     for (const work of now) {
       work();
       await new Promise(setImmediate); // all that follows from it before the next one
