@@ -13,7 +13,6 @@ import { parseArgs } from "node:util";
 import { bundleChild } from "../scripts/bundle-children.ts";
 import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
 import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
-import { MontyDriver } from "../src/chains/drivers/python/monty/monty.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
 import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
@@ -69,7 +68,7 @@ const program = async (name: string): Promise<string> => {
   await bundleChild(fileURLToPath(new URL(`../src/chains/drivers/${name}.ts`, import.meta.url)), file);
   return file;
 };
-const [quickjs, monty] = [await program("javascript/inside-quickjs"), await program("python/monty/inside-monty")];
+const quickjs = await program("javascript/inside-quickjs");
 chmodSync(built, 0o755); // they run as nobody
 const limits: SandboxLimits = { cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 100_000, wallMs: 120_000 };
 /** As many as a script may make, unless a configuration says otherwise. */
@@ -82,8 +81,8 @@ interface Subject {
   readonly name: string;
   /** As it is called in a configuration. */
   readonly engine: string;
-  /** How many of its scripts are frozen. None: it is replayed, and the path around it is no other. */
-  readonly frozen?: number;
+  /** How many of its scripts wait at once. */
+  readonly frozen: number;
   readonly open: () => Promise<SandboxDriver & AsyncDisposable>;
   readonly language: Program["language"];
   /** `calls` calls, one after another. */
@@ -99,13 +98,7 @@ const subjects: readonly Subject[] = [
     script: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i })`,
   },
   {
-    ...{ name: "Python (Monty)", engine: "monty", frozen: Math.min(frozenCount, 100) },
-    open: async () => new MontyDriver({ program: monty }),
-    language: "python",
-    script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
-  },
-  {
-    ...{ name: "Python (CPython in bubblewrap)", engine: "cpython" },
+    ...{ name: "Python (CPython in bubblewrap)", engine: "cpython", frozen: Math.min(frozenCount, 100) },
     open: async () => new CpythonDriver({ warm: 2 }),
     language: "python",
     script: (calls) => `for i in range(${calls}):\n    tools.echo(i=i)`,
@@ -122,12 +115,10 @@ const frozen: FrozenFigures[] = [];
 const amongMany: ManyToolsFigures[] = [];
 const runs = { rounds: isQuick ? rounds : 2 * rounds, scriptsBefore: isQuick ? 60 : 800 };
 // First of all: what else is measured makes their process one that no server is.
-for (const { open, frozen: count } of wanted)
-  for (const kept of count === undefined ? [] : (["in memory", "on a disk"] as const))
-    whole.push(...(await wholePath(open, { ...runs, kept })));
+for (const { open } of wanted)
+  for (const kept of ["in memory", "on a disk"] as const) whole.push(...(await wholePath(open, { ...runs, kept })));
 for (const subject of wanted) figures.push(await figuresOf(subject));
 for (const { open, frozen: count } of wanted) {
-  if (count === undefined) continue;
   frozen.push(await frozenScripts(open, count));
   if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(open, tools, rounds));
 }

@@ -8,10 +8,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const children: readonly string[] = ["javascript/inside-quickjs", "python/monty/inside-monty"];
+const children: readonly string[] = ["javascript/inside-quickjs"];
 
-/** Packages with programs of the machine in them stay packages. */
-const external = [/^node:/, /^@pydantic\/monty/];
+const external = [/^node:/];
 
 export async function bundleChild(input: string, file: string): Promise<void> {
   const plugins = [{ name: "builtins", renderChunk: withoutFacades }];

@@ -111,8 +111,6 @@ export type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts"
 export type { Limits, Patience, TraceLine } from "./calls/session.ts";
 export { chainLimits, directLimits } from "./calls/session.ts";
 export type { ChainOptions } from "./chains/chain-options.ts";
-export type { CodeRisk } from "./chains/classify/classify-code.ts";
-export { classifyCode } from "./chains/classify/classify-code.ts";
 export type { AccessOptions, FirecrackerOptions, KubernetesOptions } from "./chains/hardened.ts";
 export { firecrackerDriver, kubernetesDriver } from "./chains/hardened.ts";
 export type { EngineSettings } from "./chains/known-engines.ts";

@@ -20,7 +20,6 @@ export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, Loa
         ...(memoryBytes !== undefined && { memoryBytes }),
       }),
   ],
-  ["monty", async (clock) => new (await import("./drivers/python/monty/monty.ts")).MontyDriver({ clock })],
   ["cpython", async (clock) => new (await import("./drivers/python/cpython/cpython.ts")).CpythonDriver({ clock })],
   ["pyodide", async (clock) => new (await import("./drivers/python/cpython/pyodide.ts")).PyodideDriver({ clock })],
   ["runsc", async (clock) => new (await import("./drivers/runsc/driver.ts")).RunscDriver({ clock })],
@@ -53,5 +52,5 @@ function unconfigured(name: string): never {
   throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.engine_settings.${name}\``);
 }
 
-/** In the order they are tried: per language, the one that can be frozen before those that can only be replayed. The others are named. */
-export const defaultEngines: readonly string[] = ["quickjs", "monty", "cpython", "pyodide"];
+/** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */
+export const defaultEngines: readonly string[] = ["quickjs", "cpython", "pyodide"];

@@ -28,7 +28,7 @@ const called = (name: string) =>
 
 it.each([
   { engine: "quickjs", language: "javascript", call: (name: string) => `return (await tools.${name}({})).text` },
-  { engine: "monty", language: "python", call: (name: string) => `tools.${name}().text` },
+  { engine: "cpython", language: "python", call: (name: string) => `tools.${name}().text` },
 ] as const)("a script in $engine finds what is there when it begins: not what was, nor less", async (each) => {
   await using runtime = await createRuntime({ tools: [called("first"), orders], chains: { engines: [each.engine] } });
   const run = async (name: string): Promise<string> => {

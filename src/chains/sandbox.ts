@@ -3,14 +3,14 @@
  *
  * Invariant: pull-based. The engine holds no host function: it yields calls, is settled, and can be frozen in between; so
  * whatever a script does, it can only ask, and what it asks passes every gate.
- * Next: drive.ts (the loop), chain-tool.ts (`tool_chain`), drivers/ (QuickJS, Monty, Pyodide, CPython), drivers/child/ (the
+ * Next: drive.ts (the loop), chain-tool.ts (`tool_chain`), drivers/ (QuickJS, CPython, Pyodide), drivers/child/ (the
  * killable process each engine lives in).
  */
 import type { Json, JsonObject } from "../calls/json.ts";
 
 /** An engine that scripts run in. */
 export interface SandboxDriver {
-  /** `quickjs`, `monty`, `pyodide`, `cpython`, … */
+  /** `quickjs`, `cpython`, `pyodide`, … */
   readonly name: string;
   readonly capabilities: {
     readonly language: "javascript" | "python";

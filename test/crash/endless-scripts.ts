@@ -6,7 +6,6 @@ const clock = new SystemClock();
 const limits = { cpuMs: 300_000, memoryBytes: 64 * 1024 * 1024, outputBytes: 1_000, wallMs: 300_000 };
 const endless = new Map([
   ["quickjs", { language: "javascript", source: "for (;;);" }],
-  ["monty", { language: "python", source: "while True:\n    pass" }],
   ["cpython", { language: "python", source: "while True:\n    pass" }],
 ] as const);
 

@@ -9,40 +9,30 @@ type Language = EngineUnderTest["language"];
 /** An engine, and how a sentence is said of it. */
 export interface EngineCase extends EngineUnderTest {
   room(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
-  /** With all of Python behind a part of it: what the part cannot do, the next engine does, in the same run. */
-  wide(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
   code(which: keyof typeof by): { readonly code: string; readonly language: Language };
   says(sentence: string, body: () => Promise<void>): void;
-  /** Sentences that need all of a language. */
-  saysWide(sentence: string, body: () => Promise<void>): void;
   /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/sandboxes.md). */
   expectLetGo(session: object | undefined): Promise<void>;
 }
 
 /** Of a sentence, and of what it waits for: Pyodide starts in seconds. */
 export const patient = 90_000;
-const reused: ReadonlySet<string> = new Set(["quickjs", "monty"]);
 
 /** One `describe` an engine; they are closed when the file has ended. */
 export async function onEachEngine(body: (on: EngineCase) => void): Promise<void> {
   const engines = await enginesHere();
-  const wholePython = engines.find(({ name, missing }) => name === "cpython" && missing === undefined)?.driver;
   afterAll(async () => {
     await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
   });
   describe.each(engines)("on $name", (engine) => {
     const { name, language, missing } = engine;
-    const isPart = name === "monty";
     body({
       ...engine,
       room: (options = {}) => engineRoom(engine, options),
-      wide: (options = {}) => engineRoom(engine, options, isPart && wholePython !== undefined ? [wholePython] : []),
       code: (which) => ({ code: by[which]?.[language] ?? "", language }),
       says: (sentence, test) => it.skipIf(missing !== undefined)(sentence, test, patient),
-      saysWide: (sentence, test) =>
-        it.skipIf(missing !== undefined || (isPart && wholePython === undefined))(sentence, test, patient),
       expectLetGo: async (session) => {
-        if (!reused.has(name)) await expect.poll(() => isAlive(session), { timeout: patient }).toBe(false);
+        if (name !== "quickjs") await expect.poll(() => isAlive(session), { timeout: patient }).toBe(false);
       },
     });
   });

@@ -4,7 +4,7 @@ import type { Program, SandboxDriver, SandboxLimits, SandboxSession, Settled } f
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 
 /** All engines in the whole gate; otherwise one of each language. */
-const names = process.env["CORPORA"] === "whole" ? ["quickjs", "monty", "cpython", "pyodide"] : ["quickjs", "cpython"];
+const names = process.env["CORPORA"] === "whole" ? ["quickjs", "cpython", "pyodide"] : ["quickjs", "cpython"];
 
 export interface EngineUnderTest {
   readonly name: string;
@@ -88,12 +88,8 @@ export interface EngineRoom extends AsyncDisposable {
 }
 
 /** A runtime with one engine and a few tools: `echo` says its text, `report` says much, `count` counts what it is given. */
-export async function engineRoom(
-  { driver }: EngineUnderTest,
-  options: RuntimeOptions = {},
-  behind: readonly SandboxDriver[] = [],
-): Promise<EngineRoom> {
-  return roomWith((seen) => [driver, ...behind].map((one) => watched(one, { seen })), options);
+export async function engineRoom({ driver }: EngineUnderTest, options: RuntimeOptions = {}): Promise<EngineRoom> {
+  return roomWith((seen) => [watched(driver, { seen })], options);
 }
 
 export async function roomWith(

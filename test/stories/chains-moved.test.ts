@@ -20,7 +20,6 @@ async function engine(name: string): Promise<{ readonly driver: SandboxDriver; r
   return { driver: watched(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
 }
 
-const monty = await engine("monty");
 const cpython = await engine("cpython");
 const quickjs = await engine("quickjs");
 
@@ -60,33 +59,6 @@ function rebuilt(driver: SandboxDriver): SandboxDriver {
     restore: () => Promise.reject(new Error("another build")),
   };
 }
-
-describe.skipIf(monty.missing !== undefined || cpython.missing !== undefined)("a script that Monty passes on", () => {
-  it.each([
-    ["help()", "help()"],
-    ["progress", "progress('begun')"],
-    ["a call that is refused", "try:\n    tools.note(text='x' * 5_000_000)\nexcept Exception:\n    pass"],
-  ])(
-    "after %s and an effect does it once",
-    async (_what, before) => {
-      await using h = await room([monty.driver, cpython.driver]);
-      const code = `import json\n${before}\na = tools.note(text='a')\nx = json.loads(a.text)\nx[0] + 'b'`;
-      const result = resultOf(await h.runtime.runChain({ code, language: "python" }, asker));
-      expect(result).toMatchObject({ engine: "cpython", error_kind: "script", error_line: code.split("\n").length });
-      expect(h.did).toEqual(["a"]);
-    },
-    120_000,
-  );
-
-  it("is helped in the same words by both", async () => {
-    await using one = await room([monty.driver]);
-    await using other = await room([cpython.driver]);
-    const script = { code: "help()\nhelp('note')\n1", language: "python" } as const;
-    const [first, then] = [await one.runtime.runChain(script), await other.runtime.runChain(script)].map(resultOf);
-    expect(first).toMatchObject({ engine: "monty", logs: expect.stringContaining("tools.note") });
-    expect(then).toMatchObject({ engine: "cpython", logs: first?.["logs"] });
-  }, 120_000);
-});
 
 const scripts = {
   python: (before: string) => `${before}\ntools.note(text='a')\ntools.mail(to='m')\n'sent'`,

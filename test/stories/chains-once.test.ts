@@ -10,7 +10,7 @@ const isWhole = process.env["CORPORA"] === "whole";
 /** Of what the whole gate tries at length: processes are started for each life of a Python script. */
 const patient = 300_000;
 const real = await Promise.all(
-  ["quickjs", "monty", "cpython"].map(async (name) => {
+  ["quickjs", "cpython"].map(async (name) => {
     const driver = await knownEngines.get(name)?.(new SystemClock());
     if (driver === undefined) throw new Error(`There is no engine \`${name}\`.`);
     const missing = await driver.unavailable();

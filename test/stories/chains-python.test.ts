@@ -5,7 +5,7 @@ import { knownEngines } from "../../src/chains/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
 
 /** Pyodide takes seconds to start: it is tried in the whole gate. */
-const engines = process.env["CORPORA"] === "whole" ? ["monty", "cpython", "pyodide"] : ["monty"];
+const engines = process.env["CORPORA"] === "whole" ? ["cpython", "pyodide"] : ["cpython"];
 const missing = new Map<string, string>();
 for (const name of engines) {
   await using engine = await knownEngines.get(name)?.(new SystemClock());

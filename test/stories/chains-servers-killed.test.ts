@@ -44,7 +44,7 @@ said`,
 };
 
 const engines = await Promise.all(
-  (["quickjs", "monty", "cpython"] as const).map(async (name) => {
+  (["quickjs", "cpython"] as const).map(async (name) => {
     await using driver = await knownEngines.get(name)?.(new SystemClock());
     const missing = driver === undefined ? "there is no such engine" : await driver.unavailable();
     if (missing !== undefined) console.warn(`SKIPPED: ${name}: ${missing}`);

@@ -114,7 +114,7 @@ tools.take(value=[])
     180_000,
   );
 
-  it.skipIf(engine.missing !== undefined || engine.name === "monty")(
+  it.skipIf(engine.missing !== undefined)(
     "what is large goes by reference: it is put away in pieces, whole, and handed on",
     async () => {
       const text = isPython ? '"größer 💥\\0" * 300_000' : '"größer 💥\\0".repeat(300_000)';

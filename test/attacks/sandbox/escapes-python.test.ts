@@ -109,10 +109,6 @@ function expectNothingSaid(said: string): void {
 
 describe.each(engines)("on $name", (engine) => {
   it("reads no canary, whichever of the ways out is tried", async () => {
-    if (engine.name === "monty") {
-      for (const expression of greedy) expectNothingSaid((await everythingSaid(engine, expression)).said);
-      return;
-    }
     await tryAll(engine, greedy);
   }, 300_000);
 

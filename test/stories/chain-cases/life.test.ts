@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { onEachEngine, patient } from "../../fakes/engine-cases.ts";
 import { type EngineRoom, resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
 
-await onEachEngine(({ code, driver, expectLetGo, room, says, saysWide, wide }) => {
+await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
   says("when the house closes the script ends as closed, and nothing more is called (case 206)", async () => {
     await using at = await room();
     const running = at.runtime.runChain(code("sleeps"));
@@ -58,8 +58,8 @@ await onEachEngine(({ code, driver, expectLetGo, room, says, saysWide, wide }) =
     expect(resultOf(outcome).output_text).not.toBe("1");
   });
 
-  saysWide("no id and no path leads out of a script's place (case 231)", async () => {
-    await using at = await wide();
+  says("no id and no path leads out of a script's place (case 231)", async () => {
+    await using at = await room();
     for (const idempotencyKey of ["../../etc", "..", "chain_1/../.."]) {
       const outcome = await at.runtime.runChain(code("echo"), { idempotencyKey });
       expect(outcome.status).toBe("ok");

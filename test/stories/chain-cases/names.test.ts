@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { resultOf } from "../../fakes/engine-room.ts";
 
-await onEachEngine(({ code, language, name, room, says, saysWide, wide }) => {
+await onEachEngine(({ code, language, name, room, says }) => {
   says(
     "the prelude has the tools' names, the handle's type, tools and artifacts; the frames bear the chain's id (case 204)",
     async () => {
@@ -44,8 +44,8 @@ await onEachEngine(({ code, language, name, room, says, saysWide, wide }) => {
     expect(at.ran).toEqual([]);
   });
 
-  saysWide("an unknown tool is an exception that lists what there is (case 215)", async () => {
-    await using at = await wide();
+  says("an unknown tool is an exception that lists what there is (case 215)", async () => {
+    await using at = await room();
     const outcome = await at.runtime.runChain(code("unknown"));
     expect(outcome.text).toMatch(
       /ehco[\s\S]*Did you mean `?echo`?\?[\s\S]*(There are|Available)[\s\S]*count[\s\S]*echo/,

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { bigText, resultOf, wholeResultOf } from "../../fakes/engine-room.ts";
 
-await onEachEngine(({ code, room, says, saysWide, wide }) => {
+await onEachEngine(({ code, room, says }) => {
   says(
     "a handle is passed on by reference: the next tool gets the bytes, the sandbox never held them (case 216)",
     async () => {
@@ -39,17 +39,17 @@ await onEachEngine(({ code, room, says, saysWide, wide }) => {
     expect(resultOf(await at.runtime.runChain(code("prints")))).toMatchObject({ logs: "hello 1", output_text: "42" });
   });
 
-  saysWide(
+  says(
     "materialize gives a path under /workspace with the whole content, inline and offloaded (case 225)",
     async () => {
-      await using at = await wide();
+      await using at = await room();
       const { output_text, error } = resultOf(await at.runtime.runChain(code("materializes")));
       expect([output_text, error]).toEqual([`true:5,true:${bigText.length}`, null]);
     },
   );
 
-  saysWide("artifacts.put gives a reference: usable as an argument, and returned as media (case 226)", async () => {
-    await using at = await wide();
+  says("artifacts.put gives a reference: usable as an argument, and returned as media (case 226)", async () => {
+    await using at = await room();
     const outcome = await at.runtime.runChain(code("puts"));
     expect(resultOf(outcome)).toMatchObject({ output_text: "9", error: null });
     expect(at.ran).toEqual([9]);

@@ -41,7 +41,7 @@ const record = defineTool({
 });
 const tools = [orders, record];
 
-await onEachEngine(({ language, room, says, saysWide, wide }) => {
+await onEachEngine(({ language, room, says }) => {
   const isPython = language === "python";
   const run = async (at: EngineRoom, python: string, javascript: string): Promise<unknown> =>
     resultOf(await at.runtime.runChain({ code: isPython ? python : javascript, language })).output_text;
@@ -64,8 +64,8 @@ await onEachEngine(({ language, room, says, saysWide, wide }) => {
     expect(JSON.parse(String(await run(at, python, javascript)))).toEqual(given);
   });
 
-  saysWide("an action alone is no tool, and the list says whose it is", async () => {
-    await using at = await wide({ tools });
+  says("an action alone is no tool, and the list says whose it is", async () => {
+    await using at = await room({ tools });
     const javascript = "try { tools.delete } catch (error) { return error.message }";
     const python = "try:\n    getattr(tools, 'delete')\nexcept Exception as error:\n    said = str(error)\nsaid";
     expect(await run(at, python, javascript)).toMatch(

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { runPython as run } from "../../../../test/fakes/python-scripts.ts";
 import { CpythonDriver } from "./cpython/cpython.ts";
-import { MontyDriver } from "./monty/monty.ts";
 
-const drivers = { monty: new MontyDriver({ warm: 1 }), cpython: new CpythonDriver() };
+const drivers = { cpython: new CpythonDriver() };
 const missing = new Map(
   await Promise.all(Object.values(drivers).map(async (driver) => [driver.name, await driver.unavailable()] as const)),
 );
