@@ -62,7 +62,15 @@ export async function drive(engine: SandboxSession, run: ScriptRun, batch?: read
   run.parts.ledger.flush(); // what it read is on record before anybody hears of it
   if (run.isUnrecorded) return failed("unrecorded", unrecorded);
   const isCutOff = (end.end === "done" || end.end === "failed") && run.numbering.tellEarlier();
-  return isCutOff && end.end === "done" ? failed("diverged", endedBefore) : end;
+  return isCutOff ? cutOff(end) : end;
+}
+
+/** An end or an error of its own that comes before the script's earlier calls is another path through the script. */
+function cutOff(end: End): End {
+  if (end.end === "done") return failed("diverged", endedBefore);
+  if (end.end !== "failed" || end.why !== "script") return end;
+  const { line } = end;
+  return { ...failed("diverged", `${endedBefore} It failed: ${end.message}`), ...(line !== undefined && { line }) };
 }
 
 const endedBefore =

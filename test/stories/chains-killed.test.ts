@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
+import { diaryOf, lived } from "../fakes/chain-lives.ts";
 import { enginesHere } from "../fakes/engine-room.ts";
 
-const child = join(import.meta.dirname, "../crash/chain-child.ts");
 /** How many of the moments are tried; every one with POSTERN_KILLS=100. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);
 const engines = await enginesHere();
@@ -18,40 +16,10 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ended {
-  readonly moments: number;
-  readonly status: string;
-  readonly result: { readonly output_text: string };
-}
-
-/** Undefined: it was killed. */
-async function lived(folder: string, at: number, engine: string): Promise<Ended | undefined> {
-  const living = spawn(process.execPath, [child, folder, String(at), engine], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let said = "";
-  let wrong = "";
-  living.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  living.stderr.on("data", (chunk: Buffer) => {
-    wrong += chunk.toString();
-  });
-  await once(living, "close");
-  if (living.signalCode === "SIGKILL") return undefined;
-  if (said === "") throw new Error(wrong);
-  return JSON.parse(said);
-}
-
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "postern-killed-"));
   folders.push(made);
   return made;
-}
-
-function diaryOf(place: string): readonly string[] {
-  const path = join(place, "diary");
-  return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 }
 
 it.each(["snapshot", "replay", ...engines.filter(({ missing }) => missing === undefined).map(({ name }) => name)])(

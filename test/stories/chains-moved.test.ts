@@ -89,6 +89,25 @@ describe.each([
     );
 
     it.skipIf(missing !== undefined)(
+      "ends as diverged if it raises an error before its earlier calls",
+      async () => {
+        await using h = await room([rebuilt(driver)]);
+        const raises = {
+          python: "if LIFE > 0:\n    raise ValueError('another path')",
+          javascript: "if (LIFE > 0) throw new Error('another path');",
+        };
+        const script = { code: scripts[language](raises[language]), language };
+        const pending = await h.runtime.runChain(script, asker);
+        await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
+        const result = resultOf(await h.runtime.runChain(script, asker));
+        expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
+        expect(result["error"]).toMatch(/another path/);
+        expect([h.did, h.ran]).toEqual([["a"], []]);
+      },
+      120_000,
+    );
+
+    it.skipIf(missing !== undefined)(
       "ends where it leaves out a call that was refused, before it does anything",
       async () => {
         await using h = await room([rebuilt(driver)]);
