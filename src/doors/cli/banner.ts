@@ -4,6 +4,7 @@ import { asTypedHere } from "./command-name.ts";
 import { refusedNote, toolTable } from "./commands/tools.ts";
 import { otherwise } from "./data-folder.ts";
 import { nextCommands } from "./next-commands.ts";
+import { getPython, lacksPython } from "./running-checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
 import { askEach } from "./what-now.ts";
@@ -28,7 +29,8 @@ export interface BannerFacts {
 /** What `postern start` says: where it is, what is offered at which risk, what a call would meet, what to try next. */
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
-  const { health, agent } = facts;
+  const { health, agent, operator } = facts;
+  const { engines } = await operator.chains.list({ limit: 1 });
   const told = await askEach(facts, await agent.tools());
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;
   const servers = health.servers.map(({ name, status, problem }) => {
@@ -47,6 +49,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     row("data", `${facts.dataFolder}  ${facts.isNew ? newFolder(facts.dataFolder) : tokens}`),
     row("autonomy", facts.autonomy ?? "none: thresholds decide"),
     ...servers,
+    ...(lacksPython(engines) ? [row("scripts", getPython)] : []),
     `\n${toolTable({ paint, terminal, command: facts.command }, told)}`,
     refusedNote(health.servers, paint),
     `\nTry next, in another terminal:\n`,

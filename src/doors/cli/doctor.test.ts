@@ -195,9 +195,11 @@ it("says when no engine can run, with what each is without, and which one is dow
     fix: "No script can run; install an engine, or see `chains.engines`.",
   });
   expect(engineFinding([ready, away])).toMatchObject({
-    level: "ok",
+    level: "warn",
     message: `quickjs (javascript)\nwithout cpython: ${bubblewrap}`,
+    fix: expect.stringMatching(/apt install bubblewrap python3.*npm install pyodide deno/),
   });
+  expect(engineFinding([ready, away, { name: "pyodide", language: "python" }])).toMatchObject({ level: "ok" });
   expect(engineFinding([ready, { ...away, down: true }])).toMatchObject({
     level: "warn",
     fix: "Mend `cpython`, or leave it out of `chains.engines`; until then scripts go to the others.",

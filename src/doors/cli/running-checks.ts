@@ -43,10 +43,23 @@ export function engineFinding(found: ChainsWire["engines"]): Finding {
   if (ready.length === 0)
     return { level: "warn", check, message, fix: "No script can run; install an engine, or see `chains.engines`." };
   const down = found.filter((engine) => engine.down === true).map(({ name }) => `\`${name}\``);
+  if (down.length === 0 && lacksPython(found)) return { level: "warn", check, message, fix: getPython };
   if (down.length === 0) return { level: "ok", check, message };
   const fix = `Mend ${down.join(", ")}, or leave ${down.length === 1 ? "it" : "them"} out of \`chains.engines\`; until then scripts go to the others.`;
   return { level: "warn", check, message, fix };
 }
+
+/** Whether an engine for Python is configured and none can run. */
+export function lacksPython(engines: ChainsWire["engines"]): boolean {
+  const python = engines.filter(({ name, language }) => language === "python" || usualPython.has(name));
+  return python.length > 0 && python.every(({ problem }) => problem !== undefined);
+}
+
+/** An engine that could not be loaded states no language. */
+const usualPython: ReadonlySet<string> = new Set(["cpython", "pyodide"]);
+
+export const getPython =
+  "Scripts in Python cannot run here. Get an engine: `apt install bubblewrap python3` on Linux, or `npm install pyodide deno`.";
 
 async function channels(operator: PosternClient): Promise<readonly Finding[]> {
   const found = await operator.channels();
