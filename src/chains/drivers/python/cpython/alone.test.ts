@@ -2,6 +2,7 @@
 import { afterAll, expect, it } from "vitest";
 import { cpuMsOf, measured } from "../../../../../test/fakes/process-tree.ts";
 import { runPython } from "../../../../../test/fakes/python-scripts.ts";
+import { systemCalls } from "../prelude/system-calls.ts";
 import { CpythonDriver } from "./cpython.ts";
 
 const driver = new CpythonDriver({ warm: 1 });
@@ -61,6 +62,85 @@ attempt(lambda: [os.dup(0) for _ in range(100)])
 [said, libc.fork(), libc.vfork(), libc.shmget(0, 1 << 20, 0o1600), libc.prctl(22, 0, 0, 0, 0)]`;
     const { last } = await runPython(driver, source);
     expect(last).toMatchObject({ value: [[1, 1, 1, 1, 24], -1, -1, -1, -1] });
+  },
+  60_000,
+);
+
+const column = process.arch === "x64" ? 1 : 2;
+const listed = systemCalls
+  .split("\n")
+  .filter((line) => !line.startsWith("#"))
+  .flatMap((line) => line.split(", "))
+  .map((entry) => Number(entry.split(" ")[column]))
+  .filter((number) => Number.isSafeInteger(number));
+
+it.skipIf(missing !== undefined)(
+  "every system call that is not in the list is refused, those of later kernels too",
+  async () => {
+    const source = `import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+said = {}
+probes = {335, 336}  # of x86-64: the kernel itself ends a process that makes these
+for number in set(range(700)) - set(${JSON.stringify(listed)}) - probes:
+    ctypes.set_errno(0)
+    if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in (1, 25, 38):
+        said[number] = ctypes.get_errno()
+[said, libc.syscall(500), ctypes.get_errno()]`;
+    const { last } = await runPython(driver, source);
+    expect(last).toMatchObject({ step: "done", value: [{}, -1, 1] });
+  },
+  60_000,
+);
+
+it.skipIf(missing !== undefined)(
+  "network, pipes, other programs and signals to them are refused, and files work",
+  async () => {
+    const source = `import os, pathlib, signal, socket, tempfile, threading
+said = []
+def attempt(function):
+    try:
+        said.append(str(function()))
+    except OSError as error:
+        said.append(type(error).__name__)
+attempt(socket.socket)
+attempt(socket.socketpair)
+attempt(os.pipe)
+attempt(lambda: os.execv("/usr/bin/python3", ["python3"]))
+attempt(lambda: os.kill(1, signal.SIGTERM))
+attempt(lambda: os.eventfd(0))
+path = pathlib.Path("/workspace/a/b.txt")
+path.parent.mkdir()
+path.write_text("one")
+path.rename("/workspace/a/c.txt")
+with tempfile.TemporaryDirectory() as folder, open(folder + "/x", "w+b") as file:
+    file.write(b"12345"), file.truncate(2), file.seek(0)
+    size = len(file.read())
+found = [str(each) for each in pathlib.Path("/workspace").rglob("*")]
+os.remove("/workspace/a/c.txt"), os.rmdir("/workspace/a")
+thread = threading.Thread(target=lambda: said.append("thread"))
+thread.start(), thread.join()
+[said, sorted(found), size]`;
+    const { last } = await runPython(driver, source);
+    expect(last).toMatchObject({
+      step: "done",
+      value: [[...Array(6).fill("PermissionError"), "thread"], ["/workspace/a", "/workspace/a/c.txt"], 2],
+    });
+  },
+  60_000,
+);
+
+it.skipIf(missing !== undefined)(
+  "the environment of a script names no place of the host",
+  async () => {
+    const source = `import ctypes, os, sys
+pointer = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+at, found = 0, []
+while pointer and pointer[at]:
+    found.append(pointer[at].decode())
+    at += 1
+[dict(os.environ), found, os.getcwd(), sys.argv]`;
+    const { last } = await runPython(driver, source);
+    expect(last).toMatchObject({ value: [{}, [], "/workspace", ["script.py"]] });
   },
   60_000,
 );

@@ -9,6 +9,9 @@ declare const Deno: {
   readFileSync(path: string): Uint8Array;
 };
 
+/** Node's, as Deno has it: Emscripten takes the name of the program from it. */
+declare const process: { readonly argv: string[] };
+
 interface Python {
   runPython(code: string, options?: { readonly filename: string }): unknown;
   readonly FS: { mkdirTree(path: string): void; writeFile(path: string, bytes: Uint8Array): void };
@@ -63,7 +66,14 @@ function bringZones(files: Python["FS"], from: string, to = "/usr/share/zoneinfo
   }
 }
 
+/** All a script can read there: nothing of the machine, and the same each time. */
+const environment = {
+  ...{ HOME: "/tmp", USER: "web_user", LOGNAME: "web_user", PATH: "/", PWD: "/workspace", LANG: "C.UTF-8" },
+  ...{ _: "/usr/bin/python3", PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
+};
+
 async function serve(): Promise<void> {
+  process.argv[1] = environment._;
   const hello = receive();
   const { token } = hello;
   // The package is named at run time, so that only its own folder need be readable.
@@ -75,10 +85,11 @@ async function serve(): Promise<void> {
       stdin: () => null,
       stdout: quiet,
       stderr: quiet,
-      env: { HOME: "/tmp", PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
+      env: environment,
     },
   });
   if (typeof hello["zones"] === "string") bringZones(python.FS, hello["zones"]);
+  for (const name of ["Deno", "process"]) Reflect.deleteProperty(globalThis, name); // they name places of the host
   python.runPython(String(hello["program"]), { filename: "<postern>" });
   send({ ready: true, token });
   const start = receive();

@@ -36,6 +36,17 @@ async function run(
 }
 
 describe.skipIf(missing !== undefined)("Pyodide", () => {
+  it("names no place of the host in its environment", async () => {
+    const { last } = await run(`
+import js, os, sys
+[dict(os.environ), sys.executable, sys.argv, sys.orig_argv, os.getcwd(), hasattr(js, "Deno"), hasattr(js, "process")]`);
+    expect(last).toMatchObject({ step: "done" });
+    const said = JSON.stringify(last);
+    for (const place of [process.cwd(), import.meta.dirname, "postern-empty", "inside-pyodide"])
+      expect(said).not.toContain(place);
+    expect(said).toContain('"/workspace",false,false]');
+  }, 60_000);
+
   it("runs what full Python runs, waits for calls, and asks for gathered ones together", async () => {
     const { last, batches } = await run(`
 import asyncio, json

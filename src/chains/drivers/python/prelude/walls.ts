@@ -1,30 +1,42 @@
 /**
- * The last wall of a full Python, put up by itself before it has a script: from then on the kernel lets it start no process.
+ * The filter of system calls that CPython installs before it has a script. Nothing takes it away again.
  *
- * Why: its limits of processor time and address space are limits of one process, and a script of twelve processes would have
- * twelve times as much. For the same reason what is memory and in no address space cannot be had. Threads stay: they share.
- * What Python has no `ctypes`, or a kernel that takes no filter, is not used: it ends before it says that it is ready.
+ * Why an allow list: what a later kernel adds is refused too. Why one process: limits of processor time and address space
+ * are limits of one process, and twelve processes would have twelve times as much. Threads stay: they share.
+ * A Python without `ctypes`, or a kernel that takes no filter, ends before it reports that it is ready.
  */
-export const wallsSource: string = `def stay_alone():
-    """A filter of the kernel's that nothing takes away again."""
+import { systemCalls } from "./system-calls.ts";
+
+export const wallsSource: string = `SYSTEM_CALLS = """${systemCalls}"""
+
+
+def allowed(column):
+    rows = [line.split(", ") for line in SYSTEM_CALLS.split("\\n") if line and not line.startswith("#")]
+    numbers = [each.split()[column] for row in rows for each in row]
+    return [int(number) for number in numbers if number != "-"]
+
+
+def stay_alone():
     import ctypes, platform, struct
-    # fork, vfork, shmget, semget, msgget, ptrace, unshare, setns, memfd_create, userfaultfd, io_uring_setup, memfd_secret
-    machines = {
-        "x86_64": (0xC000003E, 56, (57, 58, 29, 64, 68, 101, 272, 308, 319, 323, 425, 447)),
-        "aarch64": (0xC00000B7, 220, (190, 194, 186, 117, 97, 268, 279, 282, 425, 447)),
-    }
+    # audit number of the processor, column of the list, then the numbers of clone, clone3, ioctl and getrandom
+    machines = {"x86_64": (0xC000003E, 1, 56, 435, 16, 318), "aarch64": (0xC00000B7, 2, 220, 435, 29, 278)}
     if platform.machine() not in machines:
         raise OSError("no filter is known for a processor of the kind %s" % platform.machine())
-    audit, clone, refused = machines[platform.machine()]
-    allow, kill, not_permitted, not_there = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
-    load, equal, at_least, any_bit, end = 0x20, 0x15, 0x35, 0x45, 0x06
-    steps = [(load, 0, 0, 4), (equal, 1, 0, audit), (end, 0, 0, kill)]
-    steps += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (end, 0, 0, not_permitted)]
-    for number in refused:
-        steps += [(equal, 0, 1, number), (end, 0, 0, not_permitted)]
-    # clone3 hides its flags in memory: what hears that there is none uses clone, and that is let through for threads
-    steps += [(equal, 0, 1, 435), (end, 0, 0, not_there)]
-    steps += [(equal, 0, 3, clone), (load, 0, 0, 16), (any_bit, 1, 0, 0x10000), (end, 0, 0, not_permitted), (end, 0, 0, allow)]
+    audit, column, clone, clone3, ioctl, getrandom = machines[platform.machine()]
+    allow, kill = (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x80000000)
+    not_permitted, no_terminal, not_there = ((0x06, 0, 0, 0x00050000 + error) for error in (1, 25, 38))
+    load, equal, at_least, any_bit = 0x20, 0x15, 0x35, 0x45
+    steps = [(load, 0, 0, 4), (equal, 1, 0, audit), kill]
+    steps += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), not_permitted]  # numbers of the x32 kind
+    for number in allowed(column):
+        steps += [(equal, 0, 1, number), allow]
+    # clone3 hides its flags in memory: a caller that is told it does not exist uses clone, which may start threads only
+    steps += [(equal, 0, 1, clone3), not_there]
+    steps += [(equal, 0, 4, clone), (load, 0, 0, 16), (any_bit, 0, 1, 0x10000), allow, not_permitted]
+    # of ioctl, whether a file stays open in another program; Python asks every file whether it is a terminal
+    steps += [(equal, 0, 5, ioctl), (load, 0, 0, 24), (equal, 1, 0, 0x5450), (equal, 0, 1, 0x5451), allow, no_terminal]
+    # numbers that a replay would not find again
+    steps += [(equal, 0, 1, getrandom), not_there, not_permitted]
     body = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
     filter = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(steps), ctypes.addressof(body)))
     kernel = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +44,7 @@ export const wallsSource: string = `def stay_alone():
         raise OSError(ctypes.get_errno(), "the kernel takes no filter")
 `;
 
-/** Ends with 0 when they stand, else with 3. Goes before what a driver looks for besides. */
+/** Ends with 0 when the filter holds, else with 3. */
 export const wallsProbe: string = `${wallsSource}
 import os, sys
 
