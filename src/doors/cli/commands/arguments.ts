@@ -1,8 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { parseStrict } from "../../strict-json.ts";
 import { UsageProblem } from "../usage-problem.ts";
+import { ArgumentReader } from "./argument-reader.ts";
 
-/** `--args JSON`, or `key=value` words read as the tool's schema says: text stays text, everything else is JSON. */
+/** `--args JSON`, or `key=value` words: text where the tool's schema accepts text for the key, JSON everywhere else. */
 export function argumentsFrom(
   json: string | undefined,
   words: readonly string[],
@@ -11,6 +12,7 @@ export function argumentsFrom(
   if (json !== undefined && words.length > 0)
     throw new UsageProblem("Give the arguments once: as `--args JSON` or as `key=value`, not both.");
   if (json !== undefined) return objectOf(json, "--args");
+  const reader = new ArgumentReader(schema);
   const pairs = words.map((word): readonly [string, Json] => {
     const split = word.indexOf("=");
     if (split < 1)
@@ -18,7 +20,7 @@ export function argumentsFrom(
         `\`${word}\` is not an argument. Write \`key=value\`, or everything as \`--args '{"key": "value"}'\`.`,
       );
     const name = word.slice(0, split);
-    return [name, argumentOf(word.slice(split + 1), at(at(schema, "properties"), name))];
+    return [name, reader.read(name, word.slice(split + 1))];
   });
   const twice = pairs.find(([name], i) => pairs.findIndex(([other]) => other === name) !== i);
   if (twice !== undefined)
@@ -37,12 +39,6 @@ export function objectOf(text: string, flag: string): JsonObject {
   if (!isJsonObject(parsed.value))
     throw new UsageProblem(`\`${flag}\` must be a JSON object: \`${flag} '{"key": "value"}'\`.`);
   return parsed.value;
-}
-
-function argumentOf(text: string, schema: Json | undefined): Json {
-  if (at(schema, "type") === "string") return text;
-  const parsed = parseStrict(text);
-  return "problem" in parsed ? text : parsed.value; // what is no JSON is text; the tool's schema has the last word
 }
 
 /** Arguments that fit a schema well enough to ask what would be decided about them; nothing is run with them. */
