@@ -38,7 +38,7 @@ export default defineConfig({
           },
         ],
     env: { ...compileCache, ...(process.argv.includes("--coverage") && { COUNTED: "yes" }) },
-    globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts"],
+    globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts", "test/setup/machine.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
     // No promise is kept by these: they end what hangs, on the slowest machine too.
     testTimeout: 60_000,

@@ -37,7 +37,7 @@ it.each([
   ["the fork server", start],
   ["this process", startHere],
 ])("what %s starts has what it was given, begins where it shall, and is its own group and session", async (_, by) => {
-  const child = await by(program('pwd; echo "$GREETING"; echo late >&2; ps -o pgid=,sid= -p $$; env | wc -l'));
+  const child = await by(program('pwd; echo "$GREETING"; echo late >&2; cut -d " " -f 5,6 /proc/$$/stat; env | wc -l'));
   const [out = "", err] = await said(child);
   const [folder, ...rest] = out.trim().split("\n");
   expect([folder, rest.slice(0, 2), err]).toEqual([tmpdir(), ["it's", "here"], "late\n"]);

@@ -24,9 +24,18 @@ function session(): number {
   return child.pid ?? 0;
 }
 
+/** Without CAP_SYS_ADMIN the kernel takes one change of a session's niceness in a tenth of a second, of all processes. */
+const setsSessions = (BigInt(`0x${capabilities()}`) & (1n << 21n)) !== 0n;
+if (!setsSessions) console.warn("SKIPPED: the niceness of sessions: this process may not set it reliably");
+
+function capabilities(): string {
+  const path = "/proc/self/status";
+  return (existsSync(path) ? /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync(path, "latin1"))?.[1] : undefined) ?? "0";
+}
+
 function sessionNiceness(pid: number): string | undefined {
   const path = `/proc/${pid}/autogroup`;
-  return existsSync(path) ? /nice (-?\d+)/.exec(readFileSync(path, "latin1"))?.[1] : undefined;
+  return setsSessions && existsSync(path) ? /nice (-?\d+)/.exec(readFileSync(path, "latin1"))?.[1] : undefined;
 }
 
 function commandOf(pid: number): string | undefined {
