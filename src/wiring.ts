@@ -139,7 +139,7 @@ async function httpDoorOf(
     ...{ runtime, credentials, hosts, clock },
     memory: memory?.desk,
     accounts: runtime.accounts,
-    openId: await openIdOf(settings, secrets, redactor),
+    openId: await openIdOf({ settings, needs, log, redactor, secrets }),
     publicUrl: settings.listen.publicUrl,
     learnSecret: learner(secrets, log),
     command: { ofTheHouse: command, ofAnybody: withoutValues(command) },
@@ -160,18 +160,24 @@ function learner(secrets: SecretStore, log: Log): (connector: string, key: strin
 }
 
 /** The provider's package is loaded when somebody signs in there. */
-async function openIdOf(
-  { accounts: { openId } }: Settings,
-  secrets: SecretStore,
-  redactor: Redactor,
-): Promise<OpenIdSignIn | undefined> {
+async function openIdOf({
+  settings,
+  needs,
+  log,
+  secrets,
+  redactor,
+}: Omit<Shared, "memory" | "hosts">): Promise<OpenIdSignIn | undefined> {
+  const { openId } = settings.accounts;
   if (openId === undefined) return undefined;
-  const [{ OpenId }, { withSecrets }, { revealer }] = await Promise.all([
+  const [{ OpenId, missingPackage }, { withSecrets }, { revealer }] = await Promise.all([
     import("./accounts/openid.ts"),
     import("./secrets/secret-reference.ts"),
     import("./secrets/lend.ts"),
   ]);
   const resolve = (text: string): Promise<string> => withSecrets(text, revealer({ secrets, redactor }));
+  const missing = needs.tools ? missingPackage() : undefined; // `start` and `doctor`, not each command that reads a list
+  if (missing !== undefined)
+    log.problem(`\`accounts.openid\` is configured, but nobody can sign in with it. ${missing}`);
   return new OpenId(openId, { clock, resolve });
 }
 

@@ -153,11 +153,19 @@ async function load(): Promise<Library> {
   try {
     return await import("openid-client");
   } catch (error) {
-    throw new RuntimeFault(
-      "openid_missing",
-      "Signing in with OpenID needs the package `openid-client`; run `npm install openid-client`.",
-      { cause: error },
-    );
+    throw new RuntimeFault("openid_missing", packageMissing, { cause: error });
+  }
+}
+
+const packageMissing = "Signing in with OpenID needs the package `openid-client`: run `npm install openid-client`.";
+
+/** What an operator must install before anyone can sign in with OpenID. Loads nothing. */
+export function missingPackage(): string | undefined {
+  try {
+    import.meta.resolve("openid-client");
+    return undefined;
+  } catch {
+    return packageMissing; // sign-in itself would fail the same way
   }
 }
 
