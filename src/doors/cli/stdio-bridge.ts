@@ -3,6 +3,7 @@ import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import { isAlive } from "../../system/alive.ts";
 import { readToken } from "../credentials.ts";
+import { patientSend } from "../http/patient-send.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
 import { parseStrict } from "../strict-json.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
@@ -50,7 +51,8 @@ async function reach(url: string, dataFolder: string): Promise<StreamableHTTPCli
       `There is no agent.token in ${dataFolder}, though Postern runs at ${url}. Restart it.`,
     );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit });
+  const fetch = (to: string | URL, init?: RequestInit): Promise<Response> => patientSend(new Request(to, init));
+  return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit, fetch });
 }
 
 /** A request that could not be carried gets an answer all the same: a client must not wait for ever. */

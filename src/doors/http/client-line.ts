@@ -1,3 +1,4 @@
+import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json } from "../../calls/json.ts";
 import { asked } from "./held-request.ts";
 
@@ -100,12 +101,32 @@ export class Line {
     }
   }
 
-  /** The server was not there, or went away in the middle of its answer. */
+  /** The server was not there, or went away before its answer was whole. */
   #cutOff(init: RequestInit, error: unknown): never {
     if (init.signal?.aborted === true) throw error;
-    const message = `No Postern answers at ${this.#url}; start one with \`postern start\`.`;
-    throw new ClientProblem({ status: 0, code: "unreachable", message, cause: error });
+    const isAway = notReached.has(codeOf(error));
+    const message = isAway
+      ? `No Postern answers at ${this.#url}; start one with \`postern start\`.`
+      : `The connection to Postern at ${this.#url} ended before the whole answer came (${reasonOf(error)}). A call that was sent may have run; \`postern calls\` shows what became of it.`;
+    throw new ClientProblem({ status: 0, code: isAway ? "unreachable" : "cut_off", message, cause: error });
   }
+}
+
+/** No connection was made. */
+const notReached: ReadonlySet<string> = new Set([
+  ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "EACCES"],
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Of the error, or of its cause: `fetch` wraps what went wrong. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  return "code" in error && typeof error.code === "string" ? error.code : codeOf(error.cause);
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return code === "" ? messageOf(error) : code;
 }
 
 function sent(method: "POST" | "PUT" | "PATCH", body: object): RequestInit {

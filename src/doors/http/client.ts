@@ -17,6 +17,7 @@ import type { ChannelWire } from "./channel-routes.ts";
 import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
 import type { CallFields } from "./fields.ts";
+import { patientSend } from "./patient-send.ts";
 import { PolicyClient } from "./policy-client.ts";
 
 export { ClientProblem } from "./client-line.ts";
@@ -25,7 +26,7 @@ export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
   readonly url: string;
   readonly token: string;
-  /** Carries the requests; `fetch` when nothing is given. A door in this process is asked without a socket. */
+  /** Carries the requests. Default: HTTP, without a limit of time. A server in this process is asked without a socket. */
   readonly send?: (request: Request) => Promise<Response>;
 }
 
@@ -34,7 +35,7 @@ export interface ClientOptions {
  *
  * Contract: every method throws `ClientProblem` and nothing else, but for an aborted `signal`.
  */
-export function createClient({ url, token, send = fetch }: ClientOptions): PosternClient {
+export function createClient({ url, token, send = patientSend }: ClientOptions): PosternClient {
   return new PosternClient(new Line(url, token, send));
 }
 
