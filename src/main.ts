@@ -14,6 +14,8 @@ import { drainMs, type Wired, wire } from "./wiring.ts";
 const terminal = processTerminal();
 
 process.exitCode = await runCommand(createHost(terminal, start), process.argv.slice(2));
+await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done))));
+process.exit(); // a tool that ignores its end must not hold a command that is over
 
 async function start(flags: StartFlags): Promise<ExitCode> {
   const settings = await settingsFor(flags);

@@ -1,21 +1,18 @@
-import { newTraceId } from "../../calls/ids.ts";
 import type { Host } from "./host.ts";
 import type { Work } from "./session.ts";
 import { fit, visible } from "./text.ts";
 
-export interface Progress extends AsyncDisposable {
-  /** Goes along with the call, so that what is told is of this call alone. */
-  readonly trace: { readonly trace_id?: string };
-}
-
-const none: Progress = { trace: {}, [Symbol.asyncDispose]: async () => {} };
+const none: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
 /** The call does not wait any longer for somebody to listen. */
 const openWithinMs = 2_000;
 
 /** What the tool says of its progress, beside the result, as it says it; where a person looks on, or asked for it. */
-export async function followProgress(host: Host, work: Work, isAsked: boolean): Promise<Progress> {
+export async function followProgress(
+  host: Host,
+  work: Work,
+  { isAsked, traceId }: { readonly isAsked: boolean; readonly traceId: string },
+): Promise<AsyncDisposable> {
   if (!isAsked && (work.json || !host.terminal.interactive)) return none;
-  const traceId = newTraceId();
   const ending = new AbortController();
   const open = Promise.withResolvers<void>();
   const told = tell(host, work, { traceId, signal: ending.signal, opened: open.resolve });
@@ -23,7 +20,6 @@ export async function followProgress(host: Host, work: Work, isAsked: boolean): 
   await Promise.race([open.promise, told]);
   cancel();
   return {
-    trace: { trace_id: traceId },
     async [Symbol.asyncDispose]() {
       ending.abort();
       await told;

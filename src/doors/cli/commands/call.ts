@@ -1,4 +1,5 @@
 import { text as textOf } from "node:stream/consumers";
+import { newTraceId } from "../../../calls/ids.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { chainToolName } from "../../../chains/names.ts";
@@ -9,6 +10,7 @@ import { cardLines, previewDetails } from "../card.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
+import { interruption, tellInterrupted } from "../interrupted.ts";
 import { followProgress } from "../progress.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { paintFor } from "../terminal.ts";
@@ -57,8 +59,17 @@ export async function call(
     const holding = tool === chainToolName ? "suspend" : "wait"; // a script that was held long enough is put away, and goes on
     const patience =
       flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? holding : "deny";
-    await using progress = await followProgress(host, work, flags.progress === true);
-    const outcome = await answered(work, { ...body, patience, ...progress.trace }, waitMs);
+    const traceId = newTraceId();
+    using interrupted = interruption();
+    await using _progress = await followProgress(host, work, { isAsked: flags.progress === true, traceId });
+    const { signal } = interrupted;
+    const outcome = await answered(work, { ...body, patience, trace_id: traceId }, { waitMs, signal }).catch(
+      (error: unknown) => {
+        if (signal.aborted) return undefined;
+        throw error;
+      },
+    );
+    if (outcome === undefined) return tellInterrupted(work, { tool, arguments: body.arguments, traceId }, host.clock);
     if (work.json) printJson(work, outcome);
     else await show(work, tool, outcome);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
@@ -100,14 +111,16 @@ export async function schemaOf(
   }
 }
 
-async function answered({ agent, now }: Work, body: CallFields, waitMs: number): Promise<OutcomeWire> {
+async function answered(
+  { agent, now }: Work,
+  body: CallFields,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<OutcomeWire> {
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
-    const outcome = await agent.call({
-      ...body,
-      ...(waitMs > 0 && { approval_wait_ms: Math.min(holdMs, left) }),
-    });
+    const wait = waitMs > 0 ? { approval_wait_ms: Math.min(holdMs, left) } : {};
+    const outcome = await agent.call({ ...body, ...wait }, signal);
     if (!isOpen(outcome) || now() >= until) return outcome;
   }
 }

@@ -1,0 +1,97 @@
+import type { AuditEvent } from "../../audit/log.ts";
+import type { Clock } from "../../calls/clock.ts";
+import { canonical, type JsonObject } from "../../calls/json.ts";
+import { ClientProblem } from "../http/client.ts";
+import type { CallWire } from "../wire.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { printJson, type Work } from "./session.ts";
+
+/** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
+const settlesWithinMs = 3_000;
+const lookEveryMs = 100;
+
+/** Aborts at the first Ctrl-C or SIGTERM; the second one ends the process at once, as without it. */
+export function interruption(): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  process.once("SIGINT", abort).once("SIGTERM", abort);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => void process.off("SIGINT", abort).off("SIGTERM", abort),
+  };
+}
+
+/** The call that was sent. Its trace is its own. */
+interface Sent {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly traceId: string;
+}
+
+/** Says what became of a call whose caller pressed Ctrl-C. */
+export async function tellInterrupted(work: Work, sent: Sent, clock: Clock): Promise<ExitCode> {
+  const until = clock.monotonic() + settlesWithinMs;
+  for (;;) {
+    const events = (await work.operator.latestAudit({ trace_id: sent.traceId, limit: 100 })).events;
+    const { call_id: id, call } = await lookedUp(work, events);
+    const isOpen = call === undefined ? !events.some(isEnd) : call.state === "attempted";
+    if (isOpen && clock.monotonic() < until) {
+      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+      continue;
+    }
+    const approvalId = call === undefined || call.state === "held" ? await openRequest(work, sent) : undefined;
+    const state = approvalId === undefined ? (call?.state ?? (id === undefined ? "not_sent" : "withdrawn")) : "held";
+    if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
+    else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
+    return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+  }
+}
+
+function isEnd({ type }: AuditEvent): boolean {
+  return type.startsWith("tool_call.") && type !== "tool_call.attempted";
+}
+
+async function lookedUp(
+  { operator }: Work,
+  events: readonly AuditEvent[],
+): Promise<{ readonly call_id: string | undefined; readonly call: CallWire | undefined }> {
+  const refs = events.map((event) => event.refs);
+  const id = refs.find((one) => one.tool_call !== undefined)?.tool_call;
+  const named = refs.find((one) => one.key !== undefined)?.key ?? id;
+  if (named === undefined) return { call_id: undefined, call: undefined };
+  try {
+    const call = await operator.showCall(named);
+    return { call_id: id ?? call.call_id, call };
+  } catch (error) {
+    if (error instanceof ClientProblem && error.status === 404) return { call_id: id, call: undefined }; // it left no row
+    throw error;
+  }
+}
+
+/** The request that a person may still answer, also when an earlier call had made it. */
+async function openRequest({ operator }: Work, sent: Sent): Promise<string | undefined> {
+  const { approvals } = await operator.inbox.page({ state: "pending", limit: 1000 });
+  const wanted = canonical(sent.arguments);
+  return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;
+}
+
+function sentence(
+  command: string,
+  { id = "The call", state, approvalId }: { id: string | undefined; state: string; approvalId: string | undefined },
+): string {
+  const show = `\`${command} calls show ${id}\``;
+  switch (state) {
+    case "held":
+      return `${id} was not run. Its request ${approvalId} is still open: send the same call again to go on, or withdraw it with \`${command} approvals withdraw ${approvalId}\`.`;
+    case "withdrawn":
+      return `${id} was withdrawn before it ran.`;
+    case "not_sent":
+      return "Postern has no record of the call: it was not run.";
+    case "attempted":
+      return `${id} is still running; ${show} shows how it ends.`;
+    case "unknown":
+      return `${id} had started, and its outcome is unknown: it may have happened. Check, then run \`${command} calls settle ${id} succeeded|failed|retry --reason "…"\`.`;
+    default:
+      return `${id} had ended: ${state}; ${show} shows its outcome.`;
+  }
+}
