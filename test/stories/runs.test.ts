@@ -122,6 +122,25 @@ it("a refused call has status blocked with its reason, and its events no tool.st
   expect(k.run.types.filter((type) => type === "tool.blocked")).toHaveLength(2);
 });
 
+it("a wait that ran out leaves its call waiting: it is not blocked and no error", async () => {
+  await using k = await kept();
+  const { runtime, clock } = k.h;
+  const waiting = runtime.invoke(
+    { tool: "mail", arguments: { to: "a" } },
+    { ...base, patience: "wait", approvalWaitMs: 50 },
+  );
+  await clock.advance(51);
+  expect((await waiting).refusal?.code).toBe("approval_timed_out");
+  await runtime.runs?.flush();
+
+  expect(k.run.calls.map(({ tool_name, status }) => [tool_name, status])).toEqual([["mail", "started"]]);
+  expect(k.run.errors).toEqual([]);
+  expect(k.run.types.filter((type) => type.startsWith("tool."))).toEqual(["tool.waiting", "tool.waiting"]);
+  const run = await runtime.runs?.get({ runId: "run_1" });
+  expect(run?.counts).toMatchObject({ blocked: 0, failed: 0, waiting: 1 });
+  expect(await runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ problems: [] });
+});
+
 it("the sequence increases without gaps under parallel calls, in several sessions and from children (case 203)", async () => {
   const parent: Tool = {
     ...safe,

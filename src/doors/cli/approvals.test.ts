@@ -165,7 +165,14 @@ describe("approvals at the command line", () => {
 
   it("gives one's decisions to somebody else, and takes them back", async () => {
     expect((await cli.run("approvals", "delegate", "bob", ...to)).code).toBe(2);
-    const made = await cli.run("approvals", "delegate", "bob", "--until", "3d", "--reason", "away", ...to);
+    const words = ["approvals", "delegate", "bob", "--until", "3d", "--reason", "away", ...to];
+    const unknown = await cli.run(...words);
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining("There is no account `bob`") });
+    expect((await json<{ delegations: unknown[] }>("approvals", "delegate", "--list")).delegations).toEqual([]);
+    await cli.run("accounts", "add", "ann", "--roles", "approver", ...to);
+    expect((await cli.run(...words)).err).toContain("There is no account `bob`");
+    await cli.run("accounts", "add", "bob", "--roles", "approver", ...to);
+    const made = await cli.run(...words);
     expect(made.out).toMatch(/^bob decides in the place of operator until .+ \(dlg_/);
     const { delegations } = await json<{ delegations: { delegation_id: string }[] }>("approvals", "delegate", "--list");
     expect(delegations).toMatchObject([{ to: "bob", status: "live" }]);

@@ -17,7 +17,7 @@ export interface Connection {
 
 /**
  * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs or is
- * being started, else one started inside. Tokens are read from the data folder each time, so that nobody passes them on a command line.
+ * being started, else one started inside. To look at the configuration alone, `--port` is where it would listen. Tokens are read from the data folder each time, so that nobody passes them on a command line.
  */
 export async function connect(
   host: Host,
@@ -28,7 +28,7 @@ export async function connect(
   if (needs.books !== "any") requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);
   const waiting = (what: Passing): void => host.terminal.aside(waitingFor[what]);
-  if (port !== undefined) {
+  if (port !== undefined && needs.books !== "any") {
     const running = await findServer(dataFolder, host.clock, waiting);
     return clients(running?.port === port ? running.url : `http://127.0.0.1:${port}`, dataFolder);
   }

@@ -96,7 +96,7 @@ function callDifference(record: ToolRecord, event: AuditEvent, requestHash: stri
   if (action !== shown(event.action ?? "default")) return `its action is \`${action}\`; it was \`${event.action}\``;
   if (completed_at !== event.timestamp) return `it ended at ${completed_at}; it was ${event.timestamp}`;
   if (duration_ms !== event.latency_ms) return `it took ${duration_ms} ms; it was ${told(event.latency_ms)} ms`;
-  const may = statusesOf(event.type);
+  const may = statusesOf(event);
   if (!may.includes(status)) return `its status is ${status}; it was ${may.join(" or ")}`;
   if (requestHash !== undefined && args_digest !== requestHash.slice(0, 16))
     return `its arguments have the digest ${args_digest}; it was ${requestHash.slice(0, 16)}`;

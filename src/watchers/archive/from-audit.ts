@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditFilter, AuditLog } from "../../audit/log.ts";
-import { endWords, words } from "../../calls/event.ts";
+import { type EndName, endWords, words } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import { brief, type Redact } from "./bounded.ts";
 import type { ToolRecord } from "./runs.ts";
@@ -10,9 +10,9 @@ const page = 1_000;
 const nameBytes = 200;
 const gate = `${words.decided.audit}.`;
 
-/** Types of the log that end an arrival, and what the archive calls that end. */
-const ends: ReadonlyMap<string, { readonly archive: string; readonly record: ToolRecord["status"] }> = new Map(
-  Object.values(endWords).map((word) => [word.audit, word]),
+/** Types of the log that end an arrival. */
+const endNames: ReadonlyMap<string, EndName> = new Map(
+  (Object.keys(endWords) as EndName[]).map((name) => [endWords[name].audit, name]), // the names it is made of
 );
 /** What was replayed or settled ended as it did before: the log says that it was, not how. */
 const endsAnyhow: ReadonlySet<string> = new Set([endWords.deduped.audit, endWords.settled.audit]);
@@ -36,13 +36,13 @@ export function isArchived({ type, refs }: AuditEvent): boolean {
 
 /** Whether `logs/tools.jsonl` must have a line for it. */
 export function isEnd(type: string): boolean {
-  return ends.has(type);
+  return endNames.has(type);
 }
 
 /** Which statuses a line about such an end may have. */
-export function statusesOf(type: string): readonly ToolRecord["status"][] {
-  if (endsAnyhow.has(type)) return ["started", "completed", "failed", "blocked"];
-  const end = ends.get(type);
+export function statusesOf(event: AuditEvent): readonly ToolRecord["status"][] {
+  if (endsAnyhow.has(event.type)) return ["started", "completed", "failed", "blocked"];
+  const end = endOf(event);
   return end === undefined ? [] : [end.record];
 }
 
@@ -136,6 +136,8 @@ function endOf({
   outcome,
   code,
 }: AuditEvent): { readonly archive: string; readonly record: ToolRecord["status"] } | undefined {
-  if (!endsAnyhow.has(type)) return ends.get(type);
-  return endAs("deduped", code === undefined && outcome !== "failure" ? "ok" : "error");
+  const as = endNames.get(type);
+  if (as === undefined) return undefined;
+  const isSeen = !endsAnyhow.has(type);
+  return endAs(as, isSeen || (code === undefined && outcome !== "failure") ? "ok" : "error", code);
 }

@@ -1,6 +1,7 @@
 import type { ToolCall } from "../../calls/call.ts";
 import { type CallEvent, type EndName, endWords, type NotedEvent, words } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
+import type { RefusalCode } from "../../calls/refusals.ts";
 import { brief, briefData, type Redact } from "./bounded.ts";
 import type { RunEvent } from "./runs.ts";
 
@@ -70,7 +71,7 @@ function decided({ call, at, approvalId, as, by, reason }: Of<"decided">, redact
 
 function ended(event: Of<"ended">, redact: Redact): Spelled {
   const { call, at, as, outcome, latencyMs, code, approvalId, by, weighing } = event;
-  const { archive, record } = endAs(as, outcome.status);
+  const { archive, record } = endAs(as, outcome.status, code);
   const artifacts = artifactsOf(outcome);
   const said: Spelled = ofCall({ call, at }, redact, {
     type: archive,
@@ -148,16 +149,23 @@ function ofCall({ call, at }: Pick<Of<"ended">, "call" | "at">, redact: Redact, 
   };
 }
 
-/** What was replayed or settled ended as its outcome says, and that may be anything. */
+/**
+ * What was replayed or settled ended as its outcome says, and that may be anything. A caller whose wait for a person ran
+ * out was refused nothing: the request is open still.
+ */
 export function endAs(
   as: EndName,
   status: string,
+  code: string | undefined,
 ): { readonly archive: string; readonly record: "started" | "completed" | "failed" | "blocked" } {
+  if (code === waitRanOut) return endWords.suspended;
   if (as !== "deduped" && as !== "settled") return endWords[as];
   if (status === "ok" || status === "preview") return endWords.succeeded;
   if (status === "pending") return endWords.suspended;
   return status === "denied" ? endWords.refused : endWords.failed;
 }
+
+const waitRanOut: RefusalCode = "approval_timed_out";
 
 /** What did not go well says why, in its records. A preview refuses nothing, and is not what was asked for either. */
 export function codeOfEnd(audit: string, code: string | undefined): string {

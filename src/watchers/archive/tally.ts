@@ -1,4 +1,4 @@
-import { endWords } from "../../calls/event.ts";
+import { endWords, words } from "../../calls/event.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { RunCounts, RunEvent, RunState } from "./runs.ts";
 
@@ -90,7 +90,8 @@ export class Tally {
         this.#leave(callId);
         // A script is put away because calls of its own wait, and starts again as another arrival.
         if (textIn(data, "audit") === endWords.suspended.audit) this.#started -= 1;
-        else if (this.waiting.size < mostKept) this.waiting.add(textIn(data, "approval_id"));
+        else if (textIn(data, "audit") === words.held.audit && this.waiting.size < mostKept)
+          this.waiting.add(textIn(data, "approval_id"));
         return;
       case "tool.completed":
       case "tool.failed":
@@ -113,7 +114,7 @@ export class Tally {
     // A call that was settled had failed until then; one that is answered again runs nothing.
     if (audit === endWords.settled.audit && this.unknown.delete(callId)) this.#ends.failed -= 1;
     const as = endedAs(type, audit);
-    if (code !== "approval_timed_out") this.#ends[as] += 1; // its caller went, its request is open still
+    this.#ends[as] += 1;
     if (audit === endWords.unknown.audit && this.unknown.size < mostKept) this.unknown.add(callId);
     if (unsafeCodes.has(code)) this.#addUnsafe(code, summary);
     const { artifacts, artifacts_of: of } = data;

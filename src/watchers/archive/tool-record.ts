@@ -38,7 +38,7 @@ export function toolRecord(
   { redact, summarize }: { readonly redact: Redact; readonly summarize: Summarize },
 ): ToolRecord {
   const { call, at, as, outcome, latencyMs, code } = event;
-  const { record: status } = endAs(as, outcome.status);
+  const { record: status } = endAs(as, outcome.status, code);
   const result =
     status === "failed" || status === "blocked" ? undefined : brief(summarize(outcome), summaryBytes, redact);
   return {
@@ -64,7 +64,7 @@ export function toolRecord(
 export function errorRecord(event: Ended, redact: Redact): ErrorRecord | undefined {
   const { call, at, as, outcome, weighing } = event;
   const code = codeOfEnd(endWords[as].audit, event.code);
-  const { record: status } = endAs(as, outcome.status);
+  const { record: status } = endAs(as, outcome.status, event.code);
   if (status !== "failed" && status !== "blocked") return undefined;
   const rules = (weighing?.reasons ?? [])
     .filter(({ says }) => says !== "ALLOW")

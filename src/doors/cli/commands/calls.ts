@@ -85,11 +85,21 @@ function callText({ command, paint, now }: Work, call: CallWire): string {
     line("refusal", outcome?.refusal?.code),
     outcome === undefined || outcome.text === "" ? "" : `  ${paint("dim", "outcome")}\n`,
     ...(outcome === undefined || outcome.text === "" ? [] : visibleLines(outcome.text).map((text) => `    ${text}\n`)),
-    call.state === "unknown"
-      ? `Settle it: ${command} calls settle ${call.call_id} succeeded|failed|retry --reason "…"\n`
-      : "",
+    call.state === "unknown" ? unknownText(command, call) : "",
   ].join("");
 }
+
+function unknownText(command: string, { call_id: id, retryable, idempotency_key: key }: CallWire): string {
+  if (!retryable) return `Settle it: ${command} calls settle ${id} succeeded|failed|retry --reason "…"\n`;
+  const same = key === undefined ? "the same tool and arguments" : "the same idempotency key";
+  return `It may be run again, and nothing runs by itself. It runs when its caller sends it again with ${same}; where it needs approval, a person is asked again.\n`;
+}
+
+const afterSettling = {
+  succeeded: "Nothing runs. If its caller sends the call again, it is told that it succeeded.\n",
+  failed: "Nothing runs. The call counts as not done; whether to make it anew is for its caller.\n",
+  retry: "", // `unknownText` says it
+} as const;
 
 export interface SettleFlags extends GlobalFlags {
   readonly reason?: string;
@@ -110,7 +120,7 @@ export async function settleCall(
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const call = await work.operator.settle(id, outcome, reason);
     if (work.json) printJson(work, call);
-    else work.terminal.out(callText(work, call));
+    else work.terminal.out(`${callText(work, call)}${afterSettling[outcome]}`);
     return exitCodes.ok;
   });
 }
