@@ -163,9 +163,7 @@ export class Book implements Disposable {
       const { ends } = count;
       const expectedRevision = seen.revision ?? 0;
       const next = { ...count.next, revision: expectedRevision + 1 };
-      const denied =
-        ends &&
-        (ruling.as === "denied" || ruling.as === "skipped" ? deniedOutcome(call.id, ruling.as, next) : undefined);
+      const denied = ends && !isYes ? deniedOutcome(call.id, next) : undefined;
       const remembered = ends && isYes ? ruling.remember?.(next) : undefined;
       const event = ends ? this.#decided(call, next, dated) : this.#voted(call, next, dated);
       const more = { ...(denied && { denied }), ...(remembered && { along: remembered.along }) };
@@ -289,12 +287,23 @@ function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { 
   return digest === call.digest ? undefined : digest;
 }
 
-function deniedOutcome(callId: string, as: "denied" | "skipped", { id, decision }: ApprovalRecord): ToolOutcome {
+/** What the held call ends with. A request that nobody denied may be made again: the store lets a re-send ask anew. */
+function deniedOutcome(callId: string, { id, state, decision }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;
-  const said =
-    as === "denied"
-      ? `A person (${by}) denied this call; it was not run.${why}`
-      : `Skipped by ${by}: continue without it.${why}`;
-  return { ...outcomeOf(callId, refuse(`approval_${as}`, said)), approvalId: id };
+  const ended = refuse(...refusalOf(state, by, why));
+  return { ...outcomeOf(callId, ended), approvalId: id };
+}
+
+function refusalOf(state: ApprovalRecord["state"], by: string, why: string): Parameters<typeof refuse> {
+  switch (state) {
+    case "denied":
+      return ["approval_denied", `A person (${by}) denied this call; it was not run.${why}`];
+    case "skipped":
+      return ["approval_skipped", `Skipped by ${by}: continue without it.${why}`];
+    case "expired":
+      return ["approval_expired"];
+    default:
+      return ["approval_withdrawn", `The request for approval was withdrawn by ${by}; the call was not run.${why}`];
+  }
 }

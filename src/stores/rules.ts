@@ -120,22 +120,11 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
   const held = rows.call(before.key);
   // A row that was held again belongs to a newer request; a late end of the old one must not touch it.
   if (held?.state !== "held" || held.approvalId !== before.id) return { won: true, approval };
-  if (denied !== undefined) {
-    return {
-      won: true,
-      approval,
-      before: held,
-      call: { ...held, state: "denied", outcome: denied, endedAt: now },
-    };
-  }
-  const released = approval.state === "expired" || approval.state === "withdrawn";
-  if (!released) return { won: true, approval };
-  return {
-    won: true,
-    approval,
-    before: held,
-    call: { ...held, aliveUntil: Math.min(now, held.aliveUntil ?? now) },
-  };
+  const released = approval.state === "expired" || approval.state === "withdrawn"; // a re-send asks anew
+  if (denied === undefined && !released) return { won: true, approval };
+  const aliveUntil = released ? Math.min(now, held.aliveUntil ?? now) : held.aliveUntil;
+  const end = denied === undefined ? {} : { state: "denied" as const, outcome: denied, endedAt: now };
+  return { won: true, approval, before: held, call: { ...held, ...end, aliveUntil } };
 }
 
 function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
