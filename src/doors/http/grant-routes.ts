@@ -87,7 +87,8 @@ export const grantRoutes: readonly Route[] = [
     body: delegationFields,
     query: nothing,
     answers: delegationAnswer,
-    run: async ({ runtime, by, body: { to, until, reason: given } }) => {
+    run: async ({ runtime, accounts, by, body: { to, until, reason: given } }) => {
+      if (accounts?.exist === false) return problem("delegation_invalid", noAccounts(to));
       const request = { to, until, ...(given !== undefined && { reason: given }) };
       const made = await runtime.approvals.delegations.make(request, deciderOf(by));
       return made.delegated ? answer(told(runtime.approvals, by, made.delegation)) : problem(made.code, made.message);
@@ -108,6 +109,11 @@ export const grantRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** Then the data folder's operator is the only one who decides here. */
+function noAccounts(to: string): string {
+  return `There is no account \`${to}\`, and no other: make one that may decide before you delegate to it (\`postern accounts add\`).`;
+}
 
 function told({ delegations }: Runtime["approvals"], by: Who, one: Delegation): DelegationWire {
   const isLive = delegations.isLive(one);
