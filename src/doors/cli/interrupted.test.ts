@@ -46,6 +46,10 @@ describe("Ctrl-C of a call to a running Postern", () => {
     const [, id] = /Interrupted\. (call_\S+) had started, and its outcome is unknown/.exec(err) ?? [];
     expect(err).toContain(`calls settle ${id} succeeded|failed|retry`);
     expect(JSON.parse((await cli.run("calls", "show", id ?? "", "--json", ...to)).out).state).toBe("unknown");
+    const settled = await cli.run("calls", "settle", id ?? "", "retry", "--reason", "it is not there", ...to);
+    expect(settled.code).toBe(0);
+    expect(settled.out).toMatch(/nothing runs by itself\. It runs when its caller sends it again/);
+    expect(settled.out).not.toContain("Settle it:");
   });
 
   it("says that a held call was not run, and how to go on or take it back", async () => {

@@ -38,6 +38,15 @@ describe("which Postern is meant", () => {
     expect(doubted.out).toContain(`fix: Did you mean \`--data ${known}\`?`);
   });
 
+  it("doctor with a port looks where nothing was ever started, and starts nothing there", patient, async () => {
+    const fresh = join(cli.folder, "fresh");
+    const { code, out, err } = await cli.run("--port", "17421", "doctor", "--data", fresh);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("127.0.0.1:17421 is free");
+    expect(out).toMatch(/opens; it offers \d+ tools/);
+    expect(existsSync(fresh)).toBe(false);
+  });
+
   it("every next command that is named asks the same one", async () => {
     const again = `--config postern.yaml --data ${known}`;
     const asked = await cli.run("call", "send", "text=hi", "--data", known, "--config", "postern.yaml");
