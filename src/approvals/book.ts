@@ -16,6 +16,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { canonical, digestOf, sha256 } from "../calls/json.ts";
 import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
+import { isRepeatable } from "../calls/repeatable.ts";
 import type { Caller } from "../calls/session.ts";
 import { commitAndTake, type Store } from "../stores/store.ts";
 import { stateAt } from "../stores/urgency.ts";
@@ -97,7 +98,7 @@ export class Book implements Disposable {
       call: question,
       state: "held",
       definition: found.definition,
-      idempotent: found.idempotent,
+      idempotent: isRepeatable(question, found),
       fence: undefined,
       approvalId: approval.id,
       aliveUntil: expiresAt,

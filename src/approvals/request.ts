@@ -17,6 +17,7 @@ export interface Question extends ToolCall {
   readonly found: {
     readonly definition: string;
     readonly idempotent: boolean;
+    readonly facts: { readonly effects: "read" | "write" | "destructive" };
     readonly approvalTtlMs: number | undefined;
     readonly previewBinds: boolean;
   };

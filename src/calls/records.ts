@@ -27,7 +27,7 @@ export interface CallRecord {
   readonly risk: Risk;
   /** Digest of the tool's definition when the call was weighed. */
   readonly definition: string;
-  /** Whether an unknown outcome may simply be run again (D20). */
+  /** Whether a second run does no harm, so that an unknown outcome may simply be run again (D20). */
   readonly idempotent: boolean;
   /** The incarnation that attempted it: nobody else may settle. */
   readonly fence: string | undefined;

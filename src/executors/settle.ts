@@ -3,11 +3,11 @@ import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
 import { type Mark, refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type RefusalCode, refusal } from "../calls/refusals.ts";
+import { isOnRecord, isRepeatable } from "../calls/repeatable.ts";
 import type { Caller } from "../calls/session.ts";
 import type { GuardrailParts } from "../gates/guardrails.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Ledger, Settlement } from "../ledger/ledger.ts";
-import { isOnRecord } from "../ledger/recovery.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { releasePins } from "../results/release-pins.ts";
@@ -245,13 +245,13 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
     return unknown(call, refused(call, "outcome_unknown", said));
   }
-  const { retryable } = failure;
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`);
+  const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
   return {
     state: "failed",
     as: "failed",
-    retryable: retryable || failure.unknown,
-    outcome: refusedOutcome(call.id, "error", retryable ? { ...said, retry: "later" } : said),
+    retryable: failure.retryable || failure.unknown,
+    outcome: refusedOutcome(call.id, "error", { ...said, retry }),
   };
 }
 
@@ -260,7 +260,7 @@ function unclear(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlem
   return threw(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
 }
 
-/** D6, D15: a safe or idempotent call that was cut short is a plain error; any other may have happened. */
+/** D6, D15: a call that only reads, or is idempotent, and was cut short is a plain error; any other may have happened. */
 function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
   if (isHarmless(call)) {
     const as: EndName = code === "cancelled" ? "cancelled" : "failed";
@@ -282,7 +282,7 @@ function adviceFor(call: ClaimedCall): string {
 }
 
 function isHarmless(call: ClaimedCall): boolean {
-  return !isOnRecord(call) && (call.found.idempotent || call.risk === "safe");
+  return isRepeatable(call, call.found);
 }
 
 function refused(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {

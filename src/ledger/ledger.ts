@@ -12,10 +12,10 @@ import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
+import { isOnRecord, isRepeatable } from "../calls/repeatable.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { Committed, Durability, Store } from "../stores/store.ts";
 import { type Beginning, type HistoryBook, isFromOutside, type Past } from "./history.ts";
-import { isOnRecord } from "./recovery.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
 export interface Claimable extends ToolCall {
@@ -149,7 +149,7 @@ export class Ledger {
       state: "attempted",
       risk,
       definition: found.definition,
-      idempotent: found.idempotent,
+      idempotent: isRepeatable(call, found),
       fence: this.#store.incarnation,
       approvalId,
       aliveUntil: call.record?.aliveUntil,
@@ -251,14 +251,15 @@ export class Ledger {
 }
 
 /**
- * A safe idempotent call has no effect to protect, and may share a transaction with its settle; one of a script with other
+ * A safe idempotent call that only reads has no effect to protect, and may share a transaction with its settle; one of a script with other
  * calls of it, as nothing of what it told the script leaves before more is written. A script has no effect but its calls:
  * what is on the disk before one of theirs may start holds the script's own row as well.
  */
 function claimedAs(call: Claimable): Durability {
   if (call.risk !== "safe" || call.approvalId !== undefined) return "synced";
   if (isOnRecord(call)) return "committed";
-  if (!call.found.idempotent) return "synced";
+  const { idempotent, facts } = call.found;
+  if (!idempotent || facts.effects !== "read") return "synced";
   return call.authority.fromChain === true ? "buffered" : "queued";
 }
 

@@ -1,7 +1,7 @@
-import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { CallRecord, RowEnd } from "../calls/records.ts";
+import { isOnRecord } from "../calls/repeatable.ts";
 import type { Store } from "../stores/store.ts";
 
 /**
@@ -35,9 +35,4 @@ export async function recover(store: Store, clock: Clock): Promise<readonly Call
     if (won) recovered.push({ ...record, ...end });
   }
   return recovered;
-}
-
-/** A script has no effect but its calls, and those are on record under its key: sent again, it goes on from there. */
-export function isOnRecord({ tool }: Pick<ToolCall, "tool">): boolean {
-  return tool === "tool_chain";
 }
