@@ -133,9 +133,12 @@ export class Book implements Disposable {
   }
 
   /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
-  async recorded(approval: ApprovalRecord, arrival: Pick<ToolCall, "id" | "number" | "arrivedAt">): Promise<ToolCall> {
+  async recorded(
+    approval: ApprovalRecord,
+    arrival: Pick<ToolCall, "id" | "number" | "arrivedAt" | "batch">,
+  ): Promise<ToolCall> {
     const record = await this.#rowOf(approval);
-    const { id, number, arrivedAt } = arrival;
+    const { id, number, arrivedAt, batch } = arrival;
     const text = canonical(approval.arguments);
     return new Arrival({
       ...record.call,
@@ -147,6 +150,7 @@ export class Book implements Disposable {
       digest: sha256(text),
       resumes: approval.key,
       resumesBy: approval.id,
+      batch,
     });
   }
 

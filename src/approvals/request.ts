@@ -10,7 +10,7 @@ import { type Routing, routedBy } from "./routing.ts";
 /** What the book must know of a call to ask about it; every FreshCall is one. (A stage type would point upwards.) */
 export interface Question extends ToolCall {
   readonly key: string;
-  readonly match: string;
+  readonly match: string | undefined;
   readonly risk: Risk;
   readonly weighing: Weighing;
   readonly suggestion: { readonly summary?: string } | undefined;

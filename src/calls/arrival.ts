@@ -22,6 +22,7 @@ export class Arrival implements ToolCall {
   readonly idempotencyKey: string | undefined;
   readonly resumes: string | undefined;
   readonly resumesBy: string | undefined;
+  readonly batch: Set<string> | undefined;
   /** Its id and digest were made here, and so need no look before they are spelled in an event. */
   readonly isOurs: boolean;
   /** How often it entered again because another call was claimed first. */
@@ -60,6 +61,7 @@ export class Arrival implements ToolCall {
     this.idempotencyKey = call.idempotencyKey;
     this.resumes = call.resumes;
     this.resumesBy = call.resumesBy;
+    this.batch = call.batch;
   }
 }
 

@@ -66,4 +66,6 @@ export interface ToolCall {
   readonly resumes?: string | undefined;
   /** The approval it goes on with, where it does with one: of no other is it the call. No door can set it, and no row keeps it. */
   readonly resumesBy?: string | undefined;
+  /** Of a batch: keys of its calls so far. Equal calls of one batch are meant as several, so none is found by another. No row keeps it. */
+  readonly batch?: Set<string> | undefined;
 }

@@ -18,6 +18,8 @@ export interface OnceParts {
 /**
  * Which call is this, and has it ended? The key is the caller's; without one it is that of a live call with the same
  * principal, tool and arguments; else it is the call's own id (D23). Finished work never asks a person again (D2).
+ * A call with a key is never found by its arguments, except that one which has begun and may have had its effect
+ * refuses the same call without a key (rules.ts `liveUntil`).
  */
 export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;
@@ -32,12 +34,11 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
       `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
     );
   }
-  const who = whoAndWhat(call.authority.principal, call.tool, call.action);
   const key = keyOf(call) ?? call.id;
-  // A script means each of its calls, also two alike: nobody adopts them but the script in their place.
-  const match = call.authority.fromChain === true ? `${who}\0${call.digest}\0${key}` : `${who}\0${call.digest}`;
+  const match = matchOf(call);
   // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
-  const record = parts.ledger.find(resumes === undefined && idempotencyKey === undefined ? { match } : { key });
+  const isNamed = resumes !== undefined || idempotencyKey !== undefined || match === undefined;
+  const record = parts.ledger.find(isNamed ? { key } : { match, except: call.batch });
   if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
   return judge(call, record, { key, match }, parts);
 }
@@ -45,9 +46,10 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
 function judge(
   call: WeighedCall,
   prior: CallRecord | undefined,
-  own: { readonly key: string; readonly match: string },
+  own: { readonly key: string; readonly match: string | undefined },
   parts: OnceParts,
 ): FreshCall | Ending | Promise<Ending> {
+  call.batch?.add(prior?.key ?? own.key);
   if (prior === undefined) return fresh(call, own.key, own.match, undefined);
   if (call.resumes === undefined && !isSame(prior.call, call)) return refuse("idempotency_conflict");
   if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
@@ -55,7 +57,7 @@ function judge(
   return replay(prior, parts) ?? fresh(call, key, match, prior);
 }
 
-function fresh(call: WeighedCall, key: string, match: string, record: CallRecord | undefined): FreshCall {
+function fresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {
   const passed = call as Open<FreshCall>; // what is missing of it is written here
   passed.key = key;
   passed.match = match;
@@ -84,6 +86,11 @@ function chainKey(ownKey: string): string {
   return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;
 }
 
+/** A script means each of its calls, also two alike: only the script finds them again, by their place. */
+function matchOf({ authority, tool, action, digest }: ToolCall): string | undefined {
+  return authority.fromChain === true ? undefined : `${whoAndWhat(authority.principal, tool, action)}\0${digest}`;
+}
+
 /** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */
 function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
   return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
@@ -102,7 +109,7 @@ export function replay(record: CallRecord | undefined, parts: ReplayParts): Endi
       return record.retryable ? undefined : replayed(record, parts);
     case "attempted":
     case "queued":
-      return refuse("in_progress", undefined, { call_id: record.call.id });
+      return underWay(record);
     case "unknown":
       return record.idempotent || record.retryable ? undefined : unsettled(record);
     case "held":
@@ -120,6 +127,15 @@ function over(approvalId: string, { approvalId: newer }: CallRecord): Ending {
 
 function isOver({ aliveUntil }: CallRecord, now: number): boolean {
   return aliveUntil !== undefined && aliveUntil <= now;
+}
+
+/** Without a key its outcome is told to nobody else: sent after the first has ended, the call would run again. */
+function underWay({ call, aliveUntil }: CallRecord): Ending {
+  const isFoundLater = call.idempotencyKey !== undefined || aliveUntil !== undefined;
+  const message = isFoundLater
+    ? undefined
+    : `The same call, \`${call.id}\`, is running now, so it was not run again. Look at how that one ended before you send it once more: without an idempotency key it would run a second time.`;
+  return refuse("in_progress", message, { call_id: call.id });
 }
 
 function unsettled({ call }: CallRecord): Ending {

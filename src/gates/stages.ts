@@ -38,7 +38,12 @@ export type WeighedCall = ValidCall &
     readonly past: Past | undefined;
   };
 export type FreshCall = WeighedCall &
-  Passed<"once"> & { readonly key: string; readonly match: string; readonly record: CallRecord | undefined };
+  Passed<"once"> & {
+    readonly key: string;
+    /** None: it is never found by its arguments. */
+    readonly match: string | undefined;
+    readonly record: CallRecord | undefined;
+  };
 export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
 export type ClaimedCall = ApprovedCall &
   Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };

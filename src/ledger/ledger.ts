@@ -14,13 +14,13 @@ import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/reco
 import type { RefusalCode } from "../calls/refusals.ts";
 import { isOnRecord, isRepeatable } from "../calls/repeatable.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
-import type { Committed, Durability, Store } from "../stores/store.ts";
+import type { CallName, Committed, Durability, Store } from "../stores/store.ts";
 import { type Beginning, type HistoryBook, isFromOutside, type Past } from "./history.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
 export interface Claimable extends ToolCall {
   readonly key: string;
-  readonly match: string;
+  readonly match: string | undefined;
   readonly risk: Risk;
   readonly weighing: Weighing;
   readonly found: { readonly definition: string; readonly idempotent: boolean; readonly facts: ToolFacts };
@@ -101,9 +101,7 @@ export class Ledger {
     this.#store.flush();
   }
 
-  find(
-    by: { readonly key: string } | { readonly match: string },
-  ): CallRecord | undefined | Promise<CallRecord | undefined> {
+  find(by: CallName): CallRecord | undefined | Promise<CallRecord | undefined> {
     return this.#store.call(by);
   }
 

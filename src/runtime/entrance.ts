@@ -52,6 +52,9 @@ export class Entrance {
 
   /** A tool's call of another tool: its parent's authority, its own number in the parent as key (D23). */
   child(parent: Parent, number: number, request: CallRequest): ToolCall {
-    return this.reception.call(request, parent.authority, childKey(parent.key, number), parent.id);
+    return this.reception.call(request, parent.authority, {
+      idempotencyKey: childKey(parent.key, number),
+      parentId: parent.id,
+    });
   }
 }

@@ -19,6 +19,8 @@ import type { Controls } from "../policy/controls.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { Store } from "../stores/store.ts";
 
+/** Its key, the call that makes it, and the batch it is in, where it has one. */
+type CallPlace = Pick<ToolCall, "idempotencyKey" | "parentId" | "batch">;
 type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey">;
 
 export interface ReceptionOptions {
@@ -99,7 +101,8 @@ export class Reception {
     return { tool: masked(tool), action: masked(action) };
   }
 
-  call(request: CallRequest, authority: Authority, idempotencyKey?: string, parentId?: string): ToolCall {
+  call(request: CallRequest, authority: Authority, more: CallPlace = {}): ToolCall {
+    const { idempotencyKey, parentId, batch } = more;
     if (typeof request !== "object" || request === null) {
       throw new RuntimeFault(
         "request_invalid",
@@ -123,6 +126,7 @@ export class Reception {
       problem,
       parentId,
       idempotencyKey,
+      batch,
     };
     return new Arrival(call, true);
   }

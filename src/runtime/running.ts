@@ -52,6 +52,10 @@ interface Opened {
   readonly context: CallContext;
 }
 
+interface CallOf extends Pick<Opened, "authority" | "session"> {
+  readonly context: PerCall;
+}
+
 /** What is opened after the runtime is there, because it asks the runtime. */
 export interface Attached {
   servers?: Servers;
@@ -137,7 +141,8 @@ export class RunningRuntime implements Runtime {
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
     const session = new Session(this.#options.limits, this.#parts.clock);
     try {
-      return await this.#invoke(request, this.#reception.authority(context, session.limits), session, context);
+      const authority = this.#reception.authority(context, session.limits);
+      return await this.#invoke(request, { authority, session, context });
     } finally {
       if (session.hasPins) await this.#release(session);
     }
@@ -159,7 +164,8 @@ export class RunningRuntime implements Runtime {
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
     const authority = this.#reception.authority(context, this.#options.limits);
-    return explain(this.#reception.call(request, authority, context.idempotencyKey, undefined), this.#parts);
+    const { idempotencyKey } = context;
+    return explain(this.#reception.call(request, authority, { idempotencyKey }), this.#parts);
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
@@ -173,6 +179,7 @@ export class RunningRuntime implements Runtime {
       session.close();
       await this.#release(session);
     };
+    const opened: Opened = { authority, session, context };
     return {
       runId: authority.runId,
       traceId: authority.traceId,
@@ -184,15 +191,14 @@ export class RunningRuntime implements Runtime {
         return session.trace;
       },
       invoke: (request, call) =>
-        call === undefined
-          ? this.#invoke(request, authority, session, context)
-          : this.#invokeWithin(request, { authority, session, context }, call),
+        call === undefined ? this.#invoke(request, opened) : this.#invokeWithin(request, opened, call),
       invokeAll: async (requests, call) => {
         if (call !== undefined) checkContext(call);
+        const batch = new Set<string>();
         return runBatch(requests, isConcurrencySafe(this.#parts.tools), (one) =>
           call === undefined
-            ? this.#invoke(one, authority, session, withKey(context, one))
-            : this.#invokeWithin(one, { authority, session, context }, withKey(call, one)),
+            ? this.#invoke(one, { ...opened, context: withKey(context, one) }, batch)
+            : this.#invokeWithin(one, opened, withKey(call, one), batch),
         );
       },
       close,
@@ -243,20 +249,27 @@ export class RunningRuntime implements Runtime {
     request: CallRequest,
     { authority, session, context }: Opened,
     call: CallClaims & PerCall,
+    batch?: Set<string>,
   ): Promise<ToolOutcome> {
     const narrowed = this.#reception.within(authority, call);
     const fault = perCallFault(call);
     if (fault !== undefined) throw fault;
-    return await this.#invoke(request, narrowed, session, withinWaiting(context, call));
+    const per = withinWaiting(context, call);
+    return await this.#invoke(request, { authority: narrowed, session, context: per }, batch);
   }
 
-  #invoke(request: CallRequest, authority: Authority, session: Session, per: PerCall): Promise<ToolOutcome> {
+  /** @param batch keys of the calls of its batch so far, where it is of one */
+  #invoke(
+    request: CallRequest,
+    { authority, session, context: per }: CallOf,
+    batch?: Set<string>,
+  ): Promise<ToolOutcome> {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
     if (this.#entrance.closing) session.close();
     let call: ToolCall;
     try {
-      call = this.#reception.call(request, authority, per.idempotencyKey, undefined);
+      call = this.#reception.call(request, authority, { idempotencyKey: per.idempotencyKey, batch });
     } catch (fault) {
       return Promise.reject(fault); // an `async` of its own would cost each call a promise
     }

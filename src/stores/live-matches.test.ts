@@ -13,13 +13,25 @@ it("forgets what is over when it has grown, and keeps what is not", async () => 
   const stays = recordOf(callOf(store, clock), { match: "stays", state: "held" });
   live.moved(undefined, stays, now);
   for (let i = 0; i < 5_000; i += 1) {
-    live.moved(undefined, recordOf(callOf(store, clock), { match: `m${i}`, aliveUntil: clock.now() + 1 }), now);
+    const over = { state: "ok", match: `m${i}`, aliveUntil: clock.now() + 1 } as const;
+    live.moved(undefined, recordOf(callOf(store, clock), over), now);
     await (i % 1000 === 0 ? clock.advance(1) : undefined);
   }
   expect(live.size).toBeLessThan(2_100);
   expect(live.find("stays", now)).toBe(stays.key);
   expect(live.find("m4999", now)).toBeDefined();
   expect(live.find("m1", now)).toBeUndefined();
+});
+
+it("finds the earliest that is not left out", () => {
+  const live = new LiveMatches();
+  const rows = [1, 2].map(() => recordOf(callOf(store, clock), { match: "a", state: "held" }));
+  for (const row of rows) live.moved(undefined, row, now);
+  const [first, second] = rows.map(({ key }) => key);
+  expect(live.find("a", now)).toBe(first);
+  expect(live.find("a", now, new Set(first))).toBe(first);
+  expect(live.find("a", now, new Set([first ?? ""]))).toBe(second);
+  expect(live.find("a", now, new Set([first ?? "", second ?? ""]))).toBeUndefined();
 });
 
 it("follows a row from one match to another and out", () => {

@@ -9,7 +9,7 @@ interface LiveRow {
 
 /**
  * Which calls a keyless re-send finds: `match` → keys. In memory, because plain calls ask it every time and hardly ever
- * find anything; loaded at start. Two equal calls that ran side by side may both be unknown, hence several keys.
+ * find anything; loaded at start. Several equal calls with keys of their own may be unknown, hence several keys.
  */
 export class LiveMatches {
   readonly #rows = new Map<string, Map<string, LiveRow>>();
@@ -20,7 +20,7 @@ export class LiveMatches {
   }
 
   /** The earliest of the live calls. */
-  find(match: string, now: () => number): string | undefined {
+  find(match: string, now: () => number, except?: ReadonlySet<string>): string | undefined {
     if (this.#rows.size === 0) return undefined;
     const keys = this.#rows.get(match);
     if (keys === undefined) return undefined;
@@ -28,7 +28,7 @@ export class LiveMatches {
     let found: string | undefined;
     let lowest = Infinity;
     for (const [key, { number, until }] of keys) {
-      if (until <= time || number >= lowest) continue;
+      if (until <= time || number >= lowest || except?.has(key) === true) continue;
       found = key;
       lowest = number;
     }

@@ -11,6 +11,7 @@ import {
   type ApprovalFilter,
   bodyOf,
   type CallFilter,
+  type CallName,
   type Committed,
   type Documents,
   type Durability,
@@ -53,7 +54,7 @@ export class MapStore implements Store {
       incarnation: this.incarnation,
       now: () => clock.now(),
       call: (key) => this.#calls.get(key),
-      live: (match) => this.#calls.get(this.#live.find(match, this.#rows.now) ?? ""),
+      live: (match, except) => this.#calls.get(this.#live.find(match, this.#rows.now, except) ?? ""),
       approval: (id) => this.#approvals.get(id),
       version: (kind, id) => this.#shelf.get(kind)?.get(id)?.version ?? 0,
     };
@@ -97,8 +98,8 @@ export class MapStore implements Store {
     return isAwaited ? this.#told.promise : { won: true };
   }
 
-  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
-    if ("match" in by) return this.#rows.live(by.match);
+  call(by: CallName): CallRecord | undefined {
+    if ("match" in by) return this.#rows.live(by.match, by.except);
     const { key } = by;
     const other = this.#calls.get(this.#keys.get(key) ?? "");
     const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);

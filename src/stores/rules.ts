@@ -17,8 +17,8 @@ export interface Rows {
   /** Wall clock, milliseconds. */
   now(): number;
   call(key: string): CallRecord | undefined;
-  /** The live row a keyless re-send would find. */
-  live(match: string): CallRecord | undefined;
+  /** The live row a keyless re-send would find, other than those of `except`. */
+  live(match: string, except?: ReadonlySet<string>): CallRecord | undefined;
   approval(id: string): ApprovalRecord | undefined;
   /** 0: there is no such document. */
   version(kind: string, id: string): number;
@@ -78,20 +78,35 @@ export function alsoTold(write: Write): DurableEvent | undefined {
   return write.write === "decide" ? write.along?.event : undefined;
 }
 
-/** Until when (wall clock, exclusive) a keyless re-send finds the row; `-Infinity`: it does not. */
+/**
+ * Until when (wall clock, exclusive) a re-send without a key finds the row; `-Infinity`: it does not. A row of a call with
+ * a key is found only while it has begun and nobody knows its end, because a second run could double its effect.
+ */
 export function liveUntil(record: CallRecord): number {
-  const { match, state, aliveUntil } = record;
+  const { match, state, aliveUntil, call } = record;
   if (match === undefined) return -Infinity;
-  if (state === "suspended" || (state === "unknown" && !record.idempotent)) return Infinity;
+  if (mayHaveBegun(record)) return Infinity;
+  if (call.idempotencyKey !== undefined) return -Infinity;
   return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
+}
+
+function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
+  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
+}
+
+/** The other call that a caller without a key would join: it is looked for only where no key names the call. */
+function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
+  if (match === undefined || call.idempotencyKey !== undefined) return undefined;
+  const live = rows.live(match, call.batch);
+  return live?.key === key ? undefined : live;
 }
 
 function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   const now = rows.now();
   const before = rows.call(record.key);
   if (before !== undefined && !mayBeHeld(before, now)) return { won: false, call: before };
-  const live = record.match === undefined ? undefined : rows.live(record.match);
-  if (live !== undefined && live.key !== record.key) return { won: false, call: live };
+  const twin = twinOf(record, rows);
+  if (twin !== undefined) return { won: false, call: twin };
   return {
     won: true,
     before,
@@ -130,6 +145,8 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
 function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
   const before = fresh ? undefined : rows.call(record.key);
   if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
+  const twin = record.idempotent ? undefined : twinOf(record, rows);
+  if (twin !== undefined && mayHaveBegun(twin)) return { won: false, call: twin };
   if (use === undefined) return { won: true, before, call: started(record, before, rows.incarnation) };
   const approval = rows.approval(use);
   const usable = approval?.state === "approved" && approval.key === record.key && approval.expiresAt > rows.now();

@@ -64,6 +64,11 @@ export interface EntryFilter {
   readonly fresh?: boolean;
 }
 
+/** By its key; or, of a caller without a key, by its arguments, `except` for calls of the same batch. */
+export type CallName =
+  | { readonly key: string }
+  | { readonly match: string; readonly except?: ReadonlySet<string> | undefined };
+
 export interface CallFilter {
   readonly state?: CallState;
   readonly tool?: string;
@@ -112,11 +117,9 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and while it is
-   * unknown of the one that left it so. By `match`: only a live row (held, suspended, unresolved unknown, or within `aliveUntil`).
+   * unknown of the one that left it so. By `match`: only a live row (rules.ts `liveUntil`).
    */
-  call(
-    by: { readonly key: string } | { readonly match: string },
-  ): CallRecord | undefined | Promise<CallRecord | undefined>;
+  call(by: CallName): CallRecord | undefined | Promise<CallRecord | undefined>;
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;

@@ -10,6 +10,7 @@ import { documentContract } from "./store/documents.ts";
 import { StoreKit } from "./store/kit.ts";
 import { readingContract } from "./store/reading.ts";
 import { tellingContract } from "./store/telling.ts";
+import { twinContract } from "./store/twins.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -31,6 +32,7 @@ export function storeContract(name: string, open: OpenStore): void {
     readingContract(kit);
     documentContract(kit);
     tellingContract(kit);
+    twinContract(kit);
     artifactReferenceContract(kit);
 
     it("numbers calls upwards", () => {

@@ -125,10 +125,10 @@ it("a total of 500 a run: what would pass it is refused, another run has its own
   await using runtime = await open({
     rules: [{ effect: "deny", tool: "pay", history: { within: "run", sum: { path: "$.amount", atMost: 500 } } }],
   });
-  const paid = (amount: number, runId: string) => runtime.invoke({ tool: "pay", arguments: { amount } }, { runId });
-  expect(statuses(await Promise.all([200, 200, 200, 200].map((amount) => paid(amount, "one"))))).toBe(
-    "denied,denied,ok,ok",
-  );
+  const paid = (amount: number, runId: string, idempotencyKey = `${amount} ${runId}`) =>
+    runtime.invoke({ tool: "pay", arguments: { amount } }, { runId, idempotencyKey });
+  const four = ["1", "2", "3", "4"].map((key) => paid(200, "one", key));
+  expect(statuses(await Promise.all(four))).toBe("denied,denied,ok,ok");
   expect((await paid(100, "one")).status).toBe("ok");
   expect((await paid(1, "one")).status).toBe("denied");
   expect((await paid(500, "two")).status).toBe("ok");

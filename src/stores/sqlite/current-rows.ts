@@ -29,7 +29,7 @@ export class CurrentRows implements Rows {
     this.#tables = options.tables;
     this.#queued = options.queued;
     for (const record of options.start.open) this.open.set(record.key, record);
-    for (const record of options.start.live) this.#live.moved(undefined, record, this.now);
+    for (const record of [...options.start.live, ...options.start.open]) this.#live.moved(undefined, record, this.now);
   }
 
   readonly now = (): number => this.#clock.now();
@@ -48,8 +48,8 @@ export class CurrentRows implements Rows {
     return key === undefined ? undefined : this.call(key);
   }
 
-  live(match: string): CallRecord | undefined {
-    const key = this.#live.find(match, this.now);
+  live(match: string, except?: ReadonlySet<string>): CallRecord | undefined {
+    const key = this.#live.find(match, this.now, except);
     return key === undefined ? undefined : this.call(key);
   }
 

@@ -10,6 +10,7 @@ import { alsoTold, rule } from "../rules.ts";
 import type {
   ApprovalFilter,
   CallFilter,
+  CallName,
   Committed,
   Documents,
   Durability,
@@ -140,8 +141,8 @@ export class SqliteStore implements Store {
     return writer.join(durability);
   }
 
-  call(by: { readonly key: string } | { readonly match: string }): CallRecord | undefined {
-    return "match" in by ? this.#rows.live(by.match) : this.#rows.callNamed(by.key);
+  call(by: CallName): CallRecord | undefined {
+    return "match" in by ? this.#rows.live(by.match, by.except) : this.#rows.callNamed(by.key);
   }
 
   approval(id: string): ApprovalRecord | undefined {

@@ -178,7 +178,7 @@ describe("SqliteStore under trouble", () => {
     ]);
     expect(store.call({ match: "m" })).toEqual(record);
     expect(store.approval("apr_1")).toMatchObject({ state: "pending" });
-    expect(store.call({ match: "r" })).toBeUndefined();
+    expect(store.call({ match: "r" })).toMatchObject({ key: running.key, state: "attempted" });
     expect(store.call({ key: running.key })).toMatchObject({ state: "attempted" });
     speechless = false;
     expect(await store.commit(settleOf(running, "ok"), "committed")).toEqual({ won: true });

@@ -248,15 +248,6 @@ export function claimContract(kit: StoreKit): void {
       expect(await state(record.key)).toBe("ok");
     });
 
-    it("is found as long as one of two equal calls is unknown", async () => {
-      const [first, second] = [await attempted({ match: "twin" }), await attempted({ match: "twin" })];
-      await commit(settleOf(second, "unknown"));
-      await commit(settleOf(first, "unknown"));
-      expect(await kit.store.call({ match: "twin" })).toMatchObject({ key: first.key });
-      await commit(settleOf(first, "failed", {}, "operator"));
-      expect(await kit.store.call({ match: "twin" })).toMatchObject({ key: second.key });
-    });
-
     it("runs again under its key if the tool is idempotent, and is not found by match", async () => {
       const record = await attempted({ match: "read", idempotent: true });
       await commit(settleOf(record, "unknown"));

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeClock } from "../../../../test/fakes/clock.ts";
+import type { ToolOutcome } from "../../../calls/outcome.ts";
 import { createRuntime } from "../../../index.ts";
 import { openRunFolders } from "../../../watchers/archive/folders.ts";
 import { suspend } from "../../define.ts";
@@ -177,7 +178,10 @@ it("calls tools under a key that is the candidate's and the attempt's", async ()
     },
   });
   const { desk: at, ids } = await desk(["tea"], { provider });
-  const call = async (_: unknown, key: string): Promise<never> => void keys.push(key) as never;
+  const call = async (_: unknown, key: string): Promise<ToolOutcome> => {
+    keys.push(key);
+    return { status: "ok", callId: "call_1", content: [], text: "" };
+  };
   for (let n = 0; n < 3; n += 1) await at.accept(named(ids[0]), { ...boss, call });
   expect(keys).toEqual(["1/1", "1/2", "2/1", "2/2", "3/1", "3/2"].map((key) => `memory/${ids[0]}/${key}`));
 });

@@ -76,6 +76,8 @@ interface Begun {
   readonly name: CandidateName;
   readonly record: CandidateRecord;
   readonly ruling: CandidateRuling;
+  /** A person said no to a call of the provider. */
+  isDenied: boolean;
 }
 
 /**
@@ -119,9 +121,9 @@ export class CandidateDesk {
       if (problem !== undefined) return { decided: false, ...problem, candidate: record };
       const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
       const accepting = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
-      const begun = { name, record: accepting, ruling };
+      const begun: Begun = { name, record: accepting, ruling, isDenied: false };
       try {
-        return await this.#wrote(begun, await this.#provide(name.tenant, accepting, ruling));
+        return await this.#wrote(begun, await this.#provide(begun));
       } catch (error) {
         return await this.#failed(begun, error);
       }
@@ -158,20 +160,21 @@ export class CandidateDesk {
   }
 
   /** The memory becomes its agent's, not the person's who accepted it. */
-  async #provide(
-    tenant: string,
-    record: CandidateRecord,
-    { call, signal }: CandidateRuling,
-  ): Promise<Written | Suspended> {
+  async #provide(begun: Begun): Promise<Written | Suspended> {
+    const { name, record, ruling } = begun;
+    const { call, signal } = ruling;
     const { provider } = this.#options;
     if (provider === undefined) return {};
     let position = 0;
     const forWhom: MemoryCall = {
-      principal: ownerOf(record, tenant),
+      principal: ownerOf(record, name.tenant),
       signal: signal ?? new AbortController().signal,
-      call: (request) => {
+      call: async (request) => {
         position += 1;
-        return call(request, `memory/${record.id}/${record.decision?.attempt ?? 1}/${position}`);
+        const outcome = await call(request, `memory/${record.id}/${record.decision?.attempt ?? 1}/${position}`);
+        if (outcome.refusal?.code === "approval_denied" || outcome.refusal?.code === "approval_skipped")
+          begun.isDenied = true;
+        return outcome;
       },
     };
     return providerFor(provider, forWhom).write(record.content, record.scope, record.tags);
@@ -196,7 +199,7 @@ export class CandidateDesk {
     };
   }
 
-  async #failed({ name, record, ruling }: Begun, error: unknown): Promise<CandidateDecided> {
+  async #failed({ name, record, ruling, isDenied }: Begun, error: unknown): Promise<CandidateDecided> {
     const message = cut(messageOf(error), errorBytes);
     const said = this.#options.redactor?.redact(message) ?? message;
     if (failureOf(error).unknown) {
@@ -205,7 +208,7 @@ export class CandidateDesk {
     }
     const candidate = await this.#write(name, record, {
       step: "failed",
-      ...tried(record),
+      ...(isDenied ? triedBefore(record) : tried(record)),
       error: said,
       ...spoken(ruling),
     });
@@ -251,6 +254,11 @@ function spoken({ by, reason }: Pick<CandidateRuling, "by" | "reason">): Pick<De
 
 function tried({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {
   return decision?.attempt === undefined ? {} : { attempt: decision.attempt };
+}
+
+/** The next acceptance has the same key, so that it is told the same denial until that expires. */
+function triedBefore({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {
+  return { attempt: (decision?.attempt ?? 1) - 1 };
 }
 
 function decidedAlready(
