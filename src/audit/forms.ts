@@ -95,7 +95,8 @@ export class Forms {
 
   #ended(event: Ended): string | Formed | undefined {
     const { call, at, as, outcome, weighing, code, approvalId, latencyMs } = event;
-    if (weighing === undefined || event.by !== undefined || outcome.artifact !== undefined) return undefined;
+    if (weighing === undefined || outcome.artifact !== undefined) return undefined;
+    if (event.by !== undefined || event.reason !== undefined) return undefined;
     if (!this.#isPlain(call) || !(latencyMs >= 0 && latencyMs < 1e9)) return undefined;
     const form = this.#formOf(call);
     const end = this.#endOf(form, weighing, as, code);

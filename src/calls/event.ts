@@ -116,9 +116,10 @@ export type CallEvent =
       readonly approvalId?: string;
       /** Of the recorded call that answered it. */
       readonly key?: string;
-      /** Who settled it and why, when it was not the call itself. */
+      /** Who settled it, when it was not the call itself. */
       readonly by?: string;
       readonly via?: string;
+      /** Why somebody settled it so; or that the tool did not run. */
       readonly reason?: string;
     }
   | { readonly moment: "left"; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly durationMs: number }

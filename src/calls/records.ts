@@ -207,13 +207,17 @@ export type Write =
       readonly use?: string;
       readonly event: DurableEvent;
     }
-  /** `fence`: the incarnation that claimed it. `by`: an operator or a reconcile hook settles an `unknown` row, whose fence is dead. */
+  /**
+   * `fence`: the incarnation that claimed it. `by`: an operator or a reconcile hook settles an `unknown` row, whose fence is
+   * dead. `unspend`: the approval that the claim used is approved again, because the tool did not run.
+   */
   | {
       readonly write: "settle";
       readonly key: string;
       readonly fence: string | undefined;
       readonly end: RowEnd;
       readonly by?: string;
+      readonly unspend?: string;
       readonly event: DurableEvent;
     }
   | { readonly write: "note"; readonly event: DurableEvent }

@@ -241,6 +241,7 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     error: message,
     ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
   });
+  if (failure.notExecuted) return notExecuted(call, message);
   if (failure.unknown && !isHarmless(call)) {
     const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
     return unknown(call, refused(call, "outcome_unknown", said));
@@ -253,6 +254,18 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     retryable: failure.retryable || failure.unknown,
     outcome: refusedOutcome(call.id, "error", { ...said, retry }),
   };
+}
+
+/** The tool provably did not run: the same call may be sent again, with the approval it had. */
+function notExecuted(call: ClaimedCall, message: string): Settlement {
+  const { approvalId, tool } = call;
+  const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
+  const said = refusal(
+    "tool_failed",
+    `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Send the same call again later.`,
+  );
+  const outcome = refusedOutcome(call.id, "error", { ...said, retry: "later" });
+  return { state: "failed", as: "failed", retryable: true, notExecuted: true, outcome };
 }
 
 /** A bug of ours after the tool has run: what was effectful may have happened. */

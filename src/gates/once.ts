@@ -19,7 +19,7 @@ export interface OnceParts {
  * Which call is this, and has it ended? The key is the caller's; without one it is that of a live call with the same
  * principal, tool and arguments; else it is the call's own id (D23). Finished work never asks a person again (D2).
  * A call with a key is never found by its arguments, except that one which has begun and may have had its effect
- * refuses the same call without a key (rules.ts `liveUntil`).
+ * refuses the same call without a key (live-matches.ts `liveUntil`).
  */
 export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;

@@ -47,6 +47,8 @@ export interface Settlement {
   readonly as: EndName;
   readonly outcome: ToolOutcome;
   readonly retryable: boolean;
+  /** The tool did not run: an approval that the claim used is not used up. */
+  readonly notExecuted?: true;
   readonly image?: string | undefined;
   /** Until when whoever sends it again without a key is answered; none: as it was. */
   readonly aliveUntil?: number | undefined;
@@ -178,18 +180,20 @@ export class Ledger {
    */
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
-    const { state, outcome, retryable, image, aliveUntil } = end;
+    const { state, outcome, retryable, image, aliveUntil, notExecuted } = end;
     const { openWorld } = call.found.facts;
     this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
-    const { weighing } = call;
+    const { weighing, approvalId } = call;
     const event: DurableEvent =
-      outcome.refusal === undefined && call.approvalId === undefined
+      outcome.refusal === undefined && approvalId === undefined
         ? { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing }
-        : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, outcome) };
+        : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, end) };
     const row = { state, outcome, retryable, image, endedAt: at };
     const changed = aliveUntil === undefined ? row : { ...row, aliveUntil };
-    return this.#write({ write: "settle", key, fence, end: changed, event }, this.#settledAs(call));
+    const write = { write: "settle", key, fence, end: changed, event } as const;
+    const unspent = notExecuted === true && approvalId !== undefined;
+    return this.#write(unspent ? { ...write, unspend: approvalId } : write, this.#settledAs(call));
   }
 
   #settledAs(call: Claimable): Durability {
@@ -263,9 +267,14 @@ function claimedAs(call: Claimable): Durability {
 
 function rare(
   { approvalId }: Claimable,
-  { refusal }: ToolOutcome,
-): { readonly code?: RefusalCode; readonly approvalId?: string } {
-  return { ...(refusal !== undefined && { code: refusal.code }), ...(approvalId !== undefined && { approvalId }) };
+  { outcome: { refusal }, notExecuted }: Settlement,
+): { readonly code?: RefusalCode; readonly approvalId?: string; readonly reason?: string } {
+  const unspent = approvalId === undefined ? "" : "; its approval is not used up";
+  return {
+    ...(refusal !== undefined && { code: refusal.code }),
+    ...(approvalId !== undefined && { approvalId }),
+    ...(notExecuted === true && { reason: `the tool did not run${unspent}` }),
+  };
 }
 
 function beginningOf(call: Claimable): Beginning {

@@ -1,5 +1,4 @@
 import type { CallRecord } from "../calls/records.ts";
-import { liveUntil } from "./rules.ts";
 
 interface LiveRow {
   readonly number: number;
@@ -64,4 +63,21 @@ export class LiveMatches {
     }
     this.#sweepAt = Math.max(1024, this.#rows.size * 2);
   }
+}
+
+/**
+ * Until when (wall clock, exclusive) a re-send without a key finds the row; `-Infinity`: it does not. A row of a call with
+ * a key is found only while it has begun and nobody knows its end, because a second run could double its effect.
+ */
+export function liveUntil(record: CallRecord): number {
+  const { match, state, aliveUntil, call } = record;
+  if (match === undefined) return -Infinity;
+  if (mayHaveBegun(record)) return Infinity;
+  if (call.idempotencyKey !== undefined) return -Infinity;
+  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
+}
+
+/** Something of it was done, and nobody knows its end. */
+export function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
+  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
 }

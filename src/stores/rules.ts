@@ -10,6 +10,7 @@ import type { ToolCall } from "../calls/call.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, Write } from "../calls/records.ts";
+import { mayHaveBegun } from "./live-matches.ts";
 
 /** The rows as they are now. */
 export interface Rows {
@@ -78,22 +79,6 @@ export function alsoTold(write: Write): DurableEvent | undefined {
   return write.write === "decide" ? write.along?.event : undefined;
 }
 
-/**
- * Until when (wall clock, exclusive) a re-send without a key finds the row; `-Infinity`: it does not. A row of a call with
- * a key is found only while it has begun and nobody knows its end, because a second run could double its effect.
- */
-export function liveUntil(record: CallRecord): number {
-  const { match, state, aliveUntil, call } = record;
-  if (match === undefined) return -Infinity;
-  if (mayHaveBegun(record)) return Infinity;
-  if (call.idempotencyKey !== undefined) return -Infinity;
-  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
-}
-
-function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
-  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
-}
-
 /** The other call that a caller without a key would join: it is looked for only where no key names the call. */
 function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
   if (match === undefined || call.idempotencyKey !== undefined) return undefined;
@@ -155,12 +140,15 @@ function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost
   return { won: true, before, call, approval: { ...approval, state: "used" } };
 }
 
-function settle({ key, fence, end, by }: WriteOf<"settle">, rows: Rows): Won | Lost {
+function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: Rows): Won | Lost {
   const before = rows.call(key);
   if (before === undefined) return { won: false };
   const isOwn = by === undefined ? before.state === "attempted" && before.fence === fence : before.state === "unknown";
   if (!isOwn) return { won: false, call: before };
-  return { won: true, before, call: ended(before, by === undefined ? end : { ...end, image: before.image }) };
+  const call = ended(before, by === undefined ? end : { ...end, image: before.image });
+  const spent = unspend === undefined ? undefined : rows.approval(unspend);
+  if (spent?.state !== "used" || spent.key !== key) return { won: true, before, call };
+  return { won: true, before, call, approval: { ...spent, state: "approved" } };
 }
 
 function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: Rows): Won | Lost {

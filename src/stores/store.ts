@@ -117,7 +117,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and while it is
-   * unknown of the one that left it so. By `match`: only a live row (rules.ts `liveUntil`).
+   * unknown of the one that left it so. By `match`: only a live row (live-matches.ts `liveUntil`).
    */
   call(by: CallName): CallRecord | undefined | Promise<CallRecord | undefined>;
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;

@@ -9,6 +9,8 @@ export interface Failure {
   readonly retryable: boolean;
   /** It may have happened. */
   readonly unknown: boolean;
+  /** The tool provably did not run: nothing happened, and an approval is not used up. */
+  readonly notExecuted: boolean;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
 }
@@ -32,6 +34,7 @@ export function failureOf(error: unknown): Failure {
   return {
     message: shortened(describe(error), maxMessageLength),
     retryable: limited || read(error, "retryable") === true,
+    notExecuted: read(error, "notExecuted") === true,
     unknown:
       read(error, "unknown") === true ||
       droppedCodes.has(read(error, "code")) ||
