@@ -1,0 +1,60 @@
+/**
+ * What a reader cannot see in a text: invisible characters, and letters of other scripts that are drawn like Latin ones.
+ * Emoji, and the marks that a script needs between its own letters, are left as they are.
+ */
+
+/** Every default-ignorable code point, the blank Braille pattern, and the marks of hidden annotations. */
+const invisible = /[\p{Default_Ignorable_Code_Point}\u{2800}\u{fff9}-\u{fffb}]/v;
+
+/** Where an invisible character belongs to the writing: each alternative matches nothing that carries a message of its own. */
+const ordinary = [
+  // Flags of regions, key caps, emoji and text presentation, and emoji that are joined.
+  /\p{RGI_Emoji_Tag_Sequence}/v,
+  /(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/v,
+  /(?<=[\p{Emoji}--[0-9#*]])[\u{fe0e}\u{fe0f}]/v,
+  /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{fe0f}])\u{200d}(?=\p{Extended_Pictographic})/v,
+  // Scripts whose letters take another form beside a joiner or a non-joiner.
+  /(?<=[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]])[\u{200c}\u{200d}](?=[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]])/v,
+  // Words of scripts without spaces, and directions beside letters that run from right to left.
+  /(?<=[\p{scx=Khmr}\p{scx=Laoo}\p{scx=Mymr}\p{scx=Thai}])\u{200b}(?=[\p{scx=Khmr}\p{scx=Laoo}\p{scx=Mymr}\p{scx=Thai}])/v,
+  /(?<=[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]])[\u{200e}\u{200f}\u{61c}]|[\u{200e}\u{200f}\u{61c}](?=[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]])/v,
+  // One variant of a Han or Mongolian letter; blanks within Braille.
+  /(?<=\p{scx=Han})[\u{fe00}-\u{fe02}\u{e0100}-\u{e01ef}]/v,
+  /(?<=[\p{L}&&\p{scx=Mong}])[\u{180b}-\u{180f}]/v,
+  /(?<=[\u{2801}-\u{28ff}])\u{2800}|\u{2800}(?=[\u{2801}-\u{28ff}])/v,
+];
+const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("|")})|${invisible.source}`, "gv");
+
+/**
+ * Letters that are drawn like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that nobody writes within
+ * a Latin word, and Latin in full width or as mathematics.
+ */
+const lookAlike =
+  /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυιϲϳϜϺАВЕԌЅІЈКМНОРСТУԜХѴаеорсухѕіјһԁԛԝѡӏѵүսոցհօքՕՏԼՍ\p{sc=Cherokee}\p{sc=Coptic}\p{sc=Lisu}\p{sc=Cans}\p{sc=Wara}\p{sc=Lyci}\p{sc=Cari}\p{sc=Ital}\p{sc=Elba}\p{sc=Tfng}\p{sc=Runic}\p{sc=Plrd}\p{sc=Dsrt}\p{sc=Osge}\u{2102}-\u{2149}\u{2160}-\u{217f}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}\u{1d400}-\u{1d7ff}]/v;
+const words = /[\p{L}\p{M}\p{N}_]+/gv;
+const otherLetters = new RegExp(lookAlike.source, "gv");
+/** Letters that are neither Latin nor drawn like them: a word with one of them is a word of that script. */
+const ownLetters = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
+
+/** Every invisible character as `\u{200b}`, where it does not belong to the writing. The same text when there is none. */
+export function showInvisible(text: string): string {
+  return invisible.test(text)
+    ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? spelled(found))
+    : text;
+}
+
+/**
+ * As `showInvisible`, and letters that pose as Latin ones within a Latin word are spelled out as well: for texts of third
+ * parties that a model or a person reads.
+ */
+export function showHidden(text: string): string {
+  const shown = showInvisible(text);
+  if (!lookAlike.test(shown)) return shown;
+  return shown.replaceAll(words, (word) =>
+    /[A-Za-z]/.test(word) && !ownLetters.test(word) ? word.replaceAll(otherLetters, spelled) : word,
+  );
+}
+
+function spelled(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
