@@ -1,5 +1,6 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { type AlarmHouse, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
+import { SystemClock } from "./calls/clock.ts";
 import { checkedLimits, directLimits, type Limits, limitsWarning, type Patience } from "./calls/session.ts";
 import type { ChainParts } from "./chains/chains.ts";
 import type { ChannelsHouse } from "./channels/open-channels.ts";
@@ -21,6 +22,7 @@ import { revealer } from "./secrets/lend.ts";
 import { redactJson } from "./secrets/redact-json.ts";
 import { tellIndexed } from "./tools/builtin/skills/indexed.ts";
 import type { AnyTool } from "./tools/kinds.ts";
+import type { Registry } from "./tools/registry.ts";
 import { takeTools } from "./tools/sets/toolset.ts";
 import { LiveFeed } from "./watchers/live-feed.ts";
 import { Listeners } from "./watchers/progress.ts";
@@ -55,13 +57,26 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const running = await run(options, opened, later);
     await offerTools(options, opened, later.entrance);
     const { servers } = options;
-    if (servers !== undefined)
+    if (servers !== undefined) {
       opened.attached.servers = await connect(servers, running, { ...house, ...ground, ...parts });
+      await schemasRead(house.registry);
+    }
     return running;
   } catch (error) {
     await closing.disposeAsync();
     throw error;
   }
+}
+
+/** A schema that cannot be used is known soon after its server is connected; a start waits only so long for it. */
+const schemaWaitMs = 2_000;
+
+async function schemasRead(registry: Registry): Promise<void> {
+  const read = registry.ready().catch(() => undefined); // health names each
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const cancelWait = new SystemClock().in(schemaWaitMs, resolve);
+  await Promise.race([read, waited]);
+  cancelWait();
 }
 
 function partsOf(

@@ -18,7 +18,7 @@ export async function inputOf(call: ValidCall, artifacts: ArtifactStore): Promis
   if ("input" in raw) return raw.input;
   throw new RuntimeFault(
     "arguments_invalid",
-    `An artifact's bytes do not fit the schema of \`${call.tool}\`: ${texts.issues[0]?.message ?? "no reason given"}`,
+    `An artifact's bytes do not fit the schema of \`${call.tool}\`: ${"issues" in texts ? (texts.issues[0]?.message ?? "no reason given") : texts.unusable}`,
   );
 }
 

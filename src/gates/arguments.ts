@@ -66,6 +66,7 @@ async function inTime(parsing: Promise<Parsed>, clock: Clock): Promise<Parsed> {
 }
 
 function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
+  if ("unusable" in parsed) return refuse("tool_unavailable", `${parsed.unusable} The tool was not run.`);
   const issues =
     "issues" in parsed
       ? parsed.issues.filter((issue) => !references.some((reference) => isWithin(issue, reference)))

@@ -1,4 +1,5 @@
 import { RuntimeFault } from "../calls/fault.ts";
+import { declaredAnnotations } from "./annotations.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
 import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
@@ -16,6 +17,7 @@ import { checkedName, Silhouettes, visible } from "./names.ts";
 import { hostedAction, providerDefinedAction } from "./off-site.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
+import { deepFrozen } from "./plain.ts";
 import { readSchema } from "./preflight.ts";
 import { isStandardSchema } from "./standard-schema.ts";
 import type { Action, ToolAnswer } from "./tool.ts";
@@ -107,6 +109,9 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
       parse,
     },
     ...(title !== undefined && { title: members.text("title", title) }),
+    annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
+    ...(tool.icons !== undefined && { icons: deepFrozen(structuredClone(tool.icons)) }),
+    ...(tool.meta !== undefined && { meta: deepFrozen(structuredClone(tool.meta)) }),
     ...(tool.ui !== undefined && { ui: Object.freeze({ ...tool.ui }) }),
     toolType: members.toolType(tool.toolType),
     kind: "local",
@@ -144,7 +149,7 @@ function termsOf(draft: Draft): Terms {
 
 /** How the arguments are checked, and what models are shown of it. Without a schema the action takes none. */
 function argumentsOf(
-  { tool, spec, members }: Draft,
+  { tool, spec, members, over }: Draft,
   schemas: JsonSchemas,
 ): Pick<Action, "parse" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
   const { input, inputSchema: shown } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
@@ -155,7 +160,7 @@ function argumentsOf(
   const inputSchema = offered === undefined ? noArguments : readSchema(offered, members.whose);
   if (isStandardSchema(input)) return { inputSchema, parse: parserFor(input), guard: undefined };
   if (offered === undefined) return { inputSchema, parse: parserFor(undefined), guard: undefined };
-  const guard = schemas.prepare(input ?? offered, members.whose);
+  const guard = schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
   return { inputSchema, parse: parserFor(guard), guard };
 }
 

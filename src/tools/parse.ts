@@ -1,6 +1,7 @@
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { SchemaGuard } from "./json-schema.ts";
+import type { Checked } from "./schema-worker.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 import type { Action, Issue, Parsed } from "./tool.ts";
 
@@ -12,13 +13,14 @@ export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Act
   if (schema === undefined) return parseNone;
   if ("~standard" in schema) return (given) => parseStandard(schema, given);
   return (given) => {
-    const issues = schema.check(given);
-    return issues instanceof Promise ? issues.then((found) => parsed(given, found)) : parsed(given, issues);
+    const checked = schema.check(given);
+    return checked instanceof Promise ? checked.then((late) => parsed(given, late)) : parsed(given, checked);
   };
 }
 
-function parsed(given: JsonObject, issues: readonly Issue[]): Parsed {
-  return issues.length === 0 ? { input: given } : { issues };
+function parsed(given: JsonObject, checked: Checked): Parsed {
+  if ("unusable" in checked) return checked;
+  return checked.issues.length === 0 ? { input: given } : checked;
 }
 
 function parseNone(given: JsonObject): Parsed {

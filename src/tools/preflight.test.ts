@@ -80,7 +80,14 @@ it("refuses references that expand beyond all bounds", () => {
 it("refuses to define a dialect: it would be everybody's", () => {
   refused({ $id: "https://json-schema.org/draft/2020-12/schema", $vocabulary: {} }, /\$vocabulary/);
   refused({ $schema: "https://evil.example/dialect" }, /must be one of 2020-12, 2019-09, draft-07/);
-  refused({ properties: { a: { $schema: "http://json-schema.org/draft-04/schema#" } } }, /a `\$schema` of its own/);
+});
+
+it("reads a part with a `$schema` of its own by the dialect of the whole", () => {
+  const part = { $schema: "http://json-schema.org/draft-04/schema#", type: "string" };
+  expect(preflight({ type: "object", properties: { a: part } }, "t").schema).toEqual({
+    type: "object",
+    properties: { a: { type: "string" } },
+  });
 });
 
 it("knows every usual dialect, in the usual spellings", () => {
@@ -123,4 +130,19 @@ it("properties that are merely called like keywords are no keywords", () => {
     $schema: { type: "string" },
   };
   expect(preflight({ type: "object", properties }, "t").inProcess).toBe(true);
+});
+
+it("takes what looks like a keyword inside data for data", () => {
+  const properties = {
+    a: { default: { $ref: "https://x.example/y" }, examples: [{ $id: "https://x.example/z" }] },
+    b: { const: { $ref: "other.json", n: 1 } },
+    c: { enum: ["x", { $ref: "#/nowhere" }] },
+    d: { "x-note": { $ref: "nowhere.json", pattern: "(" } },
+  };
+  expect(() => preflight({ type: "object", properties }, "t")).not.toThrow();
+});
+
+it("refuses a pattern that is no regular expression, and says which", () => {
+  refused({ properties: { a: { pattern: "(" } } }, /its pattern `\(` is no regular expression/);
+  refused({ patternProperties: { "[z-a]": {} } }, /its pattern `\[z-a\]` is no regular expression/);
 });

@@ -3,6 +3,8 @@ import { type Json, type JsonObject, sha256 } from "../calls/json.ts";
 import { isRecord } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { deepFrozen } from "./plain.ts";
+import { isData, mapKeywords, pointedTo, type TidyOptions, tidySchema, unescaped } from "./tidy-schema.ts";
+import { unicodePattern } from "./unicode-pattern.ts";
 
 /** What a stranger's schema may be (facts: ReDoS, exponential `$ref`, wide `anyOf` and `uniqueItems` hang validators). */
 export const schemaLimits = {
@@ -41,12 +43,18 @@ export interface VettedSchema {
 }
 
 /** @throws RuntimeFault `schema_refused`, naming whose schema, what and the limit */
-export function preflight(given: unknown, whose: string): VettedSchema {
+export function preflight(
+  given: unknown,
+  whose: string,
+  { fillsDefaults }: Pick<TidyOptions, "fillsDefaults"> = {},
+): VettedSchema {
   const refuse = (why: string): never => {
     throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
   };
-  const { schema, text } = plainSchema(given, refuse);
-  const dialect = dialectOf(schema, refuse);
+  const plain = plainSchema(given, refuse).schema;
+  const dialect = dialectOf(plain, refuse);
+  const schema = tidySchema(plain, { fillsDefaults, oldTuples: dialect !== "2020-12" });
+  const text = JSON.stringify(schema);
   if (Object.hasOwn(schema, "$vocabulary"))
     refuse("it defines a `$vocabulary`; only the standard dialects are supported.");
   const survey = new Survey(schema, dialect, refuse);
@@ -112,13 +120,14 @@ function dialectOf(schema: JsonObject, refuse: (why: string) => never): Dialect 
 }
 
 /**
- * One look at every object of a schema, at data (`enum`, `default`) as well: a reference may point into it. A property
- * that is merely called `$ref` or `pattern` has a schema as its value, not a text, and is not taken for the keyword.
+ * One look at every part of a schema, but not at data: what stands in `enum` or `default` is no keyword. Nor is a property
+ * that is called `$ref` or `pattern`: its value is a schema, not a text.
  */
 class Survey {
   slow = false;
   readonly #root: JsonObject;
-  readonly #anchors = new Map<string, Json>();
+  readonly #idName: string;
+  readonly #anchors = new Map<string, JsonObject>();
   readonly #weights = new Map<object, number>();
   readonly #open = new Set<object>();
   readonly #refuse: (why: string) => never;
@@ -126,42 +135,48 @@ class Survey {
   constructor(root: JsonObject, dialect: Dialect, refuse: (why: string) => never) {
     this.#root = root;
     this.#refuse = refuse;
-    this.#look(root, dialect === "draft-04" ? "id" : "$id");
+    this.#idName = dialect === "draft-04" ? "id" : "$id";
+    this.#findAnchors(root);
   }
 
   weight(): number {
     return this.#weigh(this.#root);
   }
 
-  #look(value: Json, idName: string): void {
-    if (typeof value !== "object" || value === null) return;
-    if (isRecord(value)) this.#lookAtKeywords(value as JsonObject, idName); // a record of a JSON value is a JSON object
-    for (const inner of Object.values(value)) this.#look(inner, idName);
+  #findAnchors(value: Json): void {
+    if (isRecord(value))
+      for (const name of ["$anchor", "$dynamicAnchor"]) {
+        const anchor = value[name];
+        if (typeof anchor === "string") this.#anchors.set(anchor, value as JsonObject); // a record of a JSON value is a JSON object
+      }
+    for (const inner of partsOf(value)) this.#findAnchors(inner);
   }
 
-  #lookAtKeywords(node: JsonObject, idName: string): void {
-    const id = node[idName];
+  #lookAtKeywords(node: JsonObject): void {
+    const id = node[this.#idName];
     if (typeof id === "string" && (node !== this.#root || /^file:/i.test(id))) {
       this.#refuse(
-        `\`${idName}\` ${visible(id)} is not supported: only the whole schema may have one, and not a \`file:\`.`,
+        `\`${this.#idName}\` ${visible(id)} is not supported: only the whole schema may have one, and not a \`file:\`.`,
       );
     }
-    if (node !== this.#root && typeof node["$schema"] === "string")
-      this.#refuse("a part of it has a `$schema` of its own.");
     for (const name of ["$ref", "$dynamicRef", "$recursiveRef"]) {
       const to = node[name];
       if (typeof to === "string" && !to.startsWith("#"))
         this.#refuse(`\`${name}\` ${visible(to)} points out of it; only references within the schema are followed.`);
       if (typeof to === "string" && name !== "$ref") this.slow = true;
     }
-    for (const name of ["$anchor", "$dynamicAnchor"]) {
-      const anchor = node[name];
-      if (typeof anchor === "string") this.#anchors.set(anchor, node);
-    }
-    if (typeof node["pattern"] === "string" || isRecord(node["patternProperties"])) this.slow = true;
+    this.#lookAtPatterns(node);
     const { uniqueItems, maxItems } = node;
     if (uniqueItems === true && !(typeof maxItems === "number" && maxItems <= schemaLimits.inProcessUniqueItems))
       this.slow = true;
+  }
+
+  #lookAtPatterns({ pattern, patternProperties }: JsonObject): void {
+    const patterns = [pattern, ...(isRecord(patternProperties) ? Object.keys(patternProperties) : [])];
+    for (const one of patterns.filter((given) => typeof given === "string")) {
+      this.slow = true;
+      if (unicodePattern(one) === undefined) this.#refuse(`its pattern ${visible(one)} is no regular expression.`);
+    }
   }
 
   /** Expanded size. A definition that is open already is a recursion: how deep it goes depends on the value, so it is slow. */
@@ -175,11 +190,11 @@ class Survey {
     }
     if (this.#open.size >= schemaLimits.maxReach)
       this.#refuse(`its references are chained deeper than ${schemaLimits.maxReach} levels.`);
+    if (isRecord(value)) this.#lookAtKeywords(value as JsonObject); // a record of a JSON value is a JSON object
     this.#open.add(value);
-    let weight = 1;
-    for (const [name, inner] of Object.entries(value)) {
-      weight += name === "$ref" && typeof inner === "string" ? this.#weigh(this.#target(inner)) : this.#weigh(inner);
-    }
+    const to = isRecord(value) ? value["$ref"] : undefined;
+    let weight = 1 + (typeof to === "string" ? this.#weigh(this.#target(to)) : 0);
+    for (const inner of partsOf(value)) weight += this.#weigh(inner);
     this.#open.delete(value);
     this.#weights.set(value, weight);
     return weight;
@@ -187,23 +202,17 @@ class Survey {
 
   #target(reference: string): Json {
     const fragment = unescaped(reference.slice(1));
-    if (fragment === "") return this.#root;
-    if (!fragment.startsWith("/"))
+    if (fragment !== "" && !fragment.startsWith("/"))
       return this.#anchors.get(fragment) ?? this.#refuse(`\`$ref\` ${visible(reference)} names no anchor of it.`);
-    let node: Json | undefined = this.#root;
-    for (const step of fragment.slice(1).split("/")) {
-      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-      node =
-        typeof node === "object" && node !== null && Object.hasOwn(node, name) ? (node as JsonObject)[name] : undefined; // arrays are read by index the same way
-    }
-    return node ?? this.#refuse(`\`$ref\` ${visible(reference)} points to nothing.`);
+    return pointedTo(reference, this.#root) ?? this.#refuse(`\`$ref\` ${visible(reference)} points to nothing.`);
   }
 }
 
-function unescaped(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment; // a lone % is no escape: it is looked up as it stands
-  }
+/** What a part of a schema holds that may be a schema; names of properties are no keywords. */
+function partsOf(value: Json): readonly Json[] {
+  if (!isRecord(value)) return Array.isArray(value) ? value : [];
+  return Object.entries(value as JsonObject).flatMap(([name, inner]): readonly Json[] => {
+    if (isData(name)) return [];
+    return mapKeywords.has(name) && isRecord(inner) ? Object.values(inner as JsonObject) : [inner];
+  });
 }

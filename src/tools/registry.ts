@@ -110,6 +110,7 @@ export class Registry implements AsyncDisposable {
       health: new HealthBook(),
     };
     this.#entries.set(name, entry);
+    for (const { ready } of guards) ready.catch(() => this.#tell({ change: "server", name: options.server ?? name })); // it is not offered any more
     if (isReplaced) this.#tell({ change: "removed", name });
     this.#tell({ change: "added", name });
     return this.#view(entry);
@@ -163,8 +164,12 @@ export class Registry implements AsyncDisposable {
     }
     const entry = this.#entries.get(action.tool);
     if (entry === undefined) return `\`${action.tool}\` is not registered any more`;
-    for (const { problem } of entry.guards) if (problem !== undefined) return problem;
-    return entry.health.problem(this.#clock);
+    return this.schemaProblem(action.tool) ?? entry.health.problem(this.#clock);
+  }
+
+  /** Why a tool's own schema cannot be used, once that is known: it is not offered then. */
+  schemaProblem(name: string): string | undefined {
+    return this.#entries.get(name)?.guards.find(({ problem }) => problem !== undefined)?.problem;
   }
 
   /** What somebody else knows of a tool: a connection that is gone, a provider's status page. False: no such tool. */
@@ -227,9 +232,11 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }
 
-  /** All there are, in the order of tools; the same list until something changes. */
+  /** All that can be called, in the order of tools; the same list until something changes. */
   offers(): readonly Offer[] {
-    this.#offers ??= Object.freeze(this.#sorted().flatMap((entry) => [...entry.actions.values()].map(offerOf)));
+    const usable = (): readonly Entry[] =>
+      this.#sorted().filter(({ tool: { name } }) => this.schemaProblem(name) === undefined);
+    this.#offers ??= Object.freeze(usable().flatMap((entry) => [...entry.actions.values()].map(offerOf)));
     return this.#offers;
   }
 

@@ -42,7 +42,7 @@ export class CompiledCheck {
     this.#compiled = compiled;
   }
 
-  /** Empty: the value fits. Never throws: what cannot be checked does not fit. */
+  /** Empty: the value fits. Never throws: the schema is compiled, so it is the value that cannot be checked. */
   issues(value: JsonObject): readonly Issue[] {
     try {
       const { ast, schemaUri } = this.#compiled;

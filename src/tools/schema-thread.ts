@@ -4,8 +4,7 @@ import { type Clock, SystemClock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { VettedSchema } from "./preflight.ts";
-import type { SchemaAnswer, SchemaJob } from "./schema-worker.ts";
-import type { Issue } from "./tool.ts";
+import type { Checked, SchemaAnswer, SchemaJob } from "./schema-worker.ts";
 
 export interface SchemaThreadOptions {
   /** What one check may take. */
@@ -16,9 +15,13 @@ export interface SchemaThreadOptions {
 
 interface Waiting {
   readonly vetted: VettedSchema;
-  readonly value: JsonObject;
-  readonly done: (issues: readonly Issue[]) => void;
+  /** None: the schema is to be compiled, and nothing else. */
+  readonly value?: JsonObject;
+  readonly done: (checked: Checked) => void;
 }
+
+/** What compiling one schema may take: it is bounded in size, and no caller waits for it. */
+const compileMs = 5_000;
 
 /**
  * One worker for everything whose check may take long. It has one value at a time, so that it is known which one hung;
@@ -32,6 +35,8 @@ export class SchemaThread {
   /** A worker burns real time, also where a test's clock stands still. */
   readonly #clock: Clock = new SystemClock();
   readonly #queues = new Map<string, Waiting[]>();
+  /** Schemas to compile; values that wait to be checked come before them. */
+  readonly #compiles: Waiting[] = [];
   #waiting = 0;
   #worker: Worker | undefined;
   #ready = false;
@@ -44,7 +49,16 @@ export class SchemaThread {
     this.#maxWaiting = maxWaiting;
   }
 
-  check(vetted: VettedSchema, value: JsonObject): Promise<readonly Issue[]> {
+  /** Resolves with why the schema cannot be used; undefined: it can. */
+  async compile(vetted: VettedSchema): Promise<string | undefined> {
+    const compiled = await new Promise<Checked>((done) => {
+      this.#compiles.push({ vetted, done });
+      this.#next();
+    });
+    return "unusable" in compiled ? compiled.unusable : undefined;
+  }
+
+  check(vetted: VettedSchema, value: JsonObject): Promise<Checked> {
     if (this.#waiting >= this.#maxWaiting)
       return Promise.resolve(unchecked("too many checks are waiting; try again later"));
     return new Promise((done) => {
@@ -64,13 +78,14 @@ export class SchemaThread {
   }
 
   #next(): void {
-    if (this.#current !== undefined || this.#waiting === 0) return;
+    if (this.#current !== undefined || this.#waiting + this.#compiles.length === 0) return;
     this.#worker ??= this.#start();
     if (!this.#ready) return;
-    const job = this.#take();
+    const job = this.#take() ?? this.#compiles.shift();
     if (job === undefined) return;
     this.#current = job;
-    this.#disarm = this.#clock.in(this.#deadlineMs, () => this.#hung());
+    const limitMs = job.value === undefined ? compileMs : this.#deadlineMs;
+    this.#disarm = this.#clock.in(limitMs, () => this.#hung(limitMs));
     this.#worker.ref();
     this.#send(this.#worker, job);
   }
@@ -89,12 +104,14 @@ export class SchemaThread {
 
   #send(worker: Worker, { vetted, value }: Waiting): void {
     const { digest, schema, dialect } = vetted;
-    const job: SchemaJob = this.#known.has(digest)
-      ? { digest, value }
-      : { digest, value, schema: { schema, dialect, digest } };
-    this.#known.add(digest);
+    const whole = { schema, dialect, digest };
+    const job: SchemaJob =
+      value === undefined
+        ? { digest, schema: whole }
+        : { digest, value, ...(!this.#known.has(digest) && { schema: whole }) };
     try {
       worker.postMessage(job);
+      if (value !== undefined) this.#known.add(digest);
     } catch (error) {
       this.#answer(unchecked(messageOf(error))); // it holds what cannot be sent: no JSON
     }
@@ -110,7 +127,7 @@ export class SchemaThread {
     worker.on("message", (answer: SchemaAnswer) => {
       if (worker !== this.#worker) return; // what a killed one still said
       if ("ready" in answer) this.#ready = true;
-      else this.#answer(answer.issues);
+      else this.#answer(answer);
       this.#next();
     });
     worker.on("error", (error) => this.#died(worker, messageOf(error)));
@@ -118,9 +135,9 @@ export class SchemaThread {
     return worker;
   }
 
-  #hung(): void {
+  #hung(limitMs: number): void {
     void this.#drop()?.terminate();
-    this.#answer(unchecked(`it took longer than ${this.#deadlineMs} ms`));
+    this.#answer(unchecked(`it took longer than ${limitMs} ms`));
     this.#next();
   }
 
@@ -141,24 +158,27 @@ export class SchemaThread {
     return worker;
   }
 
-  #answer(issues: readonly Issue[]): void {
+  #answer(checked: Checked): void {
     this.#disarm?.();
     this.#disarm = undefined;
     const answered = this.#current;
     this.#current = undefined;
     this.#worker?.unref();
-    answered?.done(issues);
+    const isCompile = answered !== undefined && answered.value === undefined;
+    const failed = isCompile && "issues" in checked ? checked.issues[0]?.message : undefined;
+    answered?.done(failed === undefined ? checked : { unusable: failed });
   }
 
   #failAll(why: string): void {
     this.#answer(unchecked(why));
     for (const { done } of [...this.#queues.values()].flat()) done(unchecked(why));
+    for (const { done } of this.#compiles.splice(0)) done({ unusable: why });
     this.#queues.clear();
     this.#waiting = 0;
   }
 }
 
 /** Not checked is not valid. */
-function unchecked(why: string): readonly Issue[] {
-  return [{ path: [], message: `The arguments could not be checked: ${why}.` }];
+function unchecked(why: string): Checked {
+  return { issues: [{ path: [], message: `The arguments could not be checked: ${why}.` }] };
 }

@@ -9,32 +9,37 @@ import type { VettedSchema } from "./preflight.ts";
 import { type CompiledCheck, compileSchema } from "./schema-check.ts";
 import type { Issue } from "./tool.ts";
 
-/** `schema` comes with the first value of each schema. */
+/** `schema` comes with the first value of each schema. Without a value the schema is compiled, and not kept. */
 export interface SchemaJob {
   readonly digest: string;
   readonly schema?: Pick<VettedSchema, "schema" | "dialect" | "digest">;
-  readonly value: JsonObject;
+  readonly value?: JsonObject;
 }
 
-export type SchemaAnswer = { readonly ready: true } | { readonly issues: readonly Issue[] };
+/** `unusable`: why the schema cannot be used, whatever the value is. */
+export type Checked = { readonly issues: readonly Issue[] } | { readonly unusable: string };
+export type SchemaAnswer = { readonly ready: true } | Checked;
 
 const compiled = new Map<string, Promise<CompiledCheck>>();
 
-async function check({ digest, schema, value }: SchemaJob): Promise<readonly Issue[]> {
-  if (schema !== undefined) compiled.set(digest, compileSchema(schema));
+async function check({ digest, schema, value }: SchemaJob): Promise<Checked> {
   try {
-    return (
-      (await compiled.get(digest))?.issues(value) ?? [{ path: [], message: "cannot be checked: the schema is gone" }]
-    );
+    if (value === undefined) {
+      if (schema !== undefined) await compileSchema(schema);
+      return { issues: [] };
+    }
+    if (schema !== undefined) compiled.set(digest, compileSchema(schema));
+    const known = await compiled.get(digest);
+    return known === undefined ? { unusable: "the checker has lost it" } : { issues: known.issues(value) };
   } catch (error) {
-    return [{ path: [], message: `cannot be checked: ${messageOf(error)}` }];
+    return { unusable: messageOf(error) };
   }
 }
 
 const port = parentPort;
 if (port !== null) {
   port.on("message", (job: SchemaJob) => {
-    void check(job).then((issues) => port.postMessage({ issues } satisfies SchemaAnswer));
+    void check(job).then((checked) => port.postMessage(checked satisfies SchemaAnswer));
   });
   // The first schema of all pays for the dialect's own: not on a caller's time.
   await compileSchema({ schema: { type: "object" }, dialect: "2020-12", digest: "warm" });

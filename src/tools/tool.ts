@@ -80,7 +80,11 @@ export interface Suspended {
   readonly files?: readonly ResultFile[];
 }
 
-export type Parsed = { readonly input: unknown } | { readonly issues: readonly Issue[] };
+/** `unusable`: why the schema itself cannot be used, whatever the arguments are. */
+export type Parsed =
+  | { readonly input: unknown }
+  | { readonly issues: readonly Issue[] }
+  | { readonly unusable: string };
 
 /** What does not fit, and where. */
 export interface Issue {
@@ -93,6 +97,18 @@ export type Reconciled =
   | { readonly found: "succeeded"; readonly answer?: ToolAnswer }
   | { readonly found: "failed"; readonly reason?: string }
   | { readonly found: "unknown" };
+
+/**
+ * What MCP clients are told about a tool. A hint that is not there is not known; clients then assume the worse.
+ *
+ * @public
+ */
+export interface ToolAnnotations {
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
 
 /**
  * One callable action as it is shown: data, and none of the tool's own functions, so that nobody runs it but through the
@@ -108,6 +124,11 @@ export interface Offer {
   /** JSON Schema (2020-12) of the arguments, as offered to models. */
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
+  readonly annotations: ToolAnnotations;
+  /** Pictures of it, as MCP has them. */
+  readonly icons?: readonly JsonObject[];
+  /** What its server says about it to clients that know its keys: MCP's `_meta`. */
+  readonly meta?: JsonObject;
   readonly toolType: ToolType;
   readonly ui?: ToolUi;
   readonly kind: "local" | "hosted" | "provider_defined";

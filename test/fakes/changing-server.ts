@@ -1,16 +1,17 @@
 /**
  * A real MCP server over pipes whose tools are whatever stands in a file (its first argument) at the moment they are
- * listed. Calling `announce` makes it say that they changed; every other call is written to the file `ran` beside it, every
- * start to `started`.
+ * listed. Calling `announce` makes it say that they changed; every other call is written to the file `ran` beside it, its
+ * arguments to `arguments`, every start to `started`. Members of `list` beside it are added to the list, and a tool that
+ * has a member in `answers` answers that.
  */
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 
 interface Message {
   readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly name?: string; readonly protocolVersion?: string };
+  readonly params?: { readonly name?: string; readonly protocolVersion?: string; readonly arguments?: object };
 }
 
 const [, , file = ""] = process.argv;
@@ -32,10 +33,20 @@ function answer({ method, params }: Message): object | undefined {
     return { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "changing", version: "1" } };
   }
   if (method === "ping") return {};
-  if (method === "tools/list") return { tools: [announce, ...JSON.parse(readFileSync(file, "utf8"))] };
+  if (method === "tools/list")
+    return { tools: [announce, ...JSON.parse(readFileSync(file, "utf8"))], ...beside("list") };
   if (method !== "tools/call") return undefined;
-  if (params?.name !== "announce") appendFileSync(join(dirname(file), "ran"), `${params?.name}\n`);
-  return { content: [{ type: "text", text: `ran ${params?.name}` }] };
+  const { name = "" } = params ?? {};
+  if (name !== "announce") {
+    appendFileSync(join(dirname(file), "ran"), `${name}\n`);
+    appendFileSync(join(dirname(file), "arguments"), `${JSON.stringify(params?.arguments ?? null)}\n`);
+  }
+  return beside("answers")[name] ?? { content: [{ type: "text", text: `ran ${name}` }] };
+}
+
+function beside(name: string): Record<string, object> {
+  const path = join(dirname(file), name);
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
 }
 
 const announce = { name: "announce", description: "Says that the tools changed.", inputSchema: { type: "object" } };

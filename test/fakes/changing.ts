@@ -7,10 +7,12 @@ import { ownFolder } from "./own-folder.ts";
 export interface ListedTool {
   readonly name: string;
   readonly title?: string;
-  readonly description?: string;
+  readonly description?: string | null;
   readonly inputSchema: object;
-  readonly outputSchema?: object;
-  readonly annotations?: object;
+  readonly outputSchema?: object | null;
+  readonly annotations?: object | null;
+  readonly icons?: readonly object[] | null;
+  readonly _meta?: object | null;
 }
 
 export const read: ListedTool = {
@@ -30,6 +32,21 @@ export class Changing implements Disposable {
 
   define(...tools: readonly ListedTool[]): void {
     writeFileSync(this.#file, JSON.stringify(tools));
+  }
+
+  /** What stands in its list beside the tools. */
+  list(members: object): void {
+    writeFileSync(join(this.folder, "list"), JSON.stringify(members));
+  }
+
+  /** What its tools answer, by their names. */
+  answers(results: Readonly<Record<string, object>>): void {
+    writeFileSync(join(this.folder, "answers"), JSON.stringify(results));
+  }
+
+  /** What its tools were called with, in order. */
+  get given(): readonly unknown[] {
+    return this.#lines("arguments").map((line): unknown => JSON.parse(line));
   }
 
   /** As a server of a configuration. */

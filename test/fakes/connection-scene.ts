@@ -106,6 +106,7 @@ export function scene(
       },
       unregister: (name) => void shelf.delete(name),
       block: (name, block) => void (block === undefined ? blocks.delete(name) : blocks.set(name, block)),
+      schemaProblem: () => undefined,
       setServer: (_name, status, problem) => void told.push(problem === undefined ? status : `${status}: ${problem}`),
     },
   });

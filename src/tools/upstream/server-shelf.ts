@@ -27,6 +27,8 @@ export interface ToolShelf {
   /** Until it is taken back with `undefined`, or the tool is unregistered. */
   block(name: string, block: Block | undefined): void;
   setServer(name: string, status: "up" | "down", problem?: string): void;
+  /** Why a registered tool's schema cannot be used, once that is known. */
+  schemaProblem(name: string): string | undefined;
 }
 
 /** Public names. */
@@ -93,7 +95,11 @@ export class ServerShelf {
 
   /** What its server lists now and cannot be offered. */
   get refused(): readonly Refused[] {
-    return [...this.#refused].map(([tool, why]) => ({ tool, why }));
+    const unusable = [...this.#registered.keys()].flatMap((tool) => {
+      const why = this.#parts.shelf.schemaProblem(tool);
+      return why === undefined ? [] : [{ tool, why }];
+    });
+    return [...[...this.#refused].map(([tool, why]) => ({ tool, why })), ...unusable];
   }
 
   /** One list after the other. */

@@ -36,6 +36,7 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
       unregister: (name) => void tools.delete(name),
       block: () => {},
       setServer: () => {},
+      schemaProblem: () => undefined,
     },
     pins: somePins(clock ?? new SystemClock()),
     resolveSecret: async () => "s3cret-value",

@@ -1,0 +1,63 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterEach } from "vitest";
+import { openCredentials, readToken } from "../../src/doors/credentials.ts";
+import { createClient, type PosternClient } from "../../src/doors/http/client.ts";
+import { createHttpDoor } from "../../src/doors/http/http-door.ts";
+import { listen, loopbackHosts } from "../../src/doors/http/serve.ts";
+import { createMcpDoor } from "../../src/doors/mcp/mcp-door.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { ownFolder } from "./own-folder.ts";
+
+/** A runtime behind a listening HTTP server that speaks MCP too: what is offered, as every interface shows it. */
+export interface Offering {
+  readonly runtime: Runtime;
+  readonly url: string;
+  readonly agent: PosternClient;
+  readonly operator: PosternClient;
+  readonly token: string;
+  /** @param path `/mcp` or `/mcp/<server>` */
+  connect(path?: string, era?: "2025-11-25" | "2026-07-28"): Promise<Client>;
+}
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Closed after the test, in the order in which it was opened. */
+export function closing<Thing extends Disposable>(thing: Thing): Thing {
+  cleanups.push(() => thing[Symbol.dispose]());
+  return thing;
+}
+
+export async function offering(options: RuntimeOptions): Promise<Offering> {
+  const runtime = await createRuntime({ autonomy: "A4", approvals: { patience: "suspend" }, ...options });
+  const folder = ownFolder();
+  const credentials = await openCredentials(folder, { agentScopes: [] });
+  const mcp = createMcpDoor({ runtime, version: "1", approvalWaitMs: 20 });
+  let hosts: readonly string[] = [];
+  const door = createHttpDoor({
+    ...{ runtime, credentials, hosts: () => hosts },
+    mcp: (request, by, path) => mcp.handle(request, by, path),
+  });
+  const { url, port, close } = await listen({ door, port: 0 });
+  hosts = loopbackHosts(port);
+  cleanups.push(
+    () => runtime.close(0),
+    () => mcp.close(),
+    () => close(0),
+  );
+  const tokenOf = async (role: "agent" | "operator"): Promise<string> => (await readToken(folder, role)) ?? "";
+  const token = await tokenOf("agent");
+  const connect: Offering["connect"] = async (path = "/mcp", era = "2026-07-28") => {
+    const mode = era === "2025-11-25" ? "legacy" : { pin: era };
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(path, url), { requestInit }));
+    cleanups.push(() => client.close());
+    return client;
+  };
+  const agent = createClient({ url, token });
+  const operator = createClient({ url, token: await tokenOf("operator") });
+  return { runtime, url, agent, operator, token, connect };
+}
