@@ -29,6 +29,10 @@ export interface ToolWire {
   readonly tool_type: Offer["toolType"];
   readonly input_schema: JsonObject;
   readonly output_schema?: JsonObject | undefined;
+  /** As MCP spells them; so are `icons` and `meta`. */
+  readonly annotations: Offer["annotations"];
+  readonly icons?: Offer["icons"] | undefined;
+  readonly meta?: Offer["meta"] | undefined;
   readonly risk: ToolFacts["risk"];
   readonly risk_source: ToolFacts["riskSource"];
   /** What was guessed where nobody has stated the risk. */
@@ -70,6 +74,9 @@ export function toolToWire(
     tool_type: action.toolType,
     input_schema: action.inputSchema,
     output_schema: action.outputSchema,
+    annotations: action.annotations,
+    icons: action.icons,
+    meta: action.meta,
     risk: facts.risk,
     risk_source: facts.riskSource,
     guess: facts.guess && guessToWire(facts.guess),

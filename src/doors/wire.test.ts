@@ -48,6 +48,9 @@ const action: Action = {
     description: "d",
     inputSchema: { additionalProperties: false },
     outputSchema: {},
+    annotations: { readOnlyHint: true },
+    icons: [{ src: "https://x.example/i.png" }],
+    meta: { "x.example/tag": 1 },
     toolType: "MCP",
     kind: "local",
     facts,
@@ -78,7 +81,16 @@ const action: Action = {
 function namesIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn);
   if (typeof value !== "object" || value === null) return [];
-  const theirs = ["structured", "arguments", "asked", "details", "input_schema", "output_schema"];
+  const theirs = [
+    "structured",
+    "arguments",
+    "asked",
+    "details",
+    "input_schema",
+    "output_schema",
+    "annotations",
+    "meta",
+  ];
   return Object.entries(value).flatMap(([name, inner]) => [name, ...(theirs.includes(name) ? [] : namesIn(inner))]);
 }
 

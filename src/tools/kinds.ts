@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../calls/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ToolCallRequest } from "./exchange.ts";
 import type { ToolInput } from "./standard-schema.ts";
-import type { PreviewContext, Reconciled, ToolContext, ToolType, ToolUi } from "./tool.ts";
+import type { PreviewContext, Reconciled, ToolAnnotations, ToolContext, ToolType, ToolUi } from "./tool.ts";
 
 /** What can be said of one action; what an action does not say, its tool says for it. */
 export interface ActionSpec {
@@ -50,6 +50,11 @@ export interface LocalTool extends ActionSpec {
   /** Default: `FUNCTION`. */
   readonly toolType?: ToolType | undefined;
   readonly ui?: ToolUi | undefined;
+  /** What MCP clients are told. Default: what follows from effects, openWorld and idempotence. */
+  readonly annotations?: ToolAnnotations | undefined;
+  readonly icons?: readonly JsonObject[] | undefined;
+  /** MCP's `_meta`, for clients that know its keys. */
+  readonly meta?: JsonObject | undefined;
   readonly deferLoading?: boolean | undefined;
   /** With actions, only these can be called; without, the tool is one action named `default`. */
   readonly actions?: Readonly<Record<string, ActionSpec>> | undefined;

@@ -57,7 +57,7 @@ function declared(
   const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
   const specs = readSchema(providerSpecsOf(tool), name);
   return {
-    ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION" },
+    ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION", annotations: {} },
     ...{ facts, idempotent },
     definition: definitionOf(facts, { idempotent, description, inputSchema: specs }),
     timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs),

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { Accounts, OpenIdSignIn } from "../../accounts/accounts.ts";
 import { type Permission, rolesWith } from "../../accounts/roles.ts";
-import type { Json } from "../../calls/json.ts";
+import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Who } from "../credentials.ts";
@@ -138,10 +138,21 @@ async function checked<Fields, Query, By extends Who | undefined>(
   const refused = ended();
   if (refused !== undefined) return refused;
   if ("refused" in given) return given.refused;
-  const body = spec.body.safeParse(given.value);
+  const body = readBody(spec.body, given.value);
   if (!body.success) return invalid("body", body.error);
   const { read: _read, readText: _text, search: _search, by: _by, ...room } = arrived;
   return spec.run({ ...room, by, body: body.data, query: query.data });
+}
+
+/** Null stands for an optional member that is not given, where the member itself cannot be null. */
+function readBody<Fields>(schema: ZodType<Fields>, value: Json): z.ZodSafeParseResult<Fields> {
+  const read = schema.safeParse(value);
+  if (read.success || !isJsonObject(value)) return read;
+  const nulls = new Set(
+    read.error.issues.map(({ path: [name] }) => String(name)).filter((name) => value[name] === null),
+  );
+  if (nulls.size === 0) return read;
+  return schema.safeParse(Object.fromEntries(Object.entries(value).filter(([name]) => !nulls.has(name))));
 }
 
 function invalid(where: "query" | "body", error: z.ZodError): Response {

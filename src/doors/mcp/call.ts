@@ -8,8 +8,8 @@ import { line } from "../../results/describe.ts";
 import type { Windows } from "../windows.ts";
 import { answerOf, type People } from "./answer.ts";
 import { withBytes } from "./media.ts";
-import { targetOf } from "./offer.ts";
-import { callerKey, type McpCaller, type Visit } from "./visit.ts";
+import { promisesStructure, targetOf } from "./offer.ts";
+import { callerKey, isOld, type McpCaller, type Visit } from "./visit.ts";
 
 /** A client that listens to progress waits longer than one that does not; most give up after 60 s all the same. */
 const listenerWaitMs = 45_000;
@@ -52,7 +52,8 @@ export async function callTool({ request, context, visit }: Asked, parts: CallPa
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
-      return fitted(answerOf({ ...outcome, content }, name, people), context);
+      const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
+      return fitted(answerOf({ ...outcome, content }, name, people), context, promises ? outcome.text : undefined);
     });
   } finally {
     listener?.end();
@@ -74,10 +75,17 @@ function said(meta: Readonly<Record<string, unknown>> | undefined, name: string,
   );
 }
 
-/** Before 2026-07-28 structured content is an object; anything else is in the text already. */
-function fitted(answer: CallToolResult, { mcpReq: { envelope } }: ServerContext): CallToolResult {
+/**
+ * Before 2026-07-28 structured content is an object; anything else is in the text already.
+ *
+ * @param text the result's, when the tool is listed with an output schema: clients then refuse an answer without
+ * structured content
+ */
+function fitted(answer: CallToolResult, context: ServerContext, text: string | undefined): CallToolResult {
   const { structuredContent, ...plain } = answer;
-  return envelope === undefined && !isJsonObject(structuredContent) ? plain : answer;
+  const isMissing = structuredContent === undefined || (isOld(context) && !isJsonObject(structuredContent));
+  if (!isMissing) return answer;
+  return text !== undefined && answer.isError !== true ? { ...plain, structuredContent: { text } } : plain;
 }
 
 /** A line for people: the answer itself says what came out. */

@@ -14,7 +14,7 @@ import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
 import { isServer, listed } from "./offer.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
-import type { McpCaller, Visit } from "./visit.ts";
+import { isOld, type McpCaller, type Visit } from "./visit.ts";
 
 export interface McpDoorOptions {
   readonly runtime: Runtime;
@@ -130,7 +130,7 @@ class Doorway implements McpDoor {
       },
     });
     server.setRequestHandler("tools/list", (_request, context) => ({
-      tools: listed(this.#parts.runtime, known(visitOf(context))),
+      tools: listed(this.#parts.runtime, known(visitOf(context)), isOld(context)),
     }));
     server.setRequestHandler("tools/call", (request, context) =>
       callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),

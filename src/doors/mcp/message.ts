@@ -1,4 +1,5 @@
-import { isJsonObject, type Json } from "../../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import { withoutNullsInside } from "../../tools/upstream/null-members.ts";
 import { parseStrict } from "../strict-json.ts";
 
 /** A JSON-RPC error as it is sent. */
@@ -18,7 +19,18 @@ export function readMessage(bytes: Uint8Array | string): ReadMessage {
   if ("problem" in read) return { refused: rpcError(-32_700, read.problem, idIn(text)) };
   if (Array.isArray(read.value))
     return { refused: rpcError(-32_600, "Batches are not part of the protocol; send one message at a time.") };
-  return { message: read.value };
+  return { message: withoutNullParams(read.value) };
+}
+
+/** Null stands for an optional member that is not given; a tool's own arguments stay as they are. */
+function withoutNullParams(message: Json): Json {
+  if (!isJsonObject(message) || message["params"] === undefined) return message;
+  const { params, ...rest } = message;
+  if (params === null) return rest;
+  if (!isJsonObject(params)) return message;
+  const { arguments: given = null, ...own } = params;
+  const cleaned = withoutNullsInside(own) as JsonObject; // an object stays one
+  return { ...message, params: given === null ? cleaned : { ...cleaned, arguments: given } };
 }
 
 export function rpcError(code: number, message: string, id: RpcError["id"] = null): RpcError {

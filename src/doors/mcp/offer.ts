@@ -1,5 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../calls/json.ts";
+import { digestOf, type JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { insideOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
@@ -14,13 +14,13 @@ export interface Target {
 }
 
 /** What this caller may see here, in the order of the names: the same list for the same rights, whatever came first. */
-export function listed(runtime: Runtime, { caller, server }: Visit): Tool[] {
+export function listed(runtime: Runtime, { caller, server }: Visit, isOld: boolean): Tool[] {
   const actions = runtime
     .offered(caller.principal)
     .filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server))
     .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
   return actions
-    .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action)))
+    .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action), isOld))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -60,21 +60,43 @@ function localName({ tools }: Runtime, offer: Offer): string {
   return (registered && ownNameOf(registered)) ?? openName(offer);
 }
 
-/** Without an output schema: what goes back may be redacted, cut or refused, so nothing is promised about it. */
-function describe(action: Offer, name: string): Tool {
-  const { description, title, inputSchema, facts, idempotent } = action;
+function describe(action: Offer, name: string, isOld: boolean): Tool {
+  const { description, title, inputSchema, annotations, icons, meta, facts } = action;
   return {
     name,
     ...(title !== undefined && { title }),
     description,
     inputSchema: schemaOf(inputSchema),
-    annotations: {
-      readOnlyHint: facts.effects === "read",
-      destructiveHint: facts.effects === "destructive",
-      idempotentHint: idempotent,
-    },
-    _meta: { "postern/risk": facts.risk },
+    ...(promisesStructure(action, isOld) && { outputSchema: promisedOf(action) }),
+    annotations: { ...annotations },
+    ...(icons !== undefined && { icons: icons as unknown as Tool["icons"] }), // checked when they were listed
+    _meta: { ...meta, "postern/risk": facts.risk },
   };
+}
+
+const anythingElse = {
+  description: 'Anything else: parts may be masked, and a large value stands as a reference ({"$artifact": …}).',
+};
+
+/** Whether a tool is listed with an output schema. Revision 2025-11-25 knows objects only. */
+export function promisesStructure(offer: Pick<Offer, "outputSchema"> | undefined, isOld: boolean): boolean {
+  return offer?.outputSchema !== undefined && (!isOld || offer.outputSchema["type"] === "object");
+}
+
+/**
+ * What the tool's author promises, without a promise of ours: what goes back may be redacted, cut or kept by reference, and
+ * clients refuse an answer that does not fit.
+ */
+function promisedOf({ outputSchema: schema = {} }: Offer): Tool["outputSchema"] {
+  const isObject = schema["type"] === "object";
+  const { $schema, ...own } = schema;
+  // Its references start at its own root.
+  const $id = own["$id"] ?? `urn:sha256:${digestOf(schema)}`;
+  return {
+    ...($schema !== undefined && { $schema }),
+    ...(isObject && { type: "object" }),
+    anyOf: [{ ...(JSON.stringify(own).includes('"$ref"') && { $id }), ...own }, anythingElse],
+  } as Tool["outputSchema"]; // an object schema where the revision wants one
 }
 
 /** Arguments are an object; the protocol wants that to be said. */

@@ -7,6 +7,7 @@
  * Next: mcp-door.ts (the door), sessions.ts (2025-11-25 over HTTP), offer.ts (what is listed, and what a name means),
  * call.ts (one tools/call), answer.ts (an outcome as a tool result), ../windows.ts (budgets), line-transport.ts (pipes).
  */
+import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Autonomy, Principal } from "../../calls/call.ts";
 import { canonical, type Json } from "../../calls/json.ts";
 
@@ -26,4 +27,9 @@ export interface Visit {
 /** The same for the same caller with the same rights, and for nobody else. */
 export function callerKey({ principal, scopes, autonomy }: McpCaller): string {
   return canonical([principal as unknown as Json, [...scopes].sort(), autonomy ?? null]); // a principal is plain JSON
+}
+
+/** Whether the client speaks revision 2025-11-25: the envelope came with 2026-07-28. */
+export function isOld({ mcpReq: { envelope } }: ServerContext): boolean {
+  return envelope === undefined;
 }

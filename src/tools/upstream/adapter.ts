@@ -27,13 +27,16 @@ export function adapt(
   tool: UpstreamTool,
   { config, call }: { readonly config: ServerConfig; readonly call: CallUpstream },
 ): LocalTool {
-  const { risk, effects, openWorld, idempotent, scopes, timeoutMs } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
     description: tool.description ?? "",
     input: tool.inputSchema,
     ...(tool.outputSchema !== undefined && { outputSchema: tool.outputSchema }),
+    annotations,
+    ...(tool.icons !== undefined && { icons: tool.icons }),
+    ...(tool._meta !== undefined && { meta: tool._meta }),
     toolType: "MCP",
     risk,
     effects,

@@ -83,6 +83,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     idempotent: true,
     scopes: ["r"],
     timeoutMs: 5,
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   });
   expect(termsFor(harmless, config, "other")).toMatchObject({
     risk: "critical",

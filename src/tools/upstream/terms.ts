@@ -1,6 +1,8 @@
 import type { Risk } from "../../calls/call.ts";
 import { guessRisk } from "../../policy/guess.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
+import { annotationsFor } from "../annotations.ts";
+import type { ToolAnnotations } from "../tool.ts";
 import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
@@ -16,6 +18,8 @@ export interface Terms {
   readonly idempotent: boolean;
   readonly scopes: readonly string[];
   readonly timeoutMs: number | undefined;
+  /** What clients are told. */
+  readonly annotations: ToolAnnotations;
 }
 
 /**
@@ -28,15 +32,26 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
   const hinted = config.trust === "annotations" ? hintsOf(tool) : undefined;
   const stated = own?.risk ?? config.risk;
   const guess = stated === undefined && hinted === undefined ? guessRisk(tool) : undefined;
+  const openWorld = own?.openWorld ?? config.openWorld ?? hinted?.openWorld;
+  const effects = own?.effects ?? hinted?.effects;
+  const terms = {
+    openWorld: openWorld ?? true,
+    effects: effects ?? "write",
+    idempotent: own?.idempotent ?? hinted?.idempotent ?? false,
+  };
   return {
+    ...terms,
     risk: stated ?? hinted?.risk ?? "high",
     riskSource: stated !== undefined ? "operator" : hinted !== undefined ? "declared" : "guess",
     ...(guess !== undefined && { guess }),
-    openWorld: own?.openWorld ?? config.openWorld ?? hinted?.openWorld ?? true,
-    effects: own?.effects ?? hinted?.effects ?? "write",
-    idempotent: own?.idempotent ?? hinted?.idempotent ?? false,
     scopes: own?.scopes ?? [],
     timeoutMs: own?.timeoutMs ?? config.callTimeoutMs,
+    annotations: annotationsFor({
+      ...terms,
+      isClassified: effects !== undefined,
+      isOpenWorldStated: openWorld !== undefined,
+      hints: tool.annotations,
+    }),
   };
 }
 

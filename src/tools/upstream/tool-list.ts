@@ -1,14 +1,18 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import { headOf } from "../../results/cut.ts";
+import { withoutNullKeywords } from "../tidy-schema.ts";
 import { definitionFields } from "./definition.ts";
+import { withoutNullMembers, withoutNulls } from "./null-members.ts";
 import type { Refused } from "./upstream.ts";
 
 const mostNameCharacters = 128;
+/** What is passed on of a tool. Icons and `_meta` are for clients, no model reads them: they are not pinned. */
+const listedFields = [...definitionFields, "icons", "_meta"];
 
 /**
- * Takes what is no tool out of a list before the SDK reads it, which refuses all of a list over one entry; and of a tool
- * what nobody here reads (icons, `_meta`).
+ * Takes what is no tool out of a list before the SDK reads it, which refuses all of a list over one entry; and takes null
+ * for an optional member as what it is meant to be: nothing.
  */
 export class ToolList {
   /** Revision 2025-11-25 has stricter output schemas. */
@@ -28,7 +32,7 @@ export class ToolList {
     this.#malformed = [];
   }
 
-  /** Whoever is set to hear the transport hears it through this. */
+  /** Every message goes to the SDK through this. */
   watch(transport: Transport): Transport {
     let hear: Transport["onmessage"];
     Object.defineProperty(transport, "onmessage", {
@@ -42,22 +46,72 @@ export class ToolList {
   }
 
   #sifted(message: JSONRPCMessage): JSONRPCMessage {
-    if (!("result" in message)) return message;
-    const result = message.result as JsonObject; // it was read from JSON
-    if (!isJsonObject(result) || !Array.isArray(result["tools"]) || "content" in result) return message;
+    const whole = withoutNullMembers(message);
+    if (!("result" in whole)) return whole;
+    const result = whole.result as JsonObject; // it was read from JSON
+    if (!isJsonObject(result) || !Array.isArray(result["tools"]) || "content" in result) return whole;
     const tools = (result["tools"] as readonly Json[]).flatMap((entry, place) => this.#tool(entry, place) ?? []);
-    return { ...message, result: { ...result, tools } };
+    return { ...whole, result: { ...result, tools } };
   }
 
   #tool(entry: Json, place: number): JsonObject | undefined {
-    const why = whyNoTool(entry, this.#isOld());
-    if (why === undefined && isJsonObject(entry))
-      return Object.fromEntries(definitionFields.flatMap((field) => memberOf(entry, field)));
+    const given = isJsonObject(entry) ? withoutNullFields(entry) : entry;
+    const why = whyNoTool(given, this.#isOld());
+    if (why === undefined && isJsonObject(given)) {
+      const listed = { ...given, ...extrasOf(given) };
+      return Object.fromEntries(listedFields.flatMap((field) => memberOf(listed, field)));
+    }
     const name = isJsonObject(entry) ? entry["name"] : undefined;
     const tool = typeof name === "string" && name !== "" ? headOf(name, mostNameCharacters) : `number-${place + 1}`;
     this.#malformed.push({ tool, why: why ?? notAnObject });
     return undefined;
   }
+}
+
+/** Null stands for a member that is not there; within schemas, for a keyword that is not. */
+function withoutNullFields(entry: JsonObject): JsonObject {
+  const { inputSchema, outputSchema, annotations, ...rest } = withoutNulls(entry);
+  return {
+    ...rest,
+    ...(inputSchema !== undefined && {
+      inputSchema: isJsonObject(inputSchema) ? withoutNullKeywords(inputSchema) : inputSchema,
+    }),
+    ...(outputSchema !== undefined && {
+      outputSchema: isJsonObject(outputSchema) ? withoutNullKeywords(outputSchema) : outputSchema,
+    }),
+    ...(annotations !== undefined && {
+      annotations: isJsonObject(annotations) ? withoutNulls(annotations) : annotations,
+    }),
+  };
+}
+
+/** What only decorates a tool loses no tool: what is malformed or too large of it is left out. */
+function extrasOf({ icons, _meta: meta }: JsonObject): JsonObject {
+  const shown = Array.isArray(icons) ? icons.filter(isIcon).map(withoutNulls) : [];
+  const own = isJsonObject(meta) ? Object.entries(meta).filter(([name]) => !name.startsWith("postern/")) : [];
+  return {
+    icons: shown.length > 0 && fits(shown) ? shown : undefined,
+    _meta: own.length > 0 && fits(own) ? Object.fromEntries(own) : undefined,
+  } as unknown as JsonObject; // `memberOf` leaves out what is undefined
+}
+
+const mostExtraCharacters = 64 * 1024;
+
+function fits(extra: readonly unknown[]): boolean {
+  return JSON.stringify(extra).length <= mostExtraCharacters;
+}
+
+function isIcon(icon: Json): icon is JsonObject {
+  if (!isJsonObject(icon)) return false;
+  const { src, mimeType = null, sizes = null, theme = null } = icon;
+  const isText = (value: Json): boolean => value === null || typeof value === "string";
+  return (
+    typeof src === "string" &&
+    /^(?:https?:\/\/|data:image\/)/i.test(src) &&
+    isText(mimeType) &&
+    (theme === null || theme === "light" || theme === "dark") &&
+    (sizes === null || (Array.isArray(sizes) && sizes.every((size: Json) => typeof size === "string")))
+  );
 }
 
 function memberOf(entry: JsonObject, field: string): readonly (readonly [string, Json])[] {

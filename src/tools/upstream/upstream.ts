@@ -10,6 +10,7 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import type { HeldJson } from "../json-in-slices.ts";
+import type { ToolAnnotations } from "../tool.ts";
 
 export interface UpstreamTool {
   readonly name: string;
@@ -17,12 +18,9 @@ export interface UpstreamTool {
   readonly description?: string;
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
-  readonly annotations?: {
-    readonly readOnlyHint?: boolean;
-    readonly destructiveHint?: boolean;
-    readonly idempotentHint?: boolean;
-    readonly openWorldHint?: boolean;
-  };
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly JsonObject[];
+  readonly _meta?: JsonObject;
 }
 
 /** What a server lists: what is a tool, and what is none. */
