@@ -99,6 +99,7 @@ export type {
   ApprovalState,
   CallRecord,
   CallState,
+  ReferencedArtifact,
   Routed,
   RowEnd,
   Vote,

@@ -168,10 +168,11 @@ async function editOf(
   parts: Parts,
 ): Promise<Edit> {
   const call: Previewed = Object.assign(weighed, { key });
-  const { suggestion, risk, weighing } = call;
+  const { suggestion, risk, weighing, resolved } = call;
   const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
   return {
     arguments: call.arguments,
+    ...(resolved !== undefined && { artifacts: resolved.artifacts }),
     binding: bind(call, expiresAt),
     risk,
     why: weighing.reasons,

@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { Along, ApprovalRecord, Said } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
+import { shownArguments } from "./shown-arguments.ts";
 
 /**
  * What is to be remembered of a yes: the next calls like it need nobody.
@@ -111,7 +112,7 @@ export function rememberProblem(remember: Remember, approval: ApprovalRecord, no
     const { length } = JSON.stringify(conditions);
     if (length > longestConditions)
       return `\`remember.scope.arguments\` are ${length} characters of JSON, and ${longestConditions} are the most; hold fewer arguments, or approve this call alone.`;
-    if (fits(holds, approval.arguments)) return undefined;
+    if (fits(holds, shownArguments(approval))) return undefined;
     return "`remember.scope.arguments` does not fit the call that is approved here; write a pattern that does.";
   } catch (error) {
     if (error instanceof RuntimeFault) return error.message;

@@ -32,6 +32,7 @@ export interface Grantable {
   readonly tool: string;
   readonly action: string;
   readonly arguments: JsonObject;
+  readonly resolved?: { readonly arguments: JsonObject } | undefined;
   readonly authority: Pick<Authority, "principal" | "runId">;
   readonly risk: Risk;
   readonly weighing: Pick<Weighing, "reasons" | "connector">;
@@ -216,7 +217,7 @@ export class Grants implements AsyncDisposable {
       (grant.for !== "run" || grant.runId === runId) &&
       (grant.for !== "session" || grant.sessionId === sessionId || sessionId === undefined) &&
       asking(call.weighing.reasons).every((rule) => grant.asks.includes(rule)) &&
-      fits(this.#holds.get(grant.id) ?? [], call.arguments)
+      fits(this.#holds.get(grant.id) ?? [], call.resolved?.arguments ?? call.arguments)
     );
   }
 

@@ -2,7 +2,7 @@ import type { Risk, ToolCall } from "../calls/call.ts";
 import type { Weighing } from "../calls/event.ts";
 import { newId } from "../calls/ids.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, ReferencedArtifact } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import { bind, previewDigest } from "./binding.ts";
 import { type Routing, routedBy } from "./routing.ts";
@@ -14,6 +14,8 @@ export interface Question extends ToolCall {
   readonly risk: Risk;
   readonly weighing: Weighing;
   readonly suggestion: { readonly summary?: string } | undefined;
+  /** What the artifacts hold that its arguments name. */
+  readonly resolved?: { readonly artifacts: readonly ReferencedArtifact[] } | undefined;
   readonly found: {
     readonly definition: string;
     readonly idempotent: boolean;
@@ -58,6 +60,7 @@ export function requestOf(
     traceId: authority.traceId,
     asked: question.arguments,
     arguments: question.arguments,
+    ...(question.resolved !== undefined && { artifacts: question.resolved.artifacts }),
     binding: bind(question, expiresAt),
     definition: found.definition,
     ...(authority.autonomy !== undefined && { autonomy: authority.autonomy }),

@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord, Said, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, ReferencedArtifact, Said, Vote } from "../calls/records.ts";
 import type { Remembered } from "./grant.ts";
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
@@ -31,6 +31,8 @@ export type Dated = Ruling & { readonly at: number };
 /** What runs instead, and its binding, made by the gates that weighed it. */
 export interface Edit {
   readonly arguments: JsonObject;
+  /** What its references stand for. */
+  readonly artifacts?: readonly ReferencedArtifact[];
   readonly binding: string;
   readonly risk: Risk;
   readonly why: Weighing["reasons"];

@@ -38,7 +38,9 @@ function voted(before: ApprovalRecord, as: Vote["as"], ruling: Dated): Counted {
 function edited(approval: ApprovalRecord, ruling: Dated): Counted {
   const { edited: edit, by, via, at, quorum = 1 } = ruling;
   if (edit === undefined) return undefined;
-  const { preview: shown, previewDigest: _digest, summary: _said, askedPreview = shown, ...unseen } = approval; // all of it was of other arguments
+  // All of it was of other arguments.
+  const { preview: shown, previewDigest: _digest, summary: _said, artifacts: _held, ...others } = approval;
+  const { askedPreview = shown, ...unseen } = others;
   const { preview, ...runs } = edit;
   const next = {
     ...unseen,

@@ -30,7 +30,7 @@ export class Arrival implements ToolCall {
   found: unknown = undefined;
   input: unknown = undefined;
   references: unknown = undefined;
-  unfolded: unknown = undefined;
+  resolved: unknown = undefined;
   findings: unknown = undefined;
   verdict: unknown = undefined;
   risk: unknown = undefined;

@@ -111,6 +111,17 @@ export interface Vote extends Said {
   readonly reason?: string;
 }
 
+/** An artifact that the arguments of a call name, as it was read when the call was judged. */
+export interface ReferencedArtifact {
+  /** Where the arguments name it: `$.to`, `$.files[0]`. */
+  readonly path: string;
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** Its content, redacted; bytes that are no UTF-8 as Latin-1. Undefined when it is too large to look at. */
+  readonly text?: string;
+}
+
 export interface ApprovalRecord {
   readonly id: string;
   readonly key: string;
@@ -126,6 +137,8 @@ export interface ApprovalRecord {
   readonly asked: JsonObject;
   /** What runs if approved: other than `asked` after an edit (D19). */
   readonly arguments: JsonObject;
+  /** What the references in `arguments` stand for. None: they name no artifact. */
+  readonly artifacts?: readonly ReferencedArtifact[];
   /** D18: H(tenant, tool, definition, action, arguments, principal, key, expiry). */
   readonly binding: string;
   readonly definition: string;

@@ -1,3 +1,4 @@
+import { shownArguments } from "../approvals/shown-arguments.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Notice } from "./channel.ts";
@@ -80,7 +81,7 @@ function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: bool
   return [
     header(titleOf(notice)),
     plain(lines.join("\n")),
-    ...(withArguments ? [plain(JSON.stringify(approval.arguments, undefined, 2))] : []),
+    ...(withArguments ? [plain(JSON.stringify(shownArguments(approval), undefined, 2))] : []),
     ...linkBlocks(
       notice.link,
       risk === "critical" && state === "pending",

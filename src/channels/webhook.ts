@@ -1,4 +1,5 @@
 import { shownDigest } from "../approvals/binding.ts";
+import { shownArguments } from "../approvals/shown-arguments.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -119,7 +120,7 @@ function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObj
     on_expiry: "denied",
     shown_digest: shownDigest(approval),
     decided_in: isForConsole(approval) ? "console" : "channel",
-    ...(withArguments && { arguments: approval.arguments }),
+    ...(withArguments && { arguments: shownArguments(approval) }),
     ...(decision !== undefined && {
       decision: {
         ...{ as: decision.as, by: decision.by, at: new Date(decision.at).toISOString() },

@@ -28,7 +28,13 @@ export interface ApprovalWire {
   readonly requested_by: PrincipalWire;
   readonly risk_level: Risk;
   readonly autonomy_level?: string | undefined;
-  readonly what: { readonly tool: string; readonly action: string; readonly arguments: JsonObject };
+  readonly what: {
+    readonly tool: string;
+    readonly action: string;
+    readonly arguments: JsonObject;
+    /** What the references in `arguments` stand for. */
+    readonly artifacts?: readonly ArtifactWire[] | undefined;
+  };
   readonly asked?: JsonObject | undefined;
   /** With `asked`: what was shown of that. */
   readonly asked_preview?: PreviewWire | undefined;
@@ -64,6 +70,15 @@ export interface ApprovalWire {
   readonly decision?: VoteWire | undefined;
   /** What whoever asks may say to it. */
   readonly viewer?: ViewerWire | undefined;
+}
+
+/** An artifact that the arguments name. Without `text` it is too large to look at. */
+export interface ArtifactWire {
+  readonly path: string;
+  readonly digest: string;
+  readonly media_type: string;
+  readonly bytes: number;
+  readonly text?: string | undefined;
 }
 
 export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
@@ -164,7 +179,10 @@ export function approvalToWire(
     requested_by: principalToWire(approval.principal),
     risk_level: approval.risk,
     autonomy_level: approval.autonomy,
-    what: { tool: approval.tool, action: approval.action, arguments: approval.arguments },
+    what: {
+      ...{ tool: approval.tool, action: approval.action, arguments: approval.arguments },
+      artifacts: approval.artifacts?.map(({ mediaType, ...one }) => ({ ...one, media_type: mediaType })),
+    },
     asked: isEdited(approval) ? approval.asked : undefined,
     asked_preview: approval.askedPreview && previewToWire(approval.askedPreview),
     why: approval.why,

@@ -14,6 +14,7 @@ import type { Caller } from "../calls/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
+import { forgetResolved } from "./references.ts";
 import type { Again, ApprovedCall, FreshCall, Open, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
@@ -151,6 +152,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   const left = hasLeft(caller, parts.clock);
   if (left !== undefined) return left;
   const made = await parts.book.ask(call, preview, caller).catch(unwritten);
+  forgetResolved(call);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     return wait(call, { approval: made.asked, asked: true }, caller, parts);

@@ -1,18 +1,16 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import { messageOf } from "../calls/fault.ts";
-import type { Guardrails } from "../policy/guardrails.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
-import { type Reference, referencesIn, unfolded } from "./references.ts";
+import { type Reference, referencesIn, resolvedArguments } from "./references.ts";
 import type { FoundCall, Open, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
   readonly artifacts: ArtifactStore;
-  readonly guardrails?: Guardrails | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
 }
@@ -47,10 +45,14 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   }
   const parsed = call.found.parse(call.arguments);
   const valid = judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
-  const isJudged = call.found.classifyRisk !== undefined || (parts.guardrails?.onArguments.length ?? 0) > 0;
-  if (isEnding(valid) || references.length === 0 || !isJudged) return valid;
+  if (isEnding(valid) || references.length === 0) return valid;
   try {
-    return Object.assign(valid, { unfolded: await unfolded(valid, valid.references, parts.artifacts) });
+    const { arguments: given, artifacts } = await resolvedArguments(valid, parts.artifacts, references);
+    const masked = artifacts.map((one) =>
+      one.text === undefined ? one : { ...one, text: parts.redactor.redact(one.text) },
+    );
+    (valid as Open<ValidCall>).resolved = { arguments: given, artifacts: masked }; // what people see is masked
+    return valid;
   } catch (error) {
     return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
   }

@@ -6,6 +6,7 @@ import type { Caller } from "../calls/session.ts";
 import type { Claim, Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { replay } from "./once.ts";
+import { forgetResolved } from "./references.ts";
 import type { Again, ApprovedCall, ClaimedCall, Open } from "./stages.ts";
 
 export interface ClaimParts {
@@ -27,6 +28,7 @@ export function claim(
   if (caller.deadline !== undefined && caller.deadline <= parts.clock.monotonic())
     return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
   const made = parts.ledger.claim(call);
+  forgetResolved(call);
   if (made instanceof Promise) return made.then((late) => judge(call, late, parts), unwritten);
   return judge(call, made, parts);
 }

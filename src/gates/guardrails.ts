@@ -30,7 +30,7 @@ export function weighGuarded(
   guards: readonly ArgumentGuardrail[],
   parts: GuardrailParts & VerdictParts,
 ): WeighedCall | Ending | Promise<WeighedCall | Ending> {
-  const given = call.unfolded ?? call.arguments;
+  const given = call.resolved?.arguments ?? call.arguments;
   const subject = { ...guardedCall(call), arguments: given, text: textIn(given) };
   const asked = guards.map((guard) => ask(guard, (lazy) => guard.check(subject, lazy), parts));
   const told = (looks: readonly Look[]): WeighedCall | Ending | Promise<WeighedCall | Ending> => {

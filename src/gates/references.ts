@@ -1,5 +1,7 @@
+import type { ToolCall } from "../calls/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
+import type { ReferencedArtifact } from "../calls/records.ts";
+import { type ArtifactMeta, type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { FoundCall } from "./stages.ts";
 
 /** Where the arguments name an artifact, and which. */
@@ -50,19 +52,73 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** The bytes of artifacts that are read to judge one call. What does not fit is not looked at, and a person is asked. */
+export const mostReadBytes = 1_048_576;
+
+/** What judges a call: its arguments with the content of the artifacts they name. */
+export interface ResolvedArguments {
+  /** An artifact that is too large to look at stays the reference it is. */
+  readonly arguments: JsonObject;
+  readonly artifacts: readonly ReferencedArtifact[];
+}
+
 /**
- * What whoever judges arguments must see where they name artifacts: the tool will be given the bytes. As text; bytes that
- * are none as Latin-1, in which plain letters and digits can be read.
+ * The arguments as rules, guardrails and people must see them: the tool will get the content. Smaller artifacts are read
+ * first, up to `mostReadBytes`; one that is named several times counts as often.
  *
  * @throws RuntimeFault `artifact_unavailable`
  */
-export async function unfolded(
-  call: FoundCall,
-  digests: readonly string[],
+export async function resolvedArguments(
+  { arguments: given, authority: { principal } }: Pick<ToolCall, "arguments" | "authority">,
+  artifacts: ArtifactStore,
+  references: readonly Reference[] = referencesIn(given),
+): Promise<ResolvedArguments> {
+  const metas = new Map<string, ArtifactMeta>();
+  for (const { digest } of references)
+    if (!metas.has(digest)) metas.set(digest, await artifacts.meta(digest, principal));
+  const texts = new Map<string, string>();
+  let leftBytes = mostReadBytes;
+  for (const { digest, bytes } of [...metas.values()].sort((one, other) => one.bytes - other.bytes)) {
+    const needed = bytes * references.filter((reference) => reference.digest === digest).length;
+    if (needed > leftBytes) continue;
+    leftBytes -= needed;
+    const { bytes: own } = await artifacts.open(digest, principal);
+    texts.set(digest, textOf(own) ?? Buffer.from(own).toString("latin1"));
+  }
+  return {
+    arguments: filled(given, (digest) => texts.get(digest) ?? { [referenceKey]: digest }),
+    artifacts: references.map(({ digest, path }) => {
+      const { mediaType = "", bytes = 0 } = metas.get(digest) ?? {};
+      const text = texts.get(digest);
+      return { path: pathText(path), digest, mediaType, bytes, ...(text !== undefined && { text }) };
+    }),
+  };
+}
+
+/** What was read may be large: it goes when a person is waited for, and when the tool begins. */
+export function forgetResolved(call: { resolved?: unknown }): void {
+  call.resolved = undefined;
+}
+
+/** Arguments on record, read the same way; a reference stays one when its artifact is gone. */
+export async function resolvedRecord(
+  call: Pick<ToolCall, "arguments" | "authority">,
   artifacts: ArtifactStore,
 ): Promise<JsonObject> {
-  const bytes = await bytesBehind(digests, call, artifacts);
-  const texts = new Map<string, string>();
-  for (const [digest, own] of bytes) texts.set(digest, textOf(own) ?? Buffer.from(own).toString("latin1"));
-  return filled(call.arguments, (digest) => texts.get(digest));
+  const references = referencesIn(call.arguments);
+  if (references.length === 0) return call.arguments;
+  try {
+    return (await resolvedArguments(call, artifacts, references)).arguments;
+  } catch {
+    return call.arguments; // rules take a reference for a value that cannot be judged
+  }
+}
+
+/** As rules write it: `$.files[0].name`. */
+function pathText(path: Reference["path"]): string {
+  const steps = path.map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
+  });
+  return `$${steps.join("")}`;
 }

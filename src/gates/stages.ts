@@ -6,11 +6,11 @@
  * Next: the gates in their order: budget, lookup, arguments, verdict, once, approval, claim.
  */
 import type { Risk, ToolCall, Verdict } from "../calls/call.ts";
-import type { JsonObject } from "../calls/json.ts";
 import type { CallRecord } from "../calls/records.ts";
 import type { Past } from "../ledger/ledger.ts";
 import type { Decision, Facts, Suggestion } from "../policy/policy.ts";
 import type { Action } from "../tools/tool.ts";
+import type { ResolvedArguments } from "./references.ts";
 
 declare const passed: unique symbol;
 type Passed<Gate extends string> = { readonly [passed]: { readonly [G in Gate]: true } };
@@ -23,8 +23,8 @@ export type ValidCall = FoundCall &
     readonly input: unknown;
     /** Digests of the artifacts the arguments name. */
     readonly references: readonly string[];
-    /** The arguments with what their references stand for, until the call is weighed. None: they name nothing, or nobody looks. */
-    readonly unfolded?: JsonObject | undefined;
+    /** The arguments with the content of the artifacts they name, until a person is asked or the call is claimed. None: they name none. */
+    readonly resolved?: ResolvedArguments | undefined;
     /** What guardrails found in the arguments. None: there are none. */
     readonly findings?: Facts["findings"];
   };

@@ -12,6 +12,7 @@ import { shortened } from "../tools/plain.ts";
 import { isSmall } from "../tools/plain-slowly.ts";
 import type { Action } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
+import type { ResolvedArguments } from "./references.ts";
 import type { Open, ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
@@ -46,7 +47,8 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
 
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
-  const suggestion = suggestionOf(found, call.unfolded ?? call.arguments, parts.redactor);
+  const given = call.resolved?.arguments ?? call.arguments; // what the tool will get
+  const suggestion = suggestionOf(found, given, parts.redactor);
   const level = parts.controls.state.autonomy;
   const facts: Facts = {
     tool: found.facts,
@@ -55,7 +57,8 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     autonomy: lowerAutonomy(authority.autonomy, level),
     maxRiskUnapproved: authority.maxRiskUnapproved,
     suggestion,
-    arguments: call.arguments,
+    arguments: given,
+    unread: call.resolved && unreadOf(call, call.resolved),
     history: past?.histories ?? noHistory,
     key: past === undefined ? undefined : keyOf(call),
     skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId),
@@ -67,7 +70,6 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
     weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
   const weighed = call as Open<WeighedCall>; // what is missing of it is written here
-  if (call.unfolded !== undefined) weighed.unfolded = undefined; // it may be large, and a person may be waited for
   const { verdict, risk } = weighing;
   if (verdict !== "BLOCK" && verdict !== "DENY") weighed.verdict = verdict;
   weighed.risk = risk;
@@ -75,6 +77,14 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   weighed.suggestion = suggestion;
   weighed.past = past;
   return refusalOf(call, weighing) ?? weighed;
+}
+
+/** The artifacts that were too large to look at, and whether a guardrail or the tool itself would have looked. */
+function unreadOf({ found, findings }: ValidCall, { artifacts }: ResolvedArguments): Facts["unread"] {
+  const unread = artifacts.filter(({ text }) => text === undefined);
+  if (unread.length === 0) return undefined;
+  const what = unread.map(({ path, bytes }) => `\`${path}\` (${bytes} bytes)`);
+  return { what, wouldBeRead: found.classifyRisk !== undefined || findings !== undefined };
 }
 
 function stricterOf(one: Decision, other: Decision): Decision {

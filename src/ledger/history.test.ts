@@ -21,7 +21,13 @@ it("forgets, of more than ten thousand pasts, the longest unused: one that each 
     return store.calls(where);
   };
   const reads = { run: 60_000, tenant: 60_000 };
-  const book = new HistoryBook(reads, bent(store, { calls }), clock, () => undefined);
+  const book = new HistoryBook({
+    reads,
+    clock,
+    store: bent(store, { calls }),
+    known: () => undefined,
+    argumentsOf: async ({ call }) => call.arguments,
+  });
   for (let i = 0; i < 10_010; i += 1) await book.of(inRun(`run_${i}`), reads);
   expect(read.filter(({ runId }) => runId === undefined)).toHaveLength(1);
   await book.of(inRun("run_0"), reads);

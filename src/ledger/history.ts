@@ -10,7 +10,6 @@ import type { Authority, Risk } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import { countingArguments } from "../calls/ran-with.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
@@ -77,21 +76,32 @@ const pageRows = 1_000;
 const longestHeldMs = 31 * 86_400_000;
 const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspended", "ok", "failed", "unknown"]);
 
+export interface HistoryOptions {
+  /** All that the policy looks at. */
+  readonly reads: Reads;
+  readonly store: Pick<Store, "calls">;
+  readonly clock: Clock;
+  readonly known: KnownTool;
+  /** What a recorded call ran with, with the content of the artifacts it names. */
+  readonly argumentsOf: (record: CallRecord) => Promise<JsonObject>;
+}
+
 export class HistoryBook {
   readonly #reads: Reads;
-  readonly #store: Pick<Store, "approval" | "calls">;
+  readonly #store: HistoryOptions["store"];
   readonly #clock: Clock;
   readonly #known: KnownTool;
+  readonly #argumentsOf: HistoryOptions["argumentsOf"];
   readonly #scopes = new Map<string, Scope>();
   /** What has begun and not ended, by key. */
   readonly #open = new Map<string, Entered>();
 
-  /** @param reads all that the policy looks at */
-  constructor(reads: Reads, store: Pick<Store, "approval" | "calls">, clock: Clock, known: KnownTool) {
+  constructor({ reads, store, clock, known, argumentsOf }: HistoryOptions) {
     this.#reads = reads;
     this.#store = store;
     this.#clock = clock;
     this.#known = known;
+    this.#argumentsOf = argumentsOf;
   }
 
   /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
@@ -235,7 +245,7 @@ export class HistoryBook {
       for (const row of rows) {
         if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
         if (name === "principal" && nameOf(name, row.call.authority) !== nameOf(name, authority)) continue;
-        read.push(this.#entryOf(row, await countingArguments(row, this.#store), scope));
+        read.push(this.#entryOf(row, await this.#argumentsOf(row), scope));
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < after - longestHeldMs) break;

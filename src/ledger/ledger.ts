@@ -9,6 +9,7 @@ import type { Risk, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Ending } from "../calls/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
+import type { JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
@@ -27,6 +28,8 @@ export interface Claimable extends ToolCall {
   readonly suggestion: Suggestion | undefined;
   /** What it was weighed over, when a rule looks back. */
   readonly past: Past | undefined;
+  /** Its arguments with the content of the artifacts they name. None: they name none. */
+  readonly resolved?: { readonly arguments: JsonObject } | undefined;
   readonly record: CallRecord | undefined;
   readonly approvalId: string | undefined;
 }
@@ -283,7 +286,7 @@ function beginningOf(call: Claimable): Beginning {
   return {
     key,
     authority,
-    arguments: call.arguments,
+    arguments: call.resolved?.arguments ?? call.arguments,
     risk,
     facts: found.facts,
     target,

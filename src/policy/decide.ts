@@ -59,11 +59,13 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return new LayeredPolicy(options);
 }
 
+type OwnTerms = Omit<Terms, "permissionAt" | "hasConditions">;
+
 class LayeredPolicy implements Policy {
   readonly version: string;
   readonly reads: Reads | undefined;
   readonly #options: ReadOptions;
-  readonly #terms: Omit<Terms, "permissionAt">;
+  readonly #terms: OwnTerms;
   readonly #known = new WeakMap<ToolFacts, KnownTool>();
   readonly #observing: boolean;
   /** A layer looks at more than a kept decision hangs on: each call is thought anew. */
@@ -141,8 +143,9 @@ class LayeredPolicy implements Policy {
   }
 
   /** Everything a decision hangs on beside tool, rules and scopes, as one number; undefined when it hangs on more. */
-  #questionOf({ tool, autonomy, maxRiskUnapproved, suggestion, skills, findings }: Facts): number | undefined {
-    if (this.#perCall || (findings !== undefined && findings.length > 0)) return undefined;
+  #questionOf(facts: Facts): number | undefined {
+    const { tool, autonomy, maxRiskUnapproved, suggestion, skills, findings, unread } = facts;
+    if (this.#perCall || unread !== undefined || (findings !== undefined && findings.length > 0)) return undefined;
     if (skills !== undefined && skillsForbid(skills, tool)) return undefined; // one that is kept decides nothing
     const level = autonomyNumbers.get(autonomy);
     const threshold = riskNumbers.get(maxRiskUnapproved);
@@ -152,7 +155,9 @@ class LayeredPolicy implements Policy {
   }
 
   #think(facts: Facts, selection: Selection, also: readonly ExtraLayer[]): Decision {
-    const terms: Terms = { ...this.#terms, also, permissionAt: (risk) => selection.permissionAt(risk) };
+    const { hasConditions } = selection;
+    const permissionAt: Terms["permissionAt"] = (risk) => selection.permissionAt(risk);
+    const terms: Terms = { ...this.#terms, also, hasConditions, permissionAt };
     const draft = new Draft();
     for (const layer of layers) {
       layer(facts, draft, terms);
@@ -193,7 +198,7 @@ class LayeredPolicy implements Policy {
   }
 }
 
-function besides(tool: ToolFacts, { adjusters, pack }: Omit<Terms, "permissionAt">): readonly Reason[] {
+function besides(tool: ToolFacts, { adjusters, pack }: OwnTerms): readonly Reason[] {
   const blocks = pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" }));
   const quiet = pack.isQuiet !== undefined && tool.effects !== "read";
   return [

@@ -16,9 +16,12 @@ export class Selection {
   readonly #tool: ToolFacts;
   readonly #otherwise: "allow" | "deny";
   readonly #byRank: (Permission | undefined)[] = [];
+  /** A rule of the tool looks at arguments or at the past. */
+  readonly hasConditions: boolean;
 
   constructor(applied: readonly Applied[], tool: ToolFacts, otherwise: "allow" | "deny") {
     this.#applied = applied;
+    this.hasConditions = applied.some(({ rule }) => rule.demands !== undefined);
     this.#tool = tool;
     this.#otherwise = otherwise;
   }

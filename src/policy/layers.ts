@@ -19,6 +19,8 @@ export interface Terms {
   readonly also: readonly ExtraLayer[];
   readonly adjusters: Adjusters;
   readonly pack: Pack;
+  /** A rule about this tool looks at arguments or at the past. */
+  readonly hasConditions: boolean;
   /** Once the risk is known: rules may speak of it. */
   readonly permissionAt: (risk: Risk) => Permission;
 }
@@ -100,6 +102,7 @@ export const layers: readonly Layer[] = [
   weighThreshold,
   weighDestructive,
   weighSecrets,
+  weighUnread,
   weighPack,
   weighConfirms,
 ];
@@ -243,6 +246,14 @@ function weighDestructive({ tool, autonomy }: Facts, draft: Draft): void {
 function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
   if (!tool.scopes.some((scope) => scope.startsWith("secrets:"))) return;
   draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", "override secrets scope");
+}
+
+/** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */
+function weighUnread({ tool, unread }: Facts, draft: Draft, { also, hasConditions }: Terms): void {
+  if (unread === undefined) return;
+  const isHarmless = tool.effects === "read" && draft.risk === "safe";
+  if (isHarmless && !unread.wouldBeRead && !hasConditions && also.length === 0) return;
+  draft.demand("CONFIRM", `arguments too large to look at: ${unread.what.join(", ")}`);
 }
 
 /** Anti-flap and notification storm (SPEC 6.3). Named only where nothing else blocks: what passes with time is told as such. */

@@ -15,7 +15,7 @@ export interface ReadOptions {
   readonly book: RuleBook;
   readonly otherwise: "allow" | "deny";
   readonly mode: "observe" | "enforce";
-  readonly terms: Omit<Terms, "permissionAt">;
+  readonly terms: Omit<Terms, "permissionAt" | "hasConditions">;
   /** Over what the options mean, not how they were written: defaults filled in, places in files left out. */
   readonly version: string;
 }

@@ -114,7 +114,17 @@ export interface Facts {
   /** Above it a person is asked. The session's own, when it set one. */
   readonly maxRiskUnapproved: Risk | undefined;
   readonly suggestion: Suggestion | undefined;
+  /** With the content of the artifacts they name. */
   readonly arguments: JsonObject;
+  /** The artifacts that are too large to look at: they stay references in `arguments`. */
+  readonly unread?:
+    | {
+        /** Each with its path and size. */
+        readonly what: readonly string[];
+        /** A guardrail, or the tool's own look at its arguments, would have read them. */
+        readonly wouldBeRead: boolean;
+      }
+    | undefined;
   readonly history: Histories;
   /** Which call this is, when its caller said so, or when it goes on. Told only where the past is. */
   readonly key?: string | undefined;

@@ -1,10 +1,10 @@
 /** What must be the same in this call and in an earlier one. */
-import type { Json, JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { canonicalParts } from "./canonical-path.ts";
 import { fieldsOf, invalid } from "./checking.ts";
 
-/** A path whose text does not say where it leads. */
+/** A path whose text does not say where it leads, or an artifact that was not read. */
 export const unclear: unique symbol = Symbol("unclear");
 type Compared = Json | undefined | typeof unclear;
 
@@ -21,13 +21,17 @@ export function isNothing(value: Compared): boolean {
 /** `a`, `./a` and `a//` are one. */
 function fileAt(path: ArgumentPath, args: JsonObject): Compared {
   const value = scalarAt(path, args);
+  if (value === unclear) return unclear;
   return typeof value === "string" ? (canonicalParts(value)?.join("/") ?? unclear) : undefined;
 }
 
-/** Lists and objects are not compared: undefined, like what is missing. */
-function scalarAt(path: ArgumentPath, args: JsonObject): Json | undefined {
+/** Lists and objects are not compared: undefined, like what is missing. An artifact that was not read may hold anything. */
+function scalarAt(path: ArgumentPath, args: JsonObject): Compared {
   const value = path.one(args);
-  return value === wrong || (typeof value === "object" && value !== null) ? undefined : (value as Json | undefined); // `wrong` is excluded
+  if (value === wrong) return undefined;
+  const known = value as Json | undefined; // `wrong` is excluded
+  if (isJsonObject(known)) return typeof known["$artifact"] === "string" ? unclear : undefined;
+  return Array.isArray(known) ? undefined : known;
 }
 
 function pairsOf(given: unknown, at: string, valueAt: Pair["valueAt"]): readonly Pair[] {

@@ -3,6 +3,9 @@ import type { Accounts } from "../accounts/accounts.ts";
 import { openAccounts } from "../accounts/open-accounts.ts";
 import { openApprovals } from "../approvals/open-approvals.ts";
 import type { JsonObject } from "../calls/json.ts";
+import { countingArguments } from "../calls/ran-with.ts";
+import type { CallRecord } from "../calls/records.ts";
+import { resolvedRecord } from "../gates/references.ts";
 import { HistoryBook, type KnownTool } from "../ledger/history.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { RunOwners } from "../ledger/run-owners.ts";
@@ -61,7 +64,7 @@ export async function openHouse(
     ...(await openApprovals(asked)),
     answerBytes: options.results?.maxBytes,
     runs: new RunOwners(keep),
-    ledger: ledgerOf(options, { policy, tools }, ground),
+    ledger: ledgerOf(options, { policy, tools, artifacts }, ground),
     secrets: options.secrets ?? environmentSecrets({ redactor }),
   };
   return { parts, registry, controls, accounts, skills, pins };
@@ -86,12 +89,14 @@ async function artifactsOf(
 
 function ledgerOf(
   { durability }: RuntimeOptions,
-  { policy, tools }: { readonly policy: Policy; readonly tools: RegisteredTools },
+  { policy, tools, artifacts }: Pick<Parts, "policy" | "artifacts"> & { readonly tools: RegisteredTools },
   { store, clock }: Ground,
 ): Ledger {
+  const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
+    resolvedRecord({ ...record.call, arguments: await countingArguments(record, store) }, artifacts);
   return new Ledger(store, clock, policy.version, {
     durability: durability === "strict" ? "synced" : "committed",
-    history: policy.reads && new HistoryBook(policy.reads, store, clock, knownIn(tools)),
+    history: policy.reads && new HistoryBook({ reads: policy.reads, store, clock, known: knownIn(tools), argumentsOf }),
   });
 }
 

@@ -11,6 +11,7 @@ import type { CallRecord, CallState } from "../calls/records.ts";
 import { autonomies, risks } from "../calls/risk.ts";
 import type { Limits } from "../calls/session.ts";
 import { type Explanation, explainRecorded } from "../explain.ts";
+import { resolvedRecord } from "../gates/references.ts";
 import { suggestionOf } from "../gates/verdict.ts";
 import { isFromOutside } from "../ledger/history.ts";
 import type { Parts } from "../parts.ts";
@@ -116,7 +117,7 @@ export class PolicyDesk implements PolicyFace {
     const unknownTools = new Map<string, number>();
     const calls: RecordedCall[] = [];
     for (const { row, isPast } of rows) {
-      const call = this.#recorded(row, await countingArguments(row, this.#options.store), isPast);
+      const call = await this.#recorded(row, isPast);
       if (call !== undefined) calls.push(call);
       else if (!isPast) unknownTools.set(row.call.tool, (unknownTools.get(row.call.tool) ?? 0) + 1);
     }
@@ -189,12 +190,13 @@ export class PolicyDesk implements PolicyFace {
     }
   }
 
-  /** @param given of what ran */
-  #recorded(row: CallRecord, given: JsonObject, isPast: boolean): RecordedCall | undefined {
-    const { parts } = this.#options;
+  async #recorded(row: CallRecord, isPast: boolean): Promise<RecordedCall | undefined> {
+    const { parts, store } = this.#options;
     const { call, state, outcome } = row;
     const found = parts.tools.find(call.tool, call.action);
     if (found === undefined) return undefined;
+    const ran = await countingArguments(row, store);
+    const given = await resolvedRecord({ ...call, arguments: ran }, parts.artifacts);
     const { principal, scopes, autonomy, maxRiskUnapproved, runId } = call.authority;
     const ended = pastStates.get(state);
     return {
@@ -202,7 +204,7 @@ export class PolicyDesk implements PolicyFace {
       runId,
       isPast,
       risk: row.risk,
-      isEdited: given !== call.arguments && digestOf(given) !== call.digest,
+      isEdited: ran !== call.arguments && digestOf(ran) !== call.digest,
       facts: {
         ...{ tool: found.facts, principal, scopes, autonomy, maxRiskUnapproved, arguments: given },
         suggestion: suggestionOf(found, given, parts.redactor),

@@ -46,6 +46,14 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
+export interface Artifact {
+  readonly path: string;
+  readonly digest: string;
+  readonly media_type: string;
+  readonly bytes: number;
+  readonly text?: string;
+}
+
 export interface Approval {
   readonly approval_id: string;
   readonly status: string;
@@ -61,7 +69,13 @@ export interface Approval {
   };
   readonly risk_level: string;
   readonly autonomy_level?: string;
-  readonly what: { readonly tool: string; readonly action: string; readonly arguments: Arguments };
+  readonly what: {
+    readonly tool: string;
+    readonly action: string;
+    readonly arguments: Arguments;
+    /** What the references in `arguments` stand for; without `text`, too large to look at. */
+    readonly artifacts?: readonly Artifact[];
+  };
   readonly asked?: Arguments;
   readonly asked_preview?: Preview;
   readonly why: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];

@@ -2,7 +2,7 @@ import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
 import { actionText, noTakes } from "../said.ts";
-import type { ApprovalWire, ViewerWire } from "../wire-approvals.ts";
+import type { ApprovalWire, ArtifactWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
@@ -39,13 +39,14 @@ export function cardLines(request: ApprovalWire, now: number, { paint, terminal 
       }
   };
   const row = (label: string, text: string): void => block(label, [{ text }]);
-  const { arguments: given } = request.what;
+  const { arguments: given, artifacts = [] } = request.what;
   row("approval", visible(request.approval_id));
   row("asked by", askedBy(request));
   if (request.reason !== undefined) row("it says", `${visible(request.reason)} (nobody has checked this)`);
   for (const [i, why] of request.why.entries()) row(i === 0 ? "because" : "", reasonText(why));
   if (request.summary !== undefined) row("tool says", visible(request.summary));
   block("arguments", argumentLines(given));
+  for (const artifact of artifacts) block("holds", artifactLines(artifact));
   if (request.edited !== undefined) row("edited by", visible(actorText(request.edited.by, request.edited.via)));
   if (request.asked !== undefined) block("asked for", argumentLines(request.asked));
   if (request.preview !== undefined) {
@@ -125,6 +126,12 @@ function argumentLines(given: JsonObject): readonly Said[] {
         : [`${visible(name)} =`, ...[first, ...rest].map((line) => `  ${line}`)];
     })
     .map(plain);
+}
+
+/** What stands behind a reference in the arguments. */
+function artifactLines({ path, bytes, text }: ArtifactWire): readonly Said[] {
+  if (text === undefined) return [plain(`${visible(path)}: ${bytes} bytes, too large to look at`)];
+  return [`${visible(path)}:`, ...visibleLines(text).map((line) => `  ${line}`)].map(plain);
 }
 
 /** All of a preview but what it comes to in a sentence, for who only reads what was found out. */

@@ -81,7 +81,23 @@ export const approvalAnswer: ZodType = z
     requested_by: principal,
     risk_level: risk,
     autonomy_level: text.optional(),
-    what: z.object({ tool: text, action: text, arguments: object }),
+    what: z.object({
+      tool: text,
+      action: text,
+      arguments: object,
+      artifacts: z
+        .array(
+          z.object({
+            path: text,
+            digest: text,
+            media_type: text,
+            bytes: z.number().int(),
+            text: text.optional().openapi({ description: "Without it, the artifact is too large to look at." }),
+          }),
+        )
+        .optional()
+        .openapi({ description: "What the artifacts hold that the arguments name." }),
+    }),
     asked: object.optional(),
     asked_preview: preview.optional(),
     why: z.array(reason),

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { Approval, Artifact } from "../../api/approvals.ts";
 import { type Doubts, exactText } from "../../api/checked.ts";
 import { keepText } from "../../api/save.ts";
 import { actorText } from "../../kit/actor.ts";
@@ -51,8 +51,30 @@ export function ExactArguments({
             <Json value={what.arguments} />
           )}
         </Tabs>
+        {what.artifacts?.map((artifact) => (
+          <Held key={artifact.path} artifact={artifact} />
+        ))}
       </div>
     </Card>
+  );
+}
+
+/** The content of an artifact that an argument names: the tool gets this, and not the reference. */
+function Held({ artifact: { path, bytes, text } }: { readonly artifact: Artifact }): ReactNode {
+  return (
+    <section aria-label={`Content of ${path}`} className="mt-3 grid gap-1">
+      <p className="text-ink-2">
+        <Text className="mono text-ink">{path}</Text> is an artifact of {bytes.toLocaleString("en")} bytes.
+        {text === undefined ? " It is too large to look at: nothing has checked its content." : " The tool gets:"}
+      </p>
+      {text !== undefined && (
+        <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
+          <Text lines limit={100_000}>
+            {text}
+          </Text>
+        </pre>
+      )}
+    </section>
   );
 }
 
