@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyFacts, anyOptions, runs } from "../../test/fakes/policy-arbitraries.ts";
 import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Risk } from "../calls/call.ts";
+import type { Json } from "../calls/json.ts";
 import { rankOf, risks, verdicts } from "../calls/risk.ts";
 import { wordsOf } from "./adjusters.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
@@ -70,6 +71,113 @@ describe("adjusters", () => {
       "medium",
     ],
   ])("%s", (_, facts, risk) => expect(decide(facts, enabled).risk).toBe(risk));
+
+  const eleven = people(11);
+  it.each<[string, Json]>([
+    ["line breaks", eleven.join("\n")],
+    ["blanks", eleven.join(" ")],
+    ["tabs", eleven.join("\t")],
+    ["semicolons", eleven.join(";")],
+    ["bars", eleven.join("|")],
+    ["slashes", eleven.join("/")],
+    ["full-width commas", eleven.join("\uff0c")],
+    ["ideographic commas", eleven.join("\u3001")],
+    ["Arabic commas", eleven.join("\u060c ")],
+    ["percent-encoded commas", eleven.join("%2C")],
+    ["twice encoded commas", eleven.join("%252C")],
+    ["line separators", eleven.join("\u2028")],
+    ["full-width at signs", eleven.join(",").replaceAll("@", "\uff20")],
+    ["zero-width characters", eleven.join(",").replaceAll("@", "\u200b@\u2060")],
+    ["names before them", eleven.map((one, i) => `"Lovelace, Ada ${i}" <${one}>`).join(", ")],
+    ["one pair of angle brackets", `<${eleven.join(",")}>`],
+    ["angle brackets alone", eleven.map((one) => `<${one}>`).join("")],
+    ["quoted local parts", eleven.map((one) => one.replace(/^(.*)@/, '"$1"@')).join(" ")],
+    ["comments", eleven.map((one) => one.replace("@", "(x, (y))@")).join(" ")],
+    ["the quotes of a name", `"${eleven.join(", ")}" <x@acme.com>`],
+    ["a mailto link", `mailto:${eleven.slice(0, 4).join(",")}?cc=${eleven[4]}&bcc=${eleven.slice(5).join("%2c")}`],
+    ["a mailto link as HTML writes it", `mailto:${eleven[0]}?subject=a&amp;to=${eleven.slice(1).join(",")}`],
+    ["several mailto links", eleven.map((one) => `MAILTO:${one}`).join(" ")],
+    ["objects", eleven.map((email, i) => ({ name: `Ada ${i}`, email }))],
+    ["nested objects", eleven.map((address) => ({ emailAddress: { address, name: "Ada" } }))],
+    ["the names of an object", Object.fromEntries(eleven.map((one) => [one, "Ada"]))],
+    ["JSON in a text", JSON.stringify(eleven)],
+    ["a group in the grammar of mail", `Friends: ${eleven.join(", ")};`],
+    ["numbers", eleven.map((_, i) => 1000 + i)],
+    ["handles", eleven.map((_, i) => `@u${i}`).join(" ")],
+    ["one text that is too long to read", `ada@acme.com${" ".repeat(100_000)}`],
+  ])("counts eleven recipients in %s", (_how, to) => {
+    expect(decide({ arguments: { to } }, enabled).risk).toBe("medium");
+  });
+
+  it.each<[string, Json]>([
+    ["a name before an address", `"Lovelace, Ada, Countess of" <ada@acme.com>`],
+    [
+      "its own address as a name",
+      people(10)
+        .map((one) => `"${one}" <${one}>`)
+        .join("; "),
+    ],
+    [
+      "comments",
+      people(10)
+        .map((one) => `${one} (Ada Lovelace, London)`)
+        .join(","),
+    ],
+    ["objects with names", people(10).map((email) => ({ name: "Ada King Noel", email }))],
+    ["the subject and body of a link", `mailto:ada@acme.com?subject=one%20two,three&body=${"word,".repeat(20)}`],
+    ["empty places", ` ,;\n${people(10).join(",,\n")},`],
+  ])("counts no more than ten in %s", (_how, to) => {
+    expect(decide({ arguments: { to } }, enabled).risk).toBe("safe");
+  });
+
+  it.each([
+    '"everyone"@acme.com',
+    '"every\\one"@acme.com',
+    "everyone(x)@acme.com",
+    "(x)everyone@acme.com",
+    "everyone @ acme.com",
+    "everyone@(x)acme.com",
+    "EVERYONE@ACME.COM",
+    "\uff45\uff56\uff45\uff52\uff59\uff4f\uff4e\uff45@acme.com",
+    "every\u200bone@acme.com",
+    "every\u{e0100}one@acme.com",
+    "everyone%40acme.com",
+    "%65veryone@acme.com",
+    "mailto:everyone@acme.com",
+    "mailto:ada@acme.com?bcc=%65veryone@acme.com",
+    "Ada <ada@acme.com>\neveryone@acme.com",
+    "ada@acme.com everyone@acme.com",
+    "everyone@acme.com ada@acme.com",
+    "everyone+now@acme.com",
+    "staff+now@acme.com",
+    "everyone@acme.com.",
+    "undisclosed: everyone@acme.com;",
+    "ada everyone",
+    "\uff20channel",
+    "<!everyone> hello",
+    "<!subteam^S012|@all-of-them>",
+    "<#C012|general>, <!here|here>",
+  ])("finds the group in %j", (to) => {
+    expect(decide({ arguments: { to } }).risk).toBe("medium");
+    expect(decide({ arguments: { to: [{ address: to }] } }).risk).toBe("medium");
+    expect(decide({ suggestion: { recipients: [to] } }).risk).toBe("medium");
+    expect(decide({ suggestion: { target: to } }).risk).toBe("medium");
+  });
+
+  it.each(["(", '\\"', '"', "a", "@", "<", "mailto:", " ", "%25", "a@", "(a)"])(
+    "reads a long row of %j in time",
+    (piece) => {
+      const to = `${piece.repeat(Math.floor(99_000 / piece.length))}x`;
+      const before = performance.now();
+      decide({ arguments: { to } });
+      expect(performance.now() - before).toBeLessThan(2_000);
+    },
+  );
+
+  it.each(["toRecipients", "To", "BCC", "cc_recipients", "attendees"])("looks into an argument called %s", (name) => {
+    expect(decide({ arguments: { [name]: "everyone@acme.com" } }).risk).toBe("medium");
+    expect(decide({ arguments: { message: { [name]: [{ email: "everyone@acme.com" }] } } }).risk).toBe("medium");
+  });
 
   it("each can be set and be switched off, and all of them", () => {
     const many = { suggestion: { recipients: people(3) } };

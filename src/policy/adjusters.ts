@@ -8,6 +8,7 @@ import type { Json } from "../calls/json.ts";
 import { fieldsOf, invalid } from "./checking.ts";
 import { globMatcher } from "./glob.ts";
 import type { Facts, Reads, Suggestion, ToolFacts } from "./policy.ts";
+import { recipientsIn } from "./recipients.ts";
 import { effectsOf } from "./rules.ts";
 
 export interface AdjusterOptions {
@@ -53,7 +54,8 @@ const destructiveWords: readonly string[] = [
   "truncate",
 ];
 const recipientArguments: readonly string[] = [
-  ...["to", "cc", "bcc", "recipient", "recipients", "channel", "channels", "channel_id", "audience"],
+  ...["to", "cc", "bcc", "to_recipients", "cc_recipients", "bcc_recipients", "recipient", "recipients"],
+  ...["channel", "channels", "channel_id", "audience", "attendees"],
 ];
 const wholeRun: Reads = { run: Number.POSITIVE_INFINITY };
 
@@ -117,13 +119,15 @@ function broadcastRaise(options: object): Raise {
   } = options as Exclude<AdjusterOptions["broadcast"], false | undefined>;
   const most = countOf(moreThan, mostRecipients, "broadcast.moreThan");
   const isGroup = groupTest(textsOf(groups, "adjusters.broadcast.groups"));
-  const looked = textsOf(names, "adjusters.broadcast.arguments");
+  const looked = new Set(textsOf(names, "adjusters.broadcast.arguments").map(plainName));
   return ({ tool, suggestion, arguments: args }) => {
     if (tool.effects === "read") return undefined;
-    const named = suggestion && recipientsOf(suggestion);
-    const recipients = named ?? looked.flatMap((name) => (Object.hasOwn(args, name) ? addresses(args[name]) : []));
-    const target = suggestion?.target;
-    const group = (target === undefined ? recipients : [String(target), ...recipients]).find(isGroup);
+    const named = suggestion && namedBy(suggestion);
+    const recipients = recipientsIn(named ?? valuesNamed(looked, args));
+    const targets = suggestion?.target === undefined ? [] : recipientsIn(String(suggestion.target));
+    if (recipients === undefined || targets === undefined)
+      return "adjuster broadcast: its recipients are too long a text to be counted";
+    const group = targets.find(isGroup) ?? recipients.find(isGroup);
     if (group !== undefined) return `adjuster broadcast: \`${shown(group)}\` is a group`;
     return recipients.length > most
       ? `adjuster broadcast: ${recipients.length} recipients, more than ${most}`
@@ -131,22 +135,28 @@ function broadcastRaise(options: object): Raise {
   };
 }
 
-/** What the tool itself names; undefined: nobody. Its author may have given one text for a list. */
-function recipientsOf({ recipients, target }: Suggestion): readonly string[] | undefined {
+/** The recipients that the tool itself names; undefined when it names nobody. */
+function namedBy({ recipients, target }: Suggestion): Json | undefined {
   const given: unknown = recipients;
   if (Array.isArray(given)) return given.map(String);
-  if (typeof given === "string") return addresses(given);
+  if (typeof given === "string") return given; // its author may have given one text for a list
   return target === undefined ? undefined : [];
 }
 
-/** Texts in a list, or in one text with commas between them, as mail programs write them. */
-function addresses(value: Json | undefined): readonly string[] {
-  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(addresses);
-  if (typeof value !== "string") return [];
-  return value
-    .split(/[,;]/)
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
+/** `toRecipients`, `to_recipients` and `To-Recipients` are one name. */
+function plainName(name: string): string {
+  return name.replaceAll(/[_-]/g, "").toLowerCase();
+}
+
+const deepestNames = 4;
+
+/** Also inside other arguments: `message.to`. */
+function valuesNamed(names: ReadonlySet<string>, given: Json, depth = 0): readonly Json[] {
+  if (depth > deepestNames || typeof given !== "object" || given === null) return [];
+  if (Array.isArray(given)) return (given as readonly Json[]).flatMap((inner) => valuesNamed(names, inner, depth + 1));
+  return Object.entries(given).flatMap(([name, inner]) =>
+    names.has(plainName(name)) ? [inner as Json] : valuesNamed(names, inner as Json, depth + 1),
+  );
 }
 
 const groupNames: ReadonlySet<string> = new Set([
@@ -177,25 +187,18 @@ const listHosts: readonly string[] = ["googlegroups.com", "groups.io", "freelist
 function groupTest(own: readonly string[]): (name: string) => boolean {
   const fits = own.map((pattern) => globMatcher(pattern.toLowerCase()));
   return (given) => {
-    const name = mailOf(given).toLowerCase();
+    const name = given.toLowerCase();
     return fits.some((matches) => matches(name)) || isUsualGroup(name);
   };
 }
 
-/** `Ada <ada@acme.com>` is an address with a name before it. */
-function mailOf(name: string): string {
-  const open = name.lastIndexOf("<");
-  const close = name.indexOf(">", open);
-  const inner = open >= 0 && close > open ? name.slice(open + 1, close) : name;
-  return (inner.includes("@") || !inner.startsWith("!") ? inner : inner.slice(1)).trim();
-}
-
 function isUsualGroup(name: string): boolean {
   const at = name.lastIndexOf("@");
-  if (at <= 0) return groupNames.has(name.replace(/^[@#!]/, ""));
+  if (at <= 0) return groupNames.has(name.replace(/^[@#!]+/, "")) || name.startsWith("!subteam^");
   const box = name.slice(0, at);
-  const host = name.slice(at + 1);
-  if (listNames.has(box) || /^(lists?|groups?)\./.test(host) || listHosts.includes(host)) return true;
+  const host = name.slice(at + 1).replace(/\.$/, "");
+  if (listNames.has(box.split(/[+%]/)[0] ?? box) || /^(lists?|groups?)\./.test(host) || listHosts.includes(host))
+    return true;
   const parts = box.split(/[-_.+]/);
   return parts.length > 1 && (listParts.has(parts[0] ?? "") || listParts.has(parts.at(-1) ?? ""));
 }
@@ -212,10 +215,10 @@ function blastRaise(options: object): Raise {
 
 /** What cannot be counted is taken for many: a tool that says `NaN` has not made its call any smaller. */
 function affectedBy(suggestion: Suggestion): number {
-  const recipients = recipientsOf(suggestion) ?? [];
+  const recipients = recipientsIn(namedBy(suggestion));
   const count: unknown = suggestion.affected ?? 0;
   return typeof count === "number" && !Number.isNaN(count)
-    ? Math.max(count, recipients.length)
+    ? Math.max(count, recipients?.length ?? Number.POSITIVE_INFINITY)
     : Number.POSITIVE_INFINITY;
 }
 
