@@ -65,6 +65,14 @@ export function isElsewhere({ tenant }: Pick<Principal, "tenant">, theirs: strin
   return theirs !== undefined && tenant !== theirs;
 }
 
+/**
+ * Whether a call comes from the program that made the runtime, or with the operator's own token. A caller with another
+ * credential names as many runs as it likes.
+ */
+export function isOperatorsSide({ via = "" }: Principal): boolean {
+  return via === "token:operator" || !/^(?:token|session):/.test(via);
+}
+
 /** How a principal was authenticated may differ from call to call: it is the same one. None: whoever holds the runtime. */
 export function isForeign(owner: Principal, asker: Principal | undefined): boolean {
   if (asker === undefined) return false;

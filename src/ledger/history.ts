@@ -13,6 +13,7 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
+import type { RunOwners } from "./run-owners.ts";
 
 /** What is known of a tool that was called; undefined: nobody offers it any more. */
 export type KnownTool = (
@@ -73,10 +74,12 @@ const mostScopes = 10_000;
 const mostCalls = 100_000;
 const pageRows = 1_000;
 /** An approval lives no longer: a call that came before this and the window was not begun inside the window. */
-const longestHeldMs = 31 * 86_400_000;
+const dayMs = 86_400_000;
+const longestHeldMs = 31 * dayMs;
 const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspended", "ok", "failed", "unknown"]);
 
 export interface HistoryOptions {
+  readonly runs: Pick<RunOwners, "countedIn" | "mayUse">;
   /** All that the policy looks at. */
   readonly reads: Reads;
   readonly store: Pick<Store, "calls">;
@@ -87,6 +90,7 @@ export interface HistoryOptions {
 }
 
 export class HistoryBook {
+  readonly #runs: HistoryOptions["runs"];
   readonly #reads: Reads;
   readonly #store: HistoryOptions["store"];
   readonly #clock: Clock;
@@ -96,7 +100,8 @@ export class HistoryBook {
   /** What has begun and not ended, by key. */
   readonly #open = new Map<string, Entered>();
 
-  constructor({ reads, store, clock, known, argumentsOf }: HistoryOptions) {
+  constructor({ runs, reads, store, clock, known, argumentsOf }: HistoryOptions) {
+    this.#runs = runs;
     this.#reads = reads;
     this.#store = store;
     this.#clock = clock;
@@ -111,7 +116,7 @@ export class HistoryBook {
     for (const name of scopeNames) {
       if (reads[name] === undefined) continue;
       const scope = this.#scope(name, authority);
-      wanted.push({ name, id: nameOf(name, authority), scope });
+      wanted.push({ name, id: this.#nameOf(name, authority), scope });
       if (scope.loading !== undefined) loading.push(scope.loading);
     }
     if (loading.length === 0) return this.#pastOf(wanted);
@@ -127,7 +132,7 @@ export class HistoryBook {
     const { tool, action, server, effects } = facts;
     const places: { scope: Scope; entry: Entry }[] = [];
     for (const name of scopeNames) {
-      const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(nameOf(name, authority));
+      const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(this.#nameOf(name, authority));
       if (scope === undefined) continue; // it will be read with this call in it
       const before = call.isKnown ? scope.calls.findLast((other) => other.key === key) : undefined; // the same call, tried again
       const entry: Entry = {
@@ -176,7 +181,7 @@ export class HistoryBook {
       for (const { entry } of open.places) entry.state = pastState(state);
     }
     if (!fromOutside || state === "suspended") return;
-    const run = this.#scopes.get(nameOf("run", authority));
+    const run = this.#scopes.get(this.#nameOf("run", authority));
     if (run === undefined || run.tainted) return;
     run.tainted = true;
     run.version += 1;
@@ -185,7 +190,7 @@ export class HistoryBook {
   /** Somebody said later what became of a call that was `unknown`. */
   settled({ key, call, state }: CallRecord): void {
     for (const name of scopeNames) {
-      const entries = this.#scopes.get(nameOf(name, call.authority))?.calls ?? [];
+      const entries = this.#scopes.get(this.#nameOf(name, call.authority))?.calls ?? [];
       for (const entry of entries) if (entry.key === key) entry.state = pastState(state);
     }
   }
@@ -209,7 +214,7 @@ export class HistoryBook {
   }
 
   #scope(name: HistoryScope, authority: Authority): Scope {
-    const id = nameOf(name, authority);
+    const id = this.#nameOf(name, authority);
     const known = this.#scopes.get(id);
     if (known !== undefined) {
       this.#scopes.delete(id); // it goes to the end of those that may be forgotten
@@ -237,23 +242,38 @@ export class HistoryBook {
 
   async #load(scope: Scope, name: HistoryScope, authority: Authority): Promise<void> {
     const { principal, runId } = authority;
-    const where: CallFilter = { tenant: principal.tenant, ...(name === "run" && { runId }), limit: pageRows };
+    const id = this.#nameOf(name, authority);
+    const isWholeRun = id.startsWith("run\0");
+    const where: CallFilter = { tenant: principal.tenant, ...(isWholeRun && { runId }), limit: pageRows };
     const after = this.#clock.now() - scope.windowMs;
+    const earliest = id.startsWith("day\0") ? this.#clock.now() - dayMs : after - longestHeldMs;
     const read: Entry[] = [];
     for (let before: number | undefined; read.length <= mostCalls; ) {
       const rows = await this.#store.calls(before === undefined ? where : { ...where, before });
       for (const row of rows) {
         if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
-        if (name === "principal" && nameOf(name, row.call.authority) !== nameOf(name, authority)) continue;
+        if (!isWholeRun && (await this.#rowName(name, row, row.startedAt)) !== id) continue;
         read.push(this.#entryOf(row, await this.#argumentsOf(row), scope));
       }
       const last = rows.at(-1);
-      if (last === undefined || rows.length < pageRows || last.call.arrivedAt < after - longestHeldMs) break;
+      if (last === undefined || rows.length < pageRows || last.call.arrivedAt < earliest) break;
       before = last.call.number;
     }
     const own = new Set(scope.calls.map(({ key }) => key)); // what was claimed meanwhile is known better here
     scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];
     scope.version += 1;
+  }
+
+  async #rowName(name: HistoryScope, { call: { authority } }: CallRecord, at: number): Promise<string> {
+    if (name === "run") await this.#runs.mayUse(authority); // whose run it is must be known
+    return this.#nameOf(name, authority, at);
+  }
+
+  /** Names hold no NUL (calls/authority.ts). */
+  #nameOf(scope: HistoryScope, authority: Authority, at: number = this.#clock.now()): string {
+    const { tenant, agent, user = "" } = authority.principal;
+    if (scope === "run") return this.#runs.countedIn(authority, at);
+    return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
   }
 
   #entryOf({ key, call, risk, state, outcome, startedAt: at = 0 }: CallRecord, given: JsonObject, scope: Scope): Entry {
@@ -290,13 +310,6 @@ interface Wanted {
 }
 
 const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
-
-/** Names hold no NUL (calls/authority.ts). */
-function nameOf(scope: HistoryScope, { principal, runId }: Authority): string {
-  const { tenant, agent, user = "" } = principal;
-  if (scope === "run") return `run\0${tenant}\0${runId}`;
-  return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
-}
 
 function pastState(state: CallState): PastCall["state"] {
   return state === "ok" || state === "failed" || state === "unknown" ? state : "attempted";

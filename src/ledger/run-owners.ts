@@ -1,4 +1,4 @@
-import { isRunOfTheDay, runOfTheDayIsOf } from "../calls/authority.ts";
+import { isOperatorsSide, isRunOfTheDay, runOfTheDay, runOfTheDayIsOf } from "../calls/authority.ts";
 import type { Authority, Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { newTraceId } from "../calls/ids.ts";
@@ -11,7 +11,10 @@ export interface RunOwnersOptions {
   readonly policyVersion: string;
 }
 
-type Owner = Pick<Principal, "agent" | "user">;
+interface Owner extends Pick<Principal, "agent" | "user"> {
+  /** The operator's side opened the run. */
+  readonly isOperators: boolean;
+}
 
 /** So many are remembered; older ones are read again. */
 const mostRemembered = 10_000;
@@ -49,14 +52,26 @@ export class RunOwners {
     return owner === undefined ? this.#meet(principal, runId, false) : isSame(owner, principal);
   }
 
+  /**
+   * The name of the run in which a call counts: its own run if the operator's side opened it, else all runs of its
+   * principal on that UTC day, because such a caller opens as many runs as it likes. Ask after `claims` or `mayUse`.
+   */
+  countedIn({ principal, runId }: Pick<Authority, "principal" | "runId">, now: number): string {
+    const { tenant } = principal;
+    const owner = isRunOfTheDay(runId) ? undefined : this.#known.get(tenant)?.get(runId);
+    if (owner?.isOperators ?? isOperatorsSide(principal)) return `run\0${tenant}\0${runId}`;
+    return `day\0${tenant}\0${runOfTheDay(principal, now)}`;
+  }
+
   async #meet(principal: Principal, runId: string, toOwn: boolean): Promise<boolean> {
     if (isRunOfTheDay(runId)) {
       if (!runOfTheDayIsOf(runId, principal)) return false;
-      this.#remember(principal.tenant, runId, principal);
+      this.#remember(principal.tenant, runId, ownerOf(principal));
       return true;
     }
-    const owner = (await this.#kept(principal, runId)) ?? (toOwn ? await this.#own(principal, runId) : principal);
-    if (toOwn) this.#remember(principal.tenant, runId, owner);
+    const owner = (await this.#kept(principal, runId)) ?? (toOwn ? await this.#own(principal, runId) : undefined);
+    if (owner === undefined) return true;
+    this.#remember(principal.tenant, runId, owner);
     return isSame(owner, principal);
   }
 
@@ -69,13 +84,14 @@ export class RunOwners {
   async #own(principal: Principal, runId: string): Promise<Owner> {
     const { store, clock, policyVersion } = this.#options;
     const { tenant, agent, user } = principal;
+    const { isOperators } = ownerOf(principal);
     const at = clock.now();
     const { won } = await store.commit(
       {
         write: "document",
         kind,
         id: `${tenant}/${runId}`,
-        body: { agent, at, ...(user !== undefined && { user }) },
+        body: { agent, at, ...(user !== undefined && { user }), ...(isOperators && { operator: true }) },
         expectedVersion: 0,
         event: {
           moment: "noted",
@@ -92,31 +108,36 @@ export class RunOwners {
       },
       "committed",
     );
-    return won ? principal : ((await this.#kept(principal, runId)) ?? nobody);
+    return won ? ownerOf(principal) : ((await this.#kept(principal, runId)) ?? nobody);
   }
 
-  #remember(tenant: string, runId: string, { agent, user }: Owner): void {
+  #remember(tenant: string, runId: string, owner: Owner): void {
     if (this.#remembered >= mostRemembered) {
       this.#known.clear();
       this.#remembered = 0;
     }
     const runs = this.#known.get(tenant) ?? new Map<string, Owner>();
-    this.#known.set(tenant, runs.set(runId, { agent, ...(user !== undefined && { user }) }));
+    this.#known.set(tenant, runs.set(runId, owner));
     this.#remembered += 1;
   }
 }
 
 /** Whoever owns a run whose record cannot be read, it is none of those who ask. */
-const nobody: Owner = { agent: "" };
+const nobody: Owner = { agent: "", isOperators: false };
 
 /** How a principal was authenticated may differ from call to call: it is the same one. */
-function isSame(owner: Owner, { agent, user }: Owner): boolean {
+function isSame(owner: Owner, { agent, user }: Principal): boolean {
   return owner.agent === agent && owner.user === user;
 }
 
 function ownerFrom(body: Json): Owner {
   if (!isJsonObject(body)) return nobody;
-  const { agent, user } = body;
+  const { agent, user, operator } = body;
   if (typeof agent !== "string") return nobody;
-  return { agent, ...(typeof user === "string" && { user }) };
+  return { agent, ...(typeof user === "string" && { user }), isOperators: operator === true };
+}
+
+function ownerOf(principal: Principal): Owner {
+  const { agent, user } = principal;
+  return { agent, ...(user !== undefined && { user }), isOperators: isOperatorsSide(principal) };
 }

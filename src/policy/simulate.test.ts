@@ -20,6 +20,7 @@ function call(
     id: `call_${at}`,
     isEdited: false,
     runId: "run_1",
+    countedIn: more.runId ?? "run_1",
     risk: "safe",
     isPast: false,
     facts: {

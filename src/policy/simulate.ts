@@ -13,6 +13,8 @@ export interface RecordedCall {
   readonly isEdited: boolean;
   readonly facts: Omit<Facts, "history">;
   readonly runId: string;
+  /** What limits on a run count it in. */
+  readonly countedIn: string;
   /** As it was weighed then. */
   readonly risk: PastCall["risk"];
   /** How it ended. Undefined: it was never begun. */
@@ -179,8 +181,8 @@ function isSame(before: Decision, after: Decision): boolean {
 const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
 
 /** Names hold no NUL (calls/authority.ts). */
-function idOf(scope: HistoryScope, { facts: { principal }, runId }: RecordedCall): string {
+function idOf(scope: HistoryScope, { facts: { principal }, countedIn }: RecordedCall): string {
   const { tenant, agent, user = "" } = principal;
-  if (scope === "run") return `run\0${tenant}\0${runId}`;
+  if (scope === "run") return countedIn;
   return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
 }

@@ -58,13 +58,14 @@ export async function openHouse(
   const pins = await openPins({ ...keep, redactor, log });
   const artifacts = await artifactsOf(options, ground, closing);
   const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
+  const runs = new RunOwners(keep);
   const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
   const parts: Standing = {
     ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
     ...(await openApprovals(asked)),
     answerBytes: options.results?.maxBytes,
-    runs: new RunOwners(keep),
-    ledger: ledgerOf(options, { policy, tools, artifacts }, ground),
+    runs,
+    ledger: ledgerOf(options, { policy, tools, artifacts, runs }, ground),
     secrets: options.secrets ?? environmentSecrets({ redactor }),
   };
   return { parts, registry, controls, accounts, skills, pins };
@@ -89,14 +90,21 @@ async function artifactsOf(
 
 function ledgerOf(
   { durability }: RuntimeOptions,
-  { policy, tools, artifacts }: Pick<Parts, "policy" | "artifacts"> & { readonly tools: RegisteredTools },
+  {
+    policy,
+    tools,
+    artifacts,
+    runs,
+  }: Pick<Parts, "policy" | "artifacts" | "runs"> & { readonly tools: RegisteredTools },
   { store, clock }: Ground,
 ): Ledger {
   const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
     resolvedRecord({ ...record.call, arguments: await countingArguments(record, store) }, artifacts);
+  const { reads } = policy;
+  const known = knownIn(tools);
   return new Ledger(store, clock, policy.version, {
     durability: durability === "strict" ? "synced" : "committed",
-    history: policy.reads && new HistoryBook({ reads: policy.reads, store, clock, known: knownIn(tools), argumentsOf }),
+    history: reads && new HistoryBook({ runs, reads, store, clock, known, argumentsOf }),
   });
 }
 

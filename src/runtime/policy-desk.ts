@@ -195,6 +195,7 @@ export class PolicyDesk implements PolicyFace {
     const { call, state, outcome } = row;
     const found = parts.tools.find(call.tool, call.action);
     if (found === undefined) return undefined;
+    await parts.runs.mayUse(call.authority); // whose run it is decides what counts in it
     const ran = await countingArguments(row, store);
     const given = await resolvedRecord({ ...call, arguments: ran }, parts.artifacts);
     const { principal, scopes, autonomy, maxRiskUnapproved, runId } = call.authority;
@@ -202,6 +203,7 @@ export class PolicyDesk implements PolicyFace {
     return {
       id: call.id,
       runId,
+      countedIn: parts.runs.countedIn(call.authority, beganAt(row)),
       isPast,
       risk: row.risk,
       isEdited: ran !== call.arguments && digestOf(ran) !== call.digest,
