@@ -1,6 +1,7 @@
 import { shownArguments } from "../approvals/shown-arguments.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
+import { codeOf, spelledOut } from "../system/card-text.ts";
 import type { Notice } from "./channel.ts";
 import type { Speller, WebhookHouse, WebhookOptions } from "./webhook.ts";
 
@@ -8,9 +9,6 @@ import type { Speller, WebhookHouse, WebhookOptions } from "./webhook.ts";
 const mostHeaderCharacters = 150;
 const mostTextCharacters = 2_800;
 const mostReasons = 5;
-
-/** Characters that hide, reorder or break text: a person decides by what is shown. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
 
 /**
  * A message for an incoming webhook of Slack, or of what speaks like it. What tools and agents say stands in plain text
@@ -33,10 +31,9 @@ export function escaped(text: string): string {
   return shown(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
+/** A person decides by it: nothing in it hides, reorders or passes for something else. */
 function shown(text: string): string {
-  return text.replaceAll(invisible, (character) =>
-    character === "\n" ? "\n" : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return spelledOut(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
 }
 
 function titleOf({ type, approval, summary }: Notice): string {

@@ -205,6 +205,17 @@ describe("a message for Slack", () => {
     expect(r.requests[0]?.body).not.toContain("ghp_");
   });
 
+  it("shows fillers, variation selectors and look-alike letters of the arguments", async () => {
+    await using r = await receiver();
+    await using h = await houseWith(hook(r, { kind: "slack", arguments: true }));
+    await asked(h, "mail", { to: "p\u0430ypal@acme.com\u3164\u{e0101}\ufe00" });
+    await r.count(1);
+    const { blocks } = JSON.parse(r.requests[0]?.body ?? "{}") as { blocks: { text?: { text: string } }[] };
+    expect(blocks.map(({ text }) => text?.text).join("\n")).toContain(
+      "p\\u{430}ypal@acme.com\\u{3164}\\u{e0101}\\u{fe00}",
+    );
+  });
+
   it("of a critical call has no button: it is decided in the console", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r, { kind: "slack" }));

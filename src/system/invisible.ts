@@ -29,12 +29,12 @@ const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("
  * Letters that are drawn like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that nobody writes within
  * a Latin word, and Latin in full width or as mathematics.
  */
-const lookAlike =
+export const lookAlike: RegExp =
   /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυιϲϳϜϺАВЕԌЅІЈКМНОРСТУԜХѴаеорсухѕіјһԁԛԝѡӏѵүսոցհօքՕՏԼՍ\p{sc=Cherokee}\p{sc=Coptic}\p{sc=Lisu}\p{sc=Cans}\p{sc=Wara}\p{sc=Lyci}\p{sc=Cari}\p{sc=Ital}\p{sc=Elba}\p{sc=Tfng}\p{sc=Runic}\p{sc=Plrd}\p{sc=Dsrt}\p{sc=Osge}\u{2102}-\u{2149}\u{2160}-\u{217f}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}\u{1d400}-\u{1d7ff}]/v;
 const words = /[\p{L}\p{M}\p{N}_]+/gv;
 const otherLetters = new RegExp(lookAlike.source, "gv");
 /** Letters that are neither Latin nor drawn like them: a word with one of them is a word of that script. */
-const ownLetters = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
+export const ownLetters: RegExp = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
 
 /** Every invisible character as `\u{200b}`, where it does not belong to the writing. The same text when there is none. */
 export function showInvisible(text: string): string {

@@ -2,13 +2,12 @@
  * Every string that a tool, a server, a model or a caller made goes through here.
  *
  * Invariant: what is drawn is a text node or a mark of ours, never markup; no character may hide, reorder or paint what
- * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name; spaces stay as many.
+ * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name, look-alike letters
+ * with their code; spaces stay as many.
  */
 import { Fragment, type ReactNode } from "react";
+import { partsOf, type TextPart } from "../../../src/system/card-text.ts";
 import { classNames } from "./class-names.ts";
-
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/u;
-const cut = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}])/gu;
 
 const named = new Map<string, string>([
   ["\u0000", "NUL"],
@@ -45,11 +44,13 @@ function code(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-function Mark({ character }: { readonly character: string }): ReactNode {
-  const point = code(character);
+function Mark({ part }: { readonly part: TextPart }): ReactNode {
+  const point = code(part.text);
+  const isSeen = part.is === "look-alike";
   return (
-    <span className="mx-px rounded-sm bg-medium-tint px-0.5 text-[0.8em] text-medium" title={point}>
-      {named.get(character) ?? point}
+    <span className="mx-px rounded-sm bg-medium-tint px-0.5 text-medium" title={point}>
+      {isSeen && part.text}
+      <span className="text-[0.8em]">{named.get(part.text) ?? point}</span>
     </span>
   );
 }
@@ -77,7 +78,7 @@ export function Text({ children = "", lines = false, limit = long, className }: 
         className,
       )}
     >
-      {hidden.test(shown) ? marked(lines ? shown.replaceAll("\r\n", "\n") : shown, lines) : shown}
+      {marked(lines ? shown.replaceAll("\r\n", "\n") : shown, lines)}
       {children.length > limit && (
         <span className="text-ink-3"> … {(children.length - limit).toLocaleString("en")} more characters</span>
       )}
@@ -87,10 +88,12 @@ export function Text({ children = "", lines = false, limit = long, className }: 
 
 /** Beside a field, which draws what it holds as it likes: the same text with everything marked that cannot be seen in it. */
 export function Unseen({ text }: { readonly text: string }): ReactNode {
-  if (!hidden.test(text.replaceAll(/[\t\n\r]/g, ""))) return null;
+  if (partsOf(text).every(({ is, text: part }) => is === "plain" || /[\t\n\r]/.test(part))) return null;
   return (
     <div className="rounded-md bg-medium-tint px-3 py-2">
-      <p className="text-medium">The field holds characters that cannot be seen in it. With all of them named:</p>
+      <p className="text-medium">
+        The field holds characters that cannot be seen in it, or look like others. With all of them named:
+      </p>
       <Text lines limit={4_000} className="mono">
         {text}
       </Text>
@@ -98,9 +101,11 @@ export function Unseen({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-function marked(text: string, lines: boolean): ReactNode[] {
-  return text.split(cut).map((part, at) => {
-    if (at % 2 === 0 || (lines && (part === "\n" || part === "\t"))) return <Fragment key={at}>{part}</Fragment>;
-    return <Mark key={at} character={part} />;
+function marked(text: string, lines: boolean): ReactNode {
+  const parts = partsOf(text);
+  if (parts.every(({ is }) => is === "plain")) return text;
+  return parts.map((part, at) => {
+    const isPlain = part.is === "plain" || (lines && (part.text === "\n" || part.text === "\t"));
+    return isPlain ? <Fragment key={at}>{part.text}</Fragment> : <Mark key={at} part={part} />;
   });
 }

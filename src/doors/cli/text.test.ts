@@ -70,3 +70,8 @@ it("tells times as people do", () => {
   expect(relative(now + 600_000, now)).toBe("in 10 min");
   expect([0, 12.4, 999, 1_500].map(duration)).toEqual(["0 ms", "12 ms", "999 ms", "2 s"]);
 });
+
+it("shows variation selectors, fillers and look-alike letters by their code", () => {
+  expect(visible("a\ufe0fb\u{e0100}c\u3164d\u034f")).toBe("a\\u{fe0f}b\\u{e0100}c\\u{3164}d\\u{34f}");
+  expect(visible("pаypal.com a\u200db ❤️")).toBe("p\\u{430}ypal.com a\\u{200d}b ❤️");
+});

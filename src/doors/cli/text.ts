@@ -1,19 +1,16 @@
+import { codeOf, spelledOut } from "../../system/card-text.ts";
 import type { Paint } from "./terminal.ts";
 
-/** Characters that move the cursor, hide or reorder text: what strangers' strings must not do to a person who decides. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}]/gu;
-const joiner = "\u{200d}";
-
-/** One line: every control, bidirectional or invisible character is shown as what it is. */
+/** One line: every control, bidirectional, invisible or look-alike character is shown as what it is. */
 export function visible(text: string): string {
-  return text.replaceAll(invisible, (character) => {
-    if (character === "\u001b") return "␛";
-    if (character === "\n") return "⏎";
-    if (character === "\t") return "⇥";
-    if (character === joiner) return character; // inside emoji; its width is counted by grapheme
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
+  return spelledOut(text, (part) => signs.get(part.text) ?? codeOf(part));
 }
+
+const signs: ReadonlyMap<string, string> = new Map([
+  ["\u001b", "␛"],
+  ["\n", "⏎"],
+  ["\t", "⇥"],
+]);
 
 /** As `visible`, but line breaks stay; tabs become spaces. */
 export function visibleLines(text: string): readonly string[] {

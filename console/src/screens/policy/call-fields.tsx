@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { spelledOut } from "../../../../src/system/card-text.ts";
 import { get } from "../../api/client.ts";
 import { Field } from "../../kit/field.tsx";
 import { readObject } from "../../kit/json-text.ts";
@@ -40,9 +41,9 @@ function inWords({ tool, action, state, arrived_at, requested_by }: CallWire): s
   return `${at}  ${what}, ${state}, ${plain(requested_by.agent)}`;
 }
 
-/** An option can hold no marks of ours: what Text would mark is left out of it. */
+/** An option can hold no marks of ours: what Text would mark is replaced in it. */
 function plain(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu, "�").slice(0, 60);
+  return spelledOut(text.slice(0, 60), () => "�");
 }
 
 interface FieldsProps {
