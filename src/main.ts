@@ -85,11 +85,12 @@ async function run(settings: Settings, flags: StartFlags & { readonly isNew: boo
 /** An MCP client that starts Postern does not care for the port: when it is taken, a free one will do. */
 async function listenFor(
   wired: Wired,
-  { listen: { host: address, port, publicUrl } }: Settings,
+  { listen: { host: address, port, publicUrl, maxConnectionsPerAddress: perAddress } }: Settings,
   anyPort: boolean,
 ): Promise<Listening> {
   const { listen, loopbackHosts } = await import("./doors/http/serve.ts");
-  const on = (wanted: number): Promise<Listening> => listen({ door: wired.door, host: address, port: wanted });
+  const limits = perAddress === undefined ? {} : { perAddress };
+  const on = (wanted: number): Promise<Listening> => listen({ door: wired.door, host: address, port: wanted, limits });
   const listening = await on(port).catch((error: unknown) => {
     if (anyPort && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
     throw error;

@@ -52,6 +52,7 @@ export interface ListenFile {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly public_url?: string | undefined;
+  readonly max_connections_per_address?: number | undefined;
 }
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
@@ -104,6 +105,12 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .describe(
           "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` when nothing is said.",
         ),
+      max_connections_per_address: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .optional()
+        .describe("Open connections of one client address, loopback and a proxy's included; default 1000."),
     })
     .optional(),
   data: path

@@ -30,6 +30,8 @@ export interface PosternConfig {
     readonly port?: number;
     /** How people reach it through a proxy with TLS: `https://HOST`. */
     readonly publicUrl?: string;
+    /** Open connections of one client address; default 1000. */
+    readonly maxConnectionsPerAddress?: number;
   };
   /** Relative to the configuration's folder. */
   readonly data?: string;

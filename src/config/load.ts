@@ -264,6 +264,7 @@ function listenOf(data: ConfigFile, { host, port }: Overrides): Settings["listen
     host: host ?? data.listen?.host ?? "127.0.0.1",
     port: port ?? data.listen?.port ?? 7420,
     publicUrl: publicUrlOf(data),
+    maxConnectionsPerAddress: data.listen?.max_connections_per_address,
   };
 }
 

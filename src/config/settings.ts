@@ -22,7 +22,12 @@ import type { LogLevel } from "./config-schema.ts";
 export interface Settings {
   /** Undefined: none was found, and everything is default. */
   readonly file: string | undefined;
-  readonly listen: { readonly host: string; readonly port: number; readonly publicUrl?: string | undefined };
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    readonly publicUrl?: string | undefined;
+    readonly maxConnectionsPerAddress?: number | undefined;
+  };
   /** Absolute. */
   readonly dataFolder: string;
   readonly autonomy: Autonomy;

@@ -11,7 +11,31 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Default: `usualConnectionLimits`. */
+  readonly limits?: Partial<ConnectionLimits> | undefined;
 }
+
+/** Bounds for what a client may hold open. Times are in milliseconds. */
+export interface ConnectionLimits {
+  /** From the connection, or the end of the request before, to the end of a request's headers. */
+  readonly headersMs: number;
+  /** The same, to the end of its body. */
+  readonly requestMs: number;
+  /** How long a client may read nothing of an answer that is being sent. */
+  readonly stalledMs: number;
+  /** How often connections are checked against `headersMs` and `requestMs`. */
+  readonly checkEveryMs: number;
+  /** Open connections of one client address. */
+  readonly perAddress: number;
+}
+
+export const usualConnectionLimits: ConnectionLimits = {
+  headersMs: 10_000,
+  requestMs: 60_000,
+  stalledMs: 120_000,
+  checkEveryMs: 2_000,
+  perAddress: 1_000,
+};
 
 export interface Listening {
   readonly url: string;
@@ -26,8 +50,8 @@ export function loopbackHosts(port: number): readonly string[] {
 }
 
 /** @throws RuntimeFault `port_taken`, `listen_failed` */
-export async function listen({ door, host = "127.0.0.1", port }: ListenOptions): Promise<Listening> {
-  const server = serverOf(door);
+export async function listen({ door, host = "127.0.0.1", port, limits }: ListenOptions): Promise<Listening> {
+  const server = serverOf(door, { ...usualConnectionLimits, ...limits });
   await bound(server, host, port);
   const address = server.address();
   const listeningPort = isAddress(address) ? address.port : port;
@@ -39,7 +63,7 @@ export async function listen({ door, host = "127.0.0.1", port }: ListenOptions):
   };
 }
 
-function serverOf(door: HttpDoor): Server {
+function serverOf(door: HttpDoor, limits: ConnectionLimits): Server {
   // The server gives Node's own request beside the standard one.
   const listener = getRequestListener(
     (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
@@ -50,26 +74,83 @@ function serverOf(door: HttpDoor): Server {
     },
   );
   // A caller may hold the line for a person as long as it likes, but not while it sends its request.
-  const limits = {
-    headersTimeout: 10_000,
-    requestTimeout: 60_000,
+  const options = {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
     // Longer than clients leave a line idle: one cut in the moment it is written to is a call nobody knows about.
     keepAliveTimeout: 75_000,
     maxHeaderSize: 16_384,
   };
-  const server = createServer(limits, listener);
-  server.on("clientError", refuseGarbage);
+  const server = createServer(options, (incoming, outgoing) => {
+    const { socket } = incoming;
+    outgoing.setTimeout(limits.stalledMs, () => {
+      if (socket.writableLength > 0) socket.destroy(); // without bytes to send, the caller waits for its outcome
+    });
+    return listener(incoming, outgoing);
+  });
+  server.on("clientError", refuseRequest);
+  capConnections(server, limits.perAddress);
   return server;
 }
 
-/** What is not HTTP at all gets an answer in the same form, and the line is cut. */
-function refuseGarbage(_: Error, socket: Socket): void {
-  if (!socket.writable) return void socket.destroy();
-  const body = JSON.stringify({
-    error: { code: "request_invalid", message: "This is not an HTTP request." },
+const lingerMs = 1_000;
+
+const badRequests: Readonly<Record<string, LastAnswer>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: "408 Request Timeout",
+    code: "request_timed_out",
+    message: "The request did not arrive in time.",
+  },
+  HPE_HEADER_OVERFLOW: {
+    status: "431 Request Header Fields Too Large",
+    code: "request_invalid",
+    message: "The headers are too large.",
+  },
+};
+const notHttp: LastAnswer = {
+  status: "400 Bad Request",
+  code: "request_invalid",
+  message: "This is not an HTTP request.",
+};
+
+/** Answers what is not a whole HTTP request, then closes the connection even if the client does not. */
+function refuseRequest({ code = "" }: NodeJS.ErrnoException, socket: Socket): void {
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+  end(socket, badRequests[code] ?? notHttp);
+}
+
+/** Refuses the connections of an address above the limit, so that one client cannot use up the file descriptors. */
+function capConnections(server: Server, perAddress: number): void {
+  const open = new Map<string, number>();
+  server.on("connection", (socket: Socket) => {
+    const address = socket.remoteAddress ?? "";
+    const count = (open.get(address) ?? 0) + 1;
+    open.set(address, count);
+    socket.once("close", () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+    if (count <= perAddress) return;
+    const message = `This address has ${perAddress} connections open already; close some, or raise \`listen.max_connections_per_address\`.`;
+    end(socket, { status: "503 Service Unavailable", code: "too_many_connections", message });
+    socket.destroySoon();
   });
+}
+
+/** An answer made without the HTTP parser; the connection ends after it. */
+interface LastAnswer {
+  readonly status: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+function end(socket: Socket, { status, code, message }: LastAnswer): void {
+  if (!socket.writable) return void socket.destroy();
+  const body = JSON.stringify({ error: { code, message } });
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 
