@@ -1,17 +1,22 @@
 import { RuntimeFault } from "../calls/fault.ts";
+import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
 import { joinLines } from "./joined-lines.ts";
 import { merged, Needles, type Span } from "./needles.ts";
+import type { Rewritten } from "./rewritten.ts";
 import { fewestCharacters, isMaskable } from "./secret-name.ts";
 import type { Redactor } from "./secret-store.ts";
-import { spellingsOf } from "./spellings.ts";
+import { deepestEscaping, spellingsOf } from "./spellings.ts";
 
 export const mask = "[redacted]";
-/** A line of twelve characters or more, its break in any spelling and an indentation: so much longer is a value that is wrapped. */
-const wrappedTimes = 4;
+/**
+ * How much longer than the longest needle (UTF-16 in hex: four times the value) a value can be: wrapped lines with their
+ * indentation, or escapes of escapes.
+ */
+const reachTimes = 4;
 
 /**
- * Exact values only, in every spelling (spellings.ts), also when a wrapped line runs through them: that much can be
- * promised. Guessing what looks like a secret is another layer's work.
+ * Exact values only, also encoded (spellings.ts), escaped (escapes.ts) or wrapped (joined-lines.ts). Guessing what looks
+ * like a secret is the second layer's work.
  */
 export function createRedactor(): Redactor {
   return new SpellingRedactor();
@@ -21,6 +26,8 @@ class SpellingRedactor implements Redactor {
   readonly #values = new Set<string>();
   /** Undefined: no value, or one more since it was made. */
   #needles: Needles | undefined;
+  /** Whether a value holds a sign that escapes begin with. */
+  #areSigned = false;
 
   learn(value: string): void {
     if (typeof value !== "string" || !isMaskable(value)) {
@@ -36,11 +43,12 @@ class SpellingRedactor implements Redactor {
   #remember(value: string): void {
     if (this.#values.has(value)) return;
     this.#values.add(value);
+    this.#areSigned ||= signsIn(value).length > 0;
     this.#needles = undefined;
   }
 
   get reach(): number {
-    return wrappedTimes * (this.#ready()?.longest ?? 0);
+    return reachTimes * (this.#ready()?.longest ?? 0);
   }
 
   redact(text: string): string {
@@ -58,20 +66,18 @@ class SpellingRedactor implements Redactor {
   finds(text: string): boolean {
     const needles = this.#ready();
     if (needles === undefined) return false;
-    if (needles.next(text, 0) !== undefined) return true;
-    const joined = joinLines(text);
-    return joined !== undefined && needles.next(joined.text, 0) !== undefined;
+    for (const reading of readings(text, this.#areSigned)) if (needles.next(reading.text, 0) !== undefined) return true;
+    return false;
   }
 
   /** Where known values stand, in order and apart from each other. */
   #spansIn(text: string): readonly Span[] {
     const needles = this.#ready();
     if (needles === undefined) return [];
-    const spans = needles.spans(text);
-    const joined = joinLines(text);
-    if (joined === undefined) return spans;
-    const wrapped = needles.spans(joined.text).map((span) => joined.original(span));
-    return merged([...spans, ...wrapped].sort((one, other) => one.start - other.start));
+    const spans: Span[] = [];
+    for (const reading of readings(text, this.#areSigned))
+      for (const span of needles.spans(reading.text)) spans.push(reading.original(span));
+    return merged(spans.sort((one, other) => one.start - other.start));
   }
 
   #ready(): Needles | undefined {
@@ -80,4 +86,42 @@ class SpellingRedactor implements Redactor {
     }
     return this.#needles;
   }
+}
+
+/**
+ * All texts that a text can be read as: as it is, without wrapped lines, and with ever more levels of escaping undone.
+ *
+ * @param areSigned whether a value may hold what looks like an escape of another kind than the text uses
+ */
+function* readings(text: string, areSigned: boolean): Generator<Rewritten> {
+  const whole = { text, original: (span: Span) => span };
+  yield* levels(whole);
+  const joined = joinLines(text);
+  if (joined !== undefined) yield* levels(joined); // a line may have been wrapped within an escape
+  const signs = areSigned ? signsIn(text) : [];
+  if (signs.length > 1) for (const sign of signs) yield* unescaped(whole, sign);
+}
+
+function* levels(first: Rewritten): Generator<Rewritten> {
+  yield first;
+  for (const reading of unescaped(first)) {
+    yield reading;
+    const joined = then(reading, joinLines);
+    if (joined !== undefined) yield joined;
+  }
+}
+
+function* unescaped(first: Rewritten, only?: Sign): Generator<Rewritten> {
+  let reading: Rewritten | undefined = first;
+  for (let level = 0; level < deepestEscaping; level += 1) {
+    reading = then(reading, (text) => undoEscapes(text, only));
+    if (reading === undefined) return;
+    yield reading;
+  }
+}
+
+/** One reading of another. */
+function then(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
+  const second = rewrite(first.text);
+  return second && { text: second.text, original: (span) => first.original(second.original(span)) };
 }

@@ -1,33 +1,36 @@
+import { undoEscapes } from "./escapes.ts";
+import { fewestCharacters } from "./secret-name.ts";
+
+/** Escaping of escaped text, to this depth: JSON in JSON in JSON, made of a page of HTML with addresses in it. */
+export const deepestEscaping = 6;
+
 /**
- * Every way a value is met in text: as it is, escaped for JSON (once, twice, ASCII only), percent-encoded, as hex, and
- * inside base64, where it looks different at each of the three places it can have among the bytes around it; the last
- * two also of its UTF-16.
- * Wrapped lines are not spelled here: joined-lines.ts looks at text as if it had never been wrapped.
+ * What is searched for to find a value: as it is, as hex, and inside base64, where it looks different at each of the
+ * three places it can have among the bytes around it; the last two also of its UTF-16.
+ * Escapes and wrapped lines are not here: the redactor searches the text again without them.
  */
 export function spellingsOf(value: string): readonly string[] {
   const lines = value.replace(/\r?\n/g, "\r\n"); // several lines may travel with the other system's line ends
-  return [...new Set([value, lines].flatMap(spell))];
+  return [...new Set([value, lines, value.toWellFormed()].flatMap((text) => [...unescaped(text), ...encoded(text)]))];
 }
 
-function spell(value: string): readonly string[] {
-  const bytes = Buffer.from(value);
-  const hex = bytes.toString("hex");
-  const base64 = base64At(bytes);
-  const json = JSON.stringify(value).slice(1, -1);
-  return [
-    value,
-    json,
-    JSON.stringify(json).slice(1, -1),
-    json.replaceAll("/", "\\/"),
-    ...asciiOnly(json),
-    ...percentEncoded(value.toWellFormed()),
-    markupEscaped(value),
-    hex,
-    hex.toUpperCase(),
-    ...base64,
-    ...wide(value),
-    ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
-  ];
+/** A value that holds an escape by itself looks otherwise in a text whose escapes were undone. */
+function unescaped(value: string): readonly string[] {
+  const levels = [value];
+  for (let text = undoEscapes(value)?.text; text !== undefined; text = undoEscapes(text)?.text) {
+    if (text.length < fewestCharacters || levels.length > deepestEscaping) break;
+    levels.push(text);
+  }
+  return levels.flatMap((text) => [
+    text,
+    text.replaceAll(" ", "+"), // forms
+    text.replaceAll('"', '""'), // CSV
+    text.replaceAll("'", "''"), // SQL and YAML
+  ]);
+}
+
+function encoded(value: string): readonly string[] {
+  return [...asBytes(Buffer.from(value)), ...wide(value)];
 }
 
 /**
@@ -37,13 +40,14 @@ function spell(value: string): readonly string[] {
 function wide(value: string): readonly string[] {
   const bytes = Buffer.from(value, "utf16le");
   const isLatin = bytes.every((byte, i) => i % 2 === 0 || byte === 0);
-  return isLatin ? asBytes(bytes.subarray(0, -1)) : [...asBytes(bytes), ...asBytes(Buffer.from(bytes).swap16())];
+  const orders = isLatin ? [bytes.subarray(0, -1)] : [bytes, Buffer.from(bytes).swap16()];
+  return orders.flatMap((order) => [order.toString("latin1"), ...asBytes(order)]);
 }
 
 function asBytes(bytes: Buffer): readonly string[] {
-  const text = bytes.toString("latin1");
   const hex = bytes.toString("hex");
-  return [text, JSON.stringify(text).slice(1, -1), hex, hex.toUpperCase(), ...base64At(bytes)];
+  const base64 = base64At(bytes);
+  return [hex, hex.toUpperCase(), ...base64, ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 
 /** The characters that hold nothing but bits of the value; those shared with a neighbour depend on it and are left out. */
@@ -52,29 +56,4 @@ function base64At(bytes: Buffer): readonly string[] {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
-}
-
-/** `\u00e9`, in both spellings of hex digits. */
-function asciiOnly(json: string): readonly string[] {
-  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  // Code units, so without the u flag: a pair becomes two escapes, as JSON writers do.
-  const lower = json.replace(/[^\x20-\x7e]/g, escaped);
-  return [lower, json.replace(/[^\x20-\x7e]/g, (unit) => escaped(unit).toUpperCase().replace("\\U", "\\u"))];
-}
-
-function percentEncoded(value: string): readonly string[] {
-  const strict = encodeURIComponent(value);
-  const all = strict.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
-  const form = new URLSearchParams([["", value]]).toString().slice(1);
-  const spelled = [strict, all, form, encodeURI(value)];
-  return [...spelled, ...spelled.map((text) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))];
-}
-
-function markupEscaped(value: string): string {
-  return value
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 }

@@ -1,0 +1,61 @@
+import type { Span } from "./needles.ts";
+
+/** Text in which some pieces were replaced, with the way back to where each character came from. */
+export interface Rewritten {
+  readonly text: string;
+  /** Where a span of this text stands in the text it was made from. */
+  original(span: Span): Span;
+}
+
+/** Replaces pieces of a text from left to right. */
+export class Rewriting {
+  readonly #source: string;
+  readonly #pieces: string[] = [];
+  /** Four numbers for each replaced piece: start and end in the new text, start and end in the source. */
+  readonly #edits: number[] = [];
+  #length = 0;
+  #done = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** @param start not below the end of the piece before */
+  replace(start: number, end: number, by: string): void {
+    if (start > this.#done) this.#pieces.push(this.#source.slice(this.#done, start));
+    this.#pieces.push(by);
+    const from = this.#length + start - this.#done;
+    this.#length = from + by.length;
+    this.#done = end;
+    this.#edits.push(from, this.#length, start, end);
+  }
+
+  get isSame(): boolean {
+    return this.#edits.length === 0;
+  }
+
+  finish(): Rewritten {
+    const edits = this.#edits;
+    this.#pieces.push(this.#source.slice(this.#done));
+    return {
+      text: this.#pieces.join(""),
+      original: ({ start, end }) => ({ start: sourceOf(edits, start).start, end: sourceOf(edits, end - 1).end }),
+    };
+  }
+}
+
+/** The source of one character: the whole piece when the character belongs to a replaced one. */
+function sourceOf(edits: readonly number[], at: number): Span {
+  let low = 0;
+  let high = edits.length / 4;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((edits[middle * 4] ?? 0) <= at) low = middle + 1;
+    else high = middle;
+  }
+  const edit = (low - 1) * 4;
+  if (edit < 0) return { start: at, end: at + 1 };
+  const [until = 0, start = 0, end = 0] = edits.slice(edit + 1, edit + 4);
+  if (at < until) return { start, end };
+  return { start: end + at - until, end: end + at - until + 1 };
+}
