@@ -6,15 +6,128 @@ export interface Edit {
   readonly count?: number | undefined;
 }
 
-/** The text with the replacement made. What is replaced must be there as often as the caller thinks: else he has read something else. */
-export function edited(text: string, { old_text: before, new_text: after, count = 1 }: Edit): string {
-  const parts = text.split(before);
-  const found = parts.length - 1;
-  if (found === 0) throw new Rejection("no_match");
-  if (found !== count)
+const byteOrderMark = "\ufeff";
+const lineEnd = /\r\n|\n|\r/g;
+
+/**
+ * The text with the replacement made. What is replaced must be there as often as the caller thinks, else it has read
+ * something else. A line end in `old_text` matches any line end of the file, and the file's line ends stay.
+ */
+export function edited(text: string, { old_text, new_text, count = 1 }: Edit): string {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
+  const body = without(mark, text);
+  const before = without(mark, old_text);
+  const after = without(mark, new_text);
+  if (before === "") throw new Rejection("no_match");
+  const lines = new LineEnds(body);
+  const alike = lines.matches(before);
+  const exact = alike.length === count ? alike : lines.exactMatches(before);
+  const found = exact.length === count ? exact : alike;
+  if (found.length === 0) throw new Rejection("no_match");
+  if (found.length !== count)
     throw new Rejection(
       "no_match",
-      `holds the text ${found} times, not ${count === 1 ? "once" : `${count} times`}; nothing was replaced. Give more of its surroundings, or \`count\`.`,
+      `holds the text ${found.length} times, not ${count === 1 ? "once" : `${count} times`}; nothing was replaced. Give more of its surroundings, or \`count\`.`,
     );
-  return parts.join(after);
+  let made = mark;
+  let at = 0;
+  for (const match of found) {
+    made += body.slice(at, match.from) + lines.respelled(after, match);
+    at = match.to;
+  }
+  return made + body.slice(at);
+}
+
+/** Who has read a file may or may not have seen its mark; it is no part of its text. */
+function without(mark: string, text: string): string {
+  return mark !== "" && text.startsWith(mark) ? text.slice(mark.length) : text;
+}
+
+function withPlainEnds(text: string): string {
+  return text.replaceAll(lineEnd, "\n");
+}
+
+/** A part of the text: UTF-16 units, the end exclusive. */
+interface Match {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A text and where its lines end. */
+class LineEnds {
+  readonly #text: string;
+  /** The same text in which each line end is `\n`. */
+  readonly #plain: string;
+  readonly #ends: readonly (Match & { readonly end: string })[];
+  readonly #firstUsual: string | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#plain = withPlainEnds(text);
+    this.#ends = [...text.matchAll(lineEnd)].map(({ 0: end, index: from }) => ({ end, from, to: from + end.length }));
+    this.#firstUsual = (this.#ends.find(({ end }) => end !== "\r") ?? this.#ends[0])?.end;
+  }
+
+  /** Where the text stands, whatever its lines end with. */
+  matches(wanted: string): readonly Match[] {
+    let passed = 0;
+    let longer = 0; // a line end of two units is one in the plain text
+    const inText = (position: number): number => {
+      for (let end = this.#ends[passed]; end !== undefined && end.from - longer < position; end = this.#ends[passed]) {
+        longer += end.end.length - 1;
+        passed += 1;
+      }
+      return position + longer;
+    };
+    return occurrences(this.#plain, withPlainEnds(wanted)).map(({ from, to }) => ({
+      from: inText(from),
+      to: inText(to),
+    }));
+  }
+
+  /** Where the text stands as it is; no match begins or ends inside a line end. */
+  exactMatches(wanted: string): readonly Match[] {
+    const isInside = (position: number): boolean => this.#text[position - 1] === "\r" && this.#text[position] === "\n";
+    return occurrences(this.#text, wanted).filter(({ from, to }) => !isInside(from) && !isInside(to));
+  }
+
+  /** What is put in place of a match: its lines end as those that are replaced, and further ones as the lines around. */
+  respelled(text: string, { from, to }: Match): string {
+    const first = this.#firstFrom(from);
+    const around = this.#usualBefore(first);
+    let next = first;
+    return text.replaceAll(lineEnd, (own) => {
+      const replaced = this.#ends[next];
+      next += 1;
+      return replaced !== undefined && replaced.to <= to ? replaced.end : (around ?? own);
+    });
+  }
+
+  /** Of the line ends, the first that does not begin before the position. */
+  #firstFrom(position: number): number {
+    let low = 0;
+    let high = this.#ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#ends[middle]?.from ?? 0) < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** A lone `\r` is usual only in a text whose lines all end so. */
+  #usualBefore(index: number): string | undefined {
+    for (let i = index - 1; i >= 0; i -= 1) {
+      const end = this.#ends[i]?.end;
+      if (end !== "\r") return end;
+    }
+    return this.#firstUsual;
+  }
+}
+
+function occurrences(text: string, wanted: string): readonly Match[] {
+  const found: Match[] = [];
+  for (let from = text.indexOf(wanted); from >= 0; from = text.indexOf(wanted, from + wanted.length))
+    found.push({ from, to: from + wanted.length });
+  return found;
 }
