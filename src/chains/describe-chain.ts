@@ -33,7 +33,7 @@ function descriptionFor(sketches: readonly ToolSketch[], languages: readonly Pro
 }
 
 const pythonHow =
-  "Python: `r = tools.server.tool(name=value)`, `await asyncio.gather(…)` runs calls together; a refused or failed call raises ToolError (`.code`, `.advice`). The last expression or `print` is the answer.";
+  "Python: `r = tools.server.tool(name=value)`, `await asyncio.gather(…)` runs calls together; a refused or failed call raises ToolError (`.code`, `.advice`). The last expression or `print` is the answer. Names that are keywords end in `_` (`tools.x.import_(from_=1)`), other signs are `_`.";
 const javascriptHow =
   "JavaScript or TypeScript: `const r = await tools.server.tool({ name: value })`, `Promise.all` runs calls together; a refused or failed call throws ToolError (`.code`, `.advice`). `return` a value, or print with console.log.";
 const handleHow =

@@ -16,6 +16,7 @@ import type { JournalMark, JournalState } from "./journal.ts";
 import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 import type { StopReason } from "./watch.ts";
+import { isElsewhere, withData } from "./whole-data.ts";
 
 export type FailedWhy =
   | Extract<Step, { step: "failed" }>["why"]
@@ -149,7 +150,10 @@ async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
   if (asked.kind !== undefined && asked.kind !== "call")
     return { asked, settled: await answerHost(asked, run), outcome: undefined };
   const outcome = await run.call(asked);
-  return { asked, settled: settledOf(asked.place, outcome, run.facts.offer.sketches), outcome };
+  const settled = settledOf(asked.place, outcome, run.facts.offer.sketches);
+  const { artifact } = outcome;
+  if (artifact === undefined || outcome.status !== "ok" || !isElsewhere(outcome)) return { asked, settled, outcome };
+  return { asked, settled: await withData(settled, artifact, run), outcome };
 }
 
 /** Every frame of an engine is untrusted: places only grow, or one call could be answered with another one's result. */

@@ -4,12 +4,13 @@ import type { JsonObject } from "../calls/json.ts";
 import { cut } from "../results/cut.ts";
 import { codeOf } from "../system/error-code.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";
+import { pythonName } from "./drivers/python/names.ts";
 import { materialized, put } from "./host-artifacts.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { numberIn, textIn } from "./members.ts";
 import type { AskedCall, Settled, ToolSketch } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
-import { placeOf, pythonSignature, typescriptSignature } from "./signatures.ts";
+import { placeOf, pythonPlaceOf, pythonSignature, typescriptSignature } from "./signatures.ts";
 
 const mostFound = 20;
 const longestProgress = 2_000;
@@ -55,7 +56,9 @@ function help(asked: AskedCall, run: ScriptRun): Settled {
 function helpText(given: JsonObject, { facts }: ScriptRun): string {
   const { sketches } = facts.offer;
   const name = (textIn(given, "tool", "name", "query", "text") ?? "").slice(0, longestQuery);
-  const exact = sketches.find((sketch) => sketch.name === name || placeOf(sketch) === name || sketch.short === name);
+  const isExact = (sketch: ToolSketch): boolean =>
+    [sketch.name, sketch.short, pythonName(sketch.short), placeOf(sketch), pythonPlaceOf(sketch)].includes(name);
+  const exact = sketches.find(isExact);
   if (exact !== undefined) return described(exact);
   const words = name
     .toLowerCase()

@@ -32,8 +32,18 @@ describe("signatures", () => {
       'tools.github.create_issue(args: { labels?: string[]; title: string; state?: "open" | "closed"; count?: number | null; "odd-name"?: { a: boolean } })',
     );
     expect(pythonSignature(one)).toBe(
-      'tools.github.create_issue(title: str, labels: list[str] = …, state: Literal["open", "closed"] = …, count: int | None = …, odd-name: dict = …)',
+      'tools.github.create_issue(title: str, labels: list[str] = …, state: Literal["open", "closed"] = …, count: int | None = …, odd_name: dict = …)',
     );
+  });
+
+  it("write keywords, leading digits and other signs as Python can", () => {
+    const names = ["class", "from", "None", "True", "match", "type", "a.b", "1st", "naïve", "x-y", "x_y", "from_"];
+    const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+    const one = { ...sketch({ type: "object", properties, required: names }, "import"), short: "del" };
+    expect(pythonSignature(one)).toBe(
+      'tools.import_.del_(class_: str, "from": str, None_: str, True_: str, match: str, type: str, a_b: str, _1st: str, naïve: str, "x-y": str, x_y: str, from_: str)',
+    );
+    expect(typescriptSignature(one)).toContain("tools.import.del(args: { class: string; from: string;");
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { argumentNames, pythonName } from "./drivers/python/names.ts";
 import type { ToolSketch } from "./sandbox.ts";
 
 /** Deeper than this a model reads the schema's name for it, not its shape. */
@@ -10,21 +11,28 @@ export function typescriptSignature(sketch: ToolSketch): string {
   return `${placeOf(sketch)}(${sketch.inputSchema["properties"] === undefined ? "" : `args: ${typescriptType(sketch.inputSchema, 0)}`})`;
 }
 
-/** `tools.github.create_issue(title: str, body: str = …)`. */
+/** `tools.github.create_issue(title: str, body: str = …)`. A member in quotes is given in a dictionary, as the only argument. */
 export function pythonSignature(sketch: ToolSketch): string {
   const { inputSchema } = sketch;
   const needed = required(inputSchema);
   const members = Object.entries(object(inputSchema["properties"]));
+  const names = argumentNames(members.map(([name]) => name));
   const first = [...members].sort(([one], [other]) => Number(needed.has(other)) - Number(needed.has(one)));
-  const shown = first
-    .slice(0, mostMembers)
-    .map(([name, schema]) => `${name}: ${pythonType(schema, 0)}${needed.has(name) ? "" : " = …"}`);
-  return `${placeOf(sketch)}(${shown.join(", ")})`;
+  const shown = first.slice(0, mostMembers).map(([name, schema]) => {
+    const shownName = names.get(name) ?? JSON.stringify(name);
+    return `${shownName}: ${pythonType(schema, 0)}${needed.has(name) ? "" : " = …"}`;
+  });
+  return `${pythonPlaceOf(sketch)}(${shown.join(", ")})`;
 }
 
 /** Where a script finds it. */
 export function placeOf({ server, short }: ToolSketch): string {
   return server === undefined ? `tools.${short}` : `tools.${server}.${short}`;
+}
+
+/** Where a script in Python finds it. */
+export function pythonPlaceOf({ server, short }: ToolSketch): string {
+  return server === undefined ? `tools.${pythonName(short)}` : `tools.${pythonName(server)}.${pythonName(short)}`;
 }
 
 function typescriptType(schema: Json | undefined, depth: number): string {

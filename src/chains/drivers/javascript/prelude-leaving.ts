@@ -4,7 +4,7 @@ export const leavingSource: string = `  // ---- what leaves the script ----
   function forArgument(name, value) {
     const kind = typeof value;
     if (kind === "bigint") throw new Wrong("A BigInt is no JSON; pass Number(n) or String(n).");
-    if (kind === "number" && !isFinite(value)) throw unfit(name, Text(value) + " is no JSON number");
+    if (kind === "number" && !isExact(value)) throw unfit(name, isFinite(value) ? "the number " + Text(value) + " is beyond 2^53, so it may have been rounded: pass it as text" : Text(value) + " is no JSON number");
     if (kind === "function" || kind === "symbol") throw unfit(name, "a " + kind + " is no JSON");
     if (kind !== "object" || value === null) return value;
     if (weakHas(handles, value)) return value.ref === undefined ? value.text : { $artifact: value.ref };
@@ -12,6 +12,10 @@ export const leavingSource: string = `  // ---- what leaves the script ----
     const plain = collected(value);
     if (!isArray(plain) && typeof plain === "object" && isBare(plain)) throw unfit(name, "such an object is no JSON");
     return plain;
+  }
+  /** Digits beyond 2^53 are rounded. What is written with an exponent, from 1e21 on, is meant as a fraction. */
+  function isExact(value) {
+    return isFinite(value) && ((value <= 9007199254740991 && value >= -9007199254740991) || value >= 1e21 || value <= -1e21);
   }
   /** Of a kind of its own, with nothing to read in it: a generator, an error, a pattern, a weak map. */
   function isBare(value) {

@@ -39,7 +39,8 @@ export const preludeSource: string = `(function (setting) {
       const given = typeof value === "object" && value !== null ? value : { text: value === undefined ? "" : Text(value) };
       this.status = given.status ?? "ok";
       this.text = given.text ?? "";
-      this.structured = given.structured;
+      if (given.unread === undefined) this.structured = given.structured;
+      else Object.defineProperty(this, "structured", { enumerable: false, get: () => { throw new ToolError({ code: "result_unavailable", message: given.unread }); } });
       this.ref = given.ref;
       this.files = given.files ?? [];
       if (given.summary !== undefined) this.summary = given.summary;
@@ -96,7 +97,7 @@ export const preludeSource: string = `(function (setting) {
     const keys = keysOf(given);
     for (let i = 0; i < keys.length; i++) {
       const value = given[keys[i]], kind = typeof value;
-      if (kind !== "string" && kind !== "boolean" && !(kind === "number" && isFinite(value))) return false;
+      if (kind !== "string" && kind !== "boolean" && !(kind === "number" && isExact(value))) return false;
     }
     return true;
   }

@@ -19,6 +19,60 @@ const tools: readonly ToolSketch[] = [
 ].map((name) => ({ name, server: undefined, short: name, description: "", inputSchema: { properties: { text: {} } } }));
 
 describe.each(drivers)("$name", (driver) => {
+  const awkward = ["class", "from", "None", "True", "match", "type", "a.b", "1st", "naïve", "x-y", "x_y"];
+  const named: readonly ToolSketch[] = ["import", "None", "match", "print", "lambda"].map((name) => ({
+    name: `srv__${name}`,
+    ...{ server: "global", short: name, description: `It is ${name}.` },
+    inputSchema: { properties: Object.fromEntries(awkward.map((member) => [member, {}])) },
+  }));
+
+  it.skipIf(missing.get(driver.name) !== undefined)(
+    "keywords, leading digits and other signs in names of tools and arguments",
+    async () => {
+      const source = `tools.global_.import_(class_=1, from_=2, None_=3, True_=4, match=5, type=6, a_b=7, _1st=8, naïve=9, x_y=10)
+tools.None_(**{"class": 1, "x-y": 2})
+tools["lambda"]({"from": 1, "a.b": 2})
+tools.global_["import"](1, 2)
+import_(from_="bare")
+match(match=1)
+from tools import lambda_
+lambda_(type=1)
+from tools.global_ import print as shown
+shown(x_y=1)
+sorted(tools.global_)`;
+      const { last, batches } = await runPython(driver, source, {}, named);
+      expect(last).toMatchObject({ step: "done", value: ["None_", "import_", "lambda_", "match", "print"] });
+      expect(batches.flat().map(({ tool, arguments: given }) => [tool, given])).toEqual([
+        [
+          "srv__import",
+          { class: 1, from: 2, None: 3, True: 4, match: 5, type: 6, "a.b": 7, "1st": 8, naïve: 9, x_y: 10 },
+        ],
+        ["srv__None", { class: 1, "x-y": 2 }],
+        ["srv__lambda", { from: 1, "a.b": 2 }],
+        ["srv__import", { class: 1, from: 2 }],
+        ["srv__import", { from: "bare" }],
+        ["srv__match", { match: 1 }],
+        ["srv__lambda", { type: 1 }],
+        ["srv__print", { x_y: 1 }],
+      ]);
+    },
+    60_000,
+  );
+
+  it.skipIf(missing.get(driver.name) !== undefined)(
+    "a tool whose own name is `class_` keeps it from one that is named `class`",
+    async () => {
+      const both = ["class_", "class"].map((name) => ({
+        ...{ name, server: undefined, short: name, description: "" },
+        inputSchema: { properties: { class: {}, class_: {} } },
+      }));
+      const { last, batches } = await runPython(driver, "tools.class_(class_=1, **{'class': 2}).text", {}, both);
+      expect(last).toMatchObject({ step: "done" });
+      expect(batches.flat()).toMatchObject([{ tool: "class_", arguments: { class_: 1, class: 2 } }]);
+    },
+    60_000,
+  );
+
   it.skipIf(missing.get(driver.name) !== undefined)(
     "tools named as what Python has do not get its calls, and are called by their whole names",
     async () => {

@@ -1,7 +1,7 @@
 /** What a script calls: tools by name, what it prints, and the one place where it asks the host. Python 3.11 and newer. */
 import { takenNames } from "../names.ts";
 
-export const bridgeSource: string = `import difflib, io, re, threading
+export const bridgeSource: string = `import difflib, io, keyword, re, threading, unicodedata
 
 
 class OutputSpent(BaseException):
@@ -97,12 +97,15 @@ class Tool:
     def __init__(self, sketch):
         self._sketch = sketch
         self._order = list((sketch["inputSchema"].get("properties") or {}).keys())
+        self._members = members_by_name(self._order)
         self.__name__ = sketch["short"]
         self.__doc__ = sketch["description"]
 
     def _asked(self, given, named, later):
         if len(given) == 1 and not named and isinstance(given[0], dict) and len(self._order) != 1:
             given, named = (), given[0]
+        else:
+            named = {self._members.get(name, name): value for name, value in named.items()}
         if len(given) > len(self._order):
             raise TypeError("\`%s\` takes %d arguments (%s), %d were given" % (self._sketch["name"], len(self._order), ", ".join(self._order), len(given)))
         arguments = dict(zip(self._order, given))
@@ -170,7 +173,22 @@ class Names:
 
 
 def identifier(name):
-    return re.sub(r"[^0-9A-Za-z_]", "_", name)
+    """A name as a script writes it: create-issue is create_issue, class is class_, 1st is _1st."""
+    if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
+        name = re.sub(r"[^0-9A-Za-z_]", "_", name)
+        name = name if name and not name[0].isdigit() else "_" + name
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def members_by_name(members):
+    """The members of a schema by the names of their keyword arguments, where those are other names."""
+    taken, found = {name for name in members if identifier(name) == name}, {}
+    for member in members:
+        name = identifier(member)
+        if name not in taken:
+            taken.add(name)
+            found[name] = member
+    return found
 
 
 TAKEN = frozenset("${takenNames}".split())
@@ -186,10 +204,14 @@ def offered(sketches):
     servers, whole_names, short, acting, places = {}, {}, {}, set(), set()
     for sketch in sketches:
         tool, name, server = Tool(sketch), identifier(sketch["short"]), sketch.get("server")
-        whole_names[identifier(sketch["name"])] = tool
+        whole = identifier(sketch["name"])
+        if whole == sketch["name"] or whole not in whole_names:
+            whole_names[whole] = tool
         places.add(name if server is None else "%s.%s" % (identifier(server), name))
         if server is not None:
-            servers.setdefault(identifier(server), {})[name] = tool
+            behind = servers.setdefault(identifier(server), {})
+            if name == sketch["short"] or name not in behind:
+                behind[name] = tool
         if sketch.get("isAction"):
             acting.add(identifier(server))
         else:

@@ -6,7 +6,7 @@ export const lifeSource: string = `def materialize(value, **options):
     else:
         arguments = {"ref": value.get("$artifact") if isinstance(value, dict) else str(value)}
     given = bridge.ask("materialize", plain({**arguments, **options}, True), "materialize")._value()
-    data = base64.b64decode(given["base64"]) if "base64" in given else (given.get("text") or "").encode("utf-8", "replace")
+    data = bytes_of(given)
     try:
         os.makedirs(os.path.dirname(given["path"]), exist_ok=True)
         with open(given["path"], "wb") as file:
@@ -14,6 +14,15 @@ export const lifeSource: string = `def materialize(value, **options):
     except OSError as error:
         raise ToolError("the result cannot be kept as a file here: %s" % error, "result_unavailable") from error
     return given["path"]
+
+
+def bytes_of(given):
+    return base64.b64decode(given["base64"]) if "base64" in given else (given.get("text") or "").encode("utf-8", "replace")
+
+
+def whole_text(ref):
+    """The text of a result of which the script has only the beginning."""
+    return bytes_of(bridge.ask("materialize", {"ref": ref}, "materialize")._value()).decode("utf-8", "replace")
 
 
 class Artifacts:

@@ -5,7 +5,7 @@ export const valuesSource: string = `import collections.abc, dataclasses, dateti
 to_json, from_json = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 to_json_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
-SAFE_INTEGER = 2**53
+SAFE_INTEGER = 2**53 - 1
 DEEPEST = 200
 
 
@@ -53,7 +53,7 @@ def whole(value, strict):
     if abs(value) <= SAFE_INTEGER:
         return value
     if strict:
-        raise ValueError("an integer beyond 2**53 cannot be handed to a tool exactly: pass it as text")
+        raise ValueError("the number %s is beyond 2**53 and would be rounded: pass it as text" % (value if value.bit_length() < 256 else "with %d bits" % value.bit_length()))
     if value.bit_length() > 13000:
         return "an integer of %d bits" % value.bit_length()
     return str(value)
@@ -61,6 +61,8 @@ def whole(value, strict):
 
 def fraction(value, strict):
     if math.isfinite(value):
+        if strict and SAFE_INTEGER < abs(value) < 1e21:  # from 1e21 on, JSON has an exponent
+            raise ValueError("the number %s is beyond 2**53, so it may have been rounded: pass it as text" % value)
         return value
     if strict:
         raise ValueError("\`%s\` is no JSON number: a tool cannot be handed it" % value)
@@ -121,7 +123,14 @@ class ToolResult(collections.abc.Coroutine):
                 waiter.set_result(None)
 
     text = property(lambda self: self._value().get("text") or "")
-    structured = property(lambda self: self._value().get("structured"))
+
+    @property
+    def structured(self):
+        value = self._value()
+        if "unread" in value:
+            raise ToolError(value["unread"], "result_unavailable", None, self._tool)
+        return value.get("structured")
+
     ref = property(lambda self: self._value().get("ref"))
     files = property(lambda self: self._value().get("files") or [])
     status = property(lambda self: self._value().get("status") or "ok")
@@ -137,13 +146,15 @@ class ToolResult(collections.abc.Coroutine):
         return {"$artifact": self.ref} if self.ref else self.text
 
     def summary(self):
-        return {name: getattr(self, name) for name in ("text", "structured", "ref", "files", "status")}
+        value = self._value()
+        names = ("text", "ref", "files", "status") if "unread" in value else ("text", "structured", "ref", "files", "status")
+        return {name: getattr(self, name) for name in names}
 
     def _data(self):
         if self.structured is not None:
             return self.structured
         try:
-            return from_json(self.text)
+            return from_json(whole_text(self.ref) if self.ref else self.text)
         except ValueError:
             raise TypeError("the result of \`%s\` is text, not data: read \`.text\`" % self._tool) from None
 
