@@ -23,6 +23,7 @@ export async function withData(settled: Settled, digest: string, run: ScriptRun)
   if (!isJsonObject(settled.value)) return settled;
   const { structured, ...value } = settled.value;
   const found = await dataOf(digest, run);
+  if ("structured" in found) run.journal.use(digest); // the script has all of it
   const summary = structured === undefined ? {} : { summary: structured };
   return { ...settled, value: { ...summary, ...value, ...found } };
 }

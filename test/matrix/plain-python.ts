@@ -1,9 +1,13 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { valuesSource } from "../../src/chains/drivers/python/prelude/values.ts";
 import type { MatrixProgram } from "./programs.ts";
 
 /** How a program ended: its value and what it printed, or the name of its error. */
 export type Ending = { readonly value: unknown; readonly printed: string } | { readonly error: string };
+
+/** As the engine looks for it. */
+export const python: string = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 
 const harness = `
 import ast, asyncio, contextlib, io
@@ -30,7 +34,7 @@ real.write(json.dumps(results))
 /** What plain CPython makes of the programs, in one process. */
 export function plainPython(programs: readonly MatrixProgram[]): readonly Ending[] {
   const input = JSON.stringify(programs.map(({ source }) => source));
-  const ran = spawnSync("/usr/bin/python3", ["-I", "-c", valuesSource + harness], {
+  const ran = spawnSync(python, ["-I", "-c", valuesSource + harness], {
     input,
     encoding: "utf8",
     maxBuffer: 1 << 26,
