@@ -90,6 +90,7 @@ export type {
   Weighing,
 } from "./calls/event.ts";
 export { RuntimeFault } from "./calls/fault.ts";
+export type { FaultCode } from "./calls/fault-codes.ts";
 export type { Json, JsonObject } from "./calls/json.ts";
 export type { CallStatus, ContentBlock, Mark, MediaBlock, Preview, ResultFile, ToolOutcome } from "./calls/outcome.ts";
 export type {

@@ -37,4 +37,4 @@ export function checkDelegationFilter(where: DelegationFilter): void {
   checkMembers(where, { ...filter, members: ofDelegations, of: "delegations" });
 }
 
-const filter = { code: "filter_invalid", what: "The filter" };
+const filter = { code: "filter_invalid", what: "The filter" } as const;

@@ -1,4 +1,5 @@
 import { RuntimeFault } from "./fault.ts";
+import type { FaultCode } from "./fault-codes.ts";
 import { shown } from "./shown.ts";
 
 /**
@@ -30,7 +31,7 @@ const actorNames: Names = { needed: ["by", "via"], other: ["tenant"] };
  * @param names what they are called by: those of an `Actor`, unless said
  * @throws RuntimeFault with this code, that names the member and the value
  */
-export function checkWho(given: unknown, code: string, names: Names = actorNames): void {
+export function checkWho(given: unknown, code: FaultCode, names: Names = actorNames): void {
   const { needed, other } = names;
   if (typeof given !== "object" || given === null) {
     const wanted = [...needed, ...other.map((name) => `${name}?`)].join(", ");

@@ -1,5 +1,6 @@
 /** What somebody's code hands over, looked at before anybody looks into it: nonsense is told to whoever said it, with the value. */
 import { RuntimeFault } from "./fault.ts";
+import type { FaultCode } from "./fault-codes.ts";
 import { shown } from "./shown.ts";
 
 type Word =
@@ -33,7 +34,7 @@ const fits: Readonly<Record<Word, (value: unknown) => boolean>> = {
 };
 
 export interface Expected {
-  readonly code: string;
+  readonly code: FaultCode;
   /** As a sentence begins: `The filter`. */
   readonly what: string;
   readonly members: Readonly<Record<string, Kind>>;
@@ -56,7 +57,7 @@ export function checkMembers(given: unknown, { code, what, members, needed = [],
 }
 
 /** @throws RuntimeFault with this code, that names the member and the value */
-export function checkMember(name: string, value: unknown, kind: Kind, code: string): void {
+export function checkMember(name: string, value: unknown, kind: Kind, code: FaultCode): void {
   if (!isOfKind(value, kind))
     throw new RuntimeFault(code, `\`${name}\` is ${shown(value)}; it must be ${wordsOf(kind)}.`);
 }

@@ -1,12 +1,14 @@
+import type { FaultCode } from "./fault-codes.ts";
+
 /**
- * For bugs and broken configuration, never for what a call can end in: that is a value (refusals.ts).
- * Doors turn it into `internal` and a trace id.
+ * For bugs, broken configuration and requests that name no call, never for what a call can end in: that is a value
+ * (refusals.ts). HTTP answers it with the status of its code (fault-codes.ts); 500 becomes `internal` and a trace id.
  */
 export class RuntimeFault extends Error {
   override readonly name = "RuntimeFault";
   readonly code: string;
 
-  constructor(code: string, message: string, options?: { readonly cause?: unknown }) {
+  constructor(code: FaultCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.code = code;
   }

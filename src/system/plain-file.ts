@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { RuntimeFault } from "../calls/fault.ts";
+import type { FaultCode } from "../calls/fault-codes.ts";
 import { codeOf } from "./error-code.ts";
 
 /** Windows has none. */
@@ -11,7 +12,7 @@ export const noLink: number = constants.O_NOFOLLOW ?? 0;
  *
  * @param code of the RuntimeFault when something else stands there
  */
-export async function openPlainFile(path: string, flags: number, code: string): Promise<FileHandle> {
+export async function openPlainFile(path: string, flags: number, code: FaultCode): Promise<FileHandle> {
   let file: FileHandle;
   try {
     file = await open(path, flags | noLink | constants.O_NONBLOCK, 0o600);
@@ -38,7 +39,7 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
 function unusable(
   path: string,
   why: string,
-  { code, cause }: { readonly code: string; readonly cause?: unknown },
+  { code, cause }: { readonly code: FaultCode; readonly cause?: unknown },
 ): RuntimeFault {
   return new RuntimeFault(code, `\`${path}\` ${why}; move it away.`, { cause });
 }

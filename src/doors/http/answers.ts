@@ -1,6 +1,7 @@
 import { accountProblems } from "../../accounts/accounts.ts";
 import { decisionProblems } from "../../approvals/decision.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { type FaultCode, faultStatus } from "../../calls/fault-codes.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { refusals } from "../../calls/refusals.ts";
@@ -70,6 +71,10 @@ export const problems: typeof doorProblems & typeof decisionProblems & typeof ac
   };
 export type ProblemCode = keyof typeof problems;
 
+function statusFor(code: ProblemCode | FaultCode): number {
+  return code in problems ? problems[code as ProblemCode] : faultStatus(code);
+}
+
 interface More {
   readonly details?: Json;
   readonly traceId?: string;
@@ -83,9 +88,9 @@ export function answer(body: object, status = 200): Response {
 }
 
 /** @param message what was wrong, with the value, and what to do */
-export function problem(code: ProblemCode, message: string, more: More = {}): Response {
+export function problem(code: ProblemCode | FaultCode, message: string, more: More = {}): Response {
   const error = { code, message, details: more.details, trace_id: more.traceId };
-  return Response.json({ error, ...more.beside }, { status: problems[code], headers: { ...more.headers } });
+  return Response.json({ error, ...more.beside }, { status: statusFor(code), headers: { ...more.headers } });
 }
 
 /** A fault that is of whoever asked is a problem of the request; any other is a bug. */

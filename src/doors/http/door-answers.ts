@@ -1,5 +1,6 @@
 /** What the door itself answers, before any route or instead of one, and what every answer carries. */
-import { messageOf } from "../../calls/fault.ts";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { type FaultCode, faultStatus } from "../../calls/fault-codes.ts";
 import { newTraceId } from "../../calls/ids.ts";
 import type { Runtime } from "../../face.ts";
 import type { Identified } from "../identify.ts";
@@ -46,12 +47,16 @@ export function failed(
   log: ((message: string, fields: Readonly<Record<string, string>>) => void) | undefined,
 ): Response {
   if (request.signal.aborted) return new Response(null, { status: 499 }); // nobody is there to read it
+  const code = error instanceof RuntimeFault ? error.code : "internal";
+  const status = faultStatus(code);
   const traceId = newTraceId();
+  if (status < 500) return problem(code as FaultCode, messageOf(error), { traceId }); // only known codes have such a status
   log?.("A request failed inside.", {
     trace_id: traceId,
     path: new URL(request.url).pathname,
     error: messageOf(error),
   });
+  if (status > 500) return problem(code as FaultCode, messageOf(error), { traceId });
   return problem("internal", "Something went wrong inside; the log has more under this trace id.", {
     traceId,
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { faultStatuses } from "../../calls/fault-codes.ts";
 import { problems } from "./answers.ts";
 import { routes } from "./http-door.ts";
 
@@ -25,6 +26,9 @@ describe("the reference of HTTP", () => {
     const written = rows.flatMap(([, status = "", codes = ""]) =>
       /^\d{3}$/.test(status) ? [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, Number(status)]) : [],
     );
-    expect(Object.fromEntries(written.filter(([code]) => code !== "__proto__"))).toMatchObject(problems);
+    const faults = Object.entries(faultStatuses).filter(([, status]) => status !== 500);
+    const codes = Object.fromEntries(written.filter(([code]) => code !== "__proto__"));
+    expect(codes).toMatchObject(problems);
+    expect(codes).toMatchObject(Object.fromEntries(faults));
   });
 });

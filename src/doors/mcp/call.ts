@@ -2,6 +2,8 @@ import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } fr
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Clock } from "../../calls/clock.ts";
 import type { AgentProgress } from "../../calls/event.ts";
+import { RuntimeFault } from "../../calls/fault.ts";
+import { faultStatus } from "../../calls/fault-codes.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { CallContext, Runtime } from "../../face.ts";
 import { line } from "../../results/describe.ts";
@@ -55,9 +57,15 @@ export async function callTool({ request, context, visit }: Asked, parts: CallPa
       const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
       return fitted(answerOf({ ...outcome, content }, name, people), context, promises ? outcome.text : undefined);
     });
+  } catch (error) {
+    throw error instanceof RuntimeFault && faultStatus(error.code) < 500 ? invalidParams(error) : error;
   } finally {
     listener?.end();
   }
+}
+
+function invalidParams({ code, message }: RuntimeFault): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { code });
 }
 
 /** A caller whose rights have changed gets a new session at once. */

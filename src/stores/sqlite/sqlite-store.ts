@@ -2,6 +2,7 @@ import { closeSync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
 import type { DurableEvent } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import type { FaultCode } from "../../calls/fault-codes.ts";
 import { harmless } from "../../calls/harmless-log.ts";
 import { newId } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
@@ -226,6 +227,6 @@ function isOrdinary(event: DurableEvent): boolean {
   return event.moment === "attempted" || (event.moment === "ended" && event.by === undefined);
 }
 
-function fault(code: string, what: string, cause: unknown): RuntimeFault {
+function fault(code: FaultCode, what: string, cause: unknown): RuntimeFault {
   return new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
 }

@@ -1,0 +1,88 @@
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Server } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import { callTool } from "../../src/doors/mcp/call.ts";
+import { Windows } from "../../src/doors/windows.ts";
+import { environmentSecrets } from "../../src/index.ts";
+import { createRedactor } from "../../src/secrets/redactor.ts";
+import { asker, type House, house } from "../fakes/house.ts";
+import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+
+const value = "p@ss hunter2-hunter2";
+const secretly = [value, encodeURIComponent(value), Buffer.from(`x${value}`).toString("base64url")];
+const members = ["idempotency_key", "task_id", "step_id", "trace_id", "run_id"] as const;
+const cases = members.flatMap((member) => secretly.map((text) => [member, text] as const));
+
+async function knowing(): Promise<House> {
+  const redactor = createRedactor();
+  const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
+  return house({ redactor, secrets });
+}
+
+describe("a call whose context names a known secret", () => {
+  it.each(cases)("is refused over HTTP with 422: %s is %s", async (member, text) => {
+    await using made = await knowing();
+    const logged: string[] = [];
+    await using web = await httpHouse(made.runtime, { log: (message) => void logged.push(message) });
+    const body = { tool: "echo", arguments: { to: "ann" }, [member]: text };
+    for (const path of ["/v1/calls", "/v1/explain"]) {
+      const response = await web.ask(path, { as: "agent", body });
+      const answer = await bodyOf(response);
+      // A text that is no id of its kind at all is refused by its form, before anything looks for secrets.
+      expect(answer).toMatchObject({ error: { code: expect.stringMatching(/^(context|request)_invalid$/) } });
+      expect(response.status).toBe(422);
+      expect(JSON.stringify(answer)).not.toContain(text);
+    }
+    expect(logged).toEqual([]);
+    expect(made.ran).toEqual([]);
+  });
+
+  it("is refused over HTTP when the Idempotency-Key header names it", async () => {
+    await using made = await knowing();
+    await using web = await httpHouse(made.runtime);
+    const headers = { "idempotency-key": value };
+    const response = await web.ask("/v1/calls", { as: "agent", body: { tool: "echo" }, headers });
+    expect([response.status, await bodyOf(response)]).toMatchObject([422, { error: { code: "context_invalid" } }]);
+  });
+
+  it.each(secretly)("is refused over MCP as invalid parameters: the key is %s", async (text) => {
+    await using made = await knowing();
+    const windows = new Windows(made.runtime, made.clock);
+    const parts = { ...made, windows, approvalWaitMs: 1000, people: { command: "postern" } };
+    const visit = { caller: { principal: asker.principal, scopes: [] }, server: undefined };
+    const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
+    server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, visit }, parts));
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: "c", version: "1" });
+    await Promise.all([server.connect(ours), client.connect(theirs)]);
+    const _meta = { "postern/idempotency-key": text };
+    const refused = client.callTool({ name: "echo", arguments: { to: "ann" }, _meta });
+    await expect(refused).rejects.toMatchObject({ code: -32602, data: { code: "context_invalid" } });
+    await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining(text) });
+    await client.close();
+    await windows.close();
+  });
+});
+
+describe("a fault inside a request", () => {
+  it("of the store answers 503 with its code, and anything unknown 500 internal", async () => {
+    await using made = await knowing();
+    const { runtime } = made;
+    const { RuntimeFault } = await import("../../src/index.ts");
+    const faults: readonly (readonly [Error, number, string])[] = [
+      [new RuntimeFault("store_unwritable", "The disk is full."), 503, "store_unwritable"],
+      [new RuntimeFault("request_invalid", "No such thing."), 422, "request_invalid"],
+      [new RuntimeFault("store_foreign", "Not ours: /secret/path"), 500, "internal"],
+      [new TypeError("a bug of ours"), 500, "internal"],
+    ];
+    for (const [fault, status, code] of faults) {
+      const invoke = (): Promise<never> => Promise.reject(fault);
+      await using web = await httpHouse({
+        ...runtime,
+        openSession: () => ({ ...runtime.openSession(), invoke }),
+      } as never);
+      const response = await web.ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
+      expect([response.status, (await bodyOf(response))["error"]]).toMatchObject([status, { code }]);
+    }
+  });
+});
