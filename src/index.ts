@@ -73,6 +73,7 @@ export { consistencyPath, leafHash, verifyConsistency, verifyInclusion } from ".
 export type { RecheckSettings } from "./audit/recheck.ts";
 export type { ExportVerification, VerifyExportOptions } from "./audit/verify.ts";
 export { verifyExport } from "./audit/verify.ts";
+export type { Witness, WitnessSettings } from "./audit/witness.ts";
 export type { Actor } from "./calls/actor.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./calls/call.ts";
 export { CallRefused } from "./calls/call-refused.ts";

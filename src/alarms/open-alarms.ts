@@ -1,4 +1,4 @@
-import type { Broken, Verification } from "../audit/log.ts";
+import type { Broken, Verdict, Verification } from "../audit/log.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import type { SecretNote } from "../secrets/suspicions.ts";
 import type { Watcher } from "../watchers/watcher.ts";
@@ -40,8 +40,9 @@ export function hearAltered(bell: AlarmBell, found: Broken, log: (problem: strin
 }
 
 /** Whoever has the log verified, its answer is heard here as well. */
-export function hearVerification(bell: AlarmBell, found: Verification): void {
-  if (found.intact) bell.settle("default", auditKey, "the log was verified and is intact");
+export function hearVerification(bell: AlarmBell, found: Verification & Partial<Verdict>): void {
+  if (found.intact && found.problems !== undefined) auditProblem(bell, found.problems.join(" "));
+  else if (found.intact) bell.settle("default", auditKey, "the log was verified and is intact");
   else if (found.unreadable !== "failing") notIntact(bell, found); // who asked was told, and may ask again
 }
 

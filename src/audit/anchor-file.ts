@@ -5,17 +5,21 @@ import { appendFile, open, readFile } from "node:fs/promises";
  * checkpoints does not reach them, above all when the file is on another disk or append-only (`chattr +a`).
  */
 export class AnchorFile {
-  readonly #path: string;
+  readonly path: string;
   #mended = false;
+  /** Notes that could not be written; the next one takes them along. */
+  readonly #owed: string[] = [];
 
   constructor(path: string) {
-    this.#path = path;
+    this.path = path;
   }
 
   async append(note: string): Promise<void> {
-    const line = `${JSON.stringify(note)}\n`;
+    this.#owed.push(note);
+    const lines = this.#owed.map((owed) => `${JSON.stringify(owed)}\n`).join("");
     const torn = !this.#mended && (await this.#isTorn());
-    await appendFile(this.#path, torn ? `\n${line}` : line, { mode: 0o600 });
+    await appendFile(this.path, torn ? `\n${lines}` : lines, { mode: 0o600 });
+    this.#owed.length = 0;
     this.#mended = true;
   }
 
@@ -41,7 +45,7 @@ export class AnchorFile {
   /** A power cut may leave half a line; the next one must not be added to it. */
   async #isTorn(): Promise<boolean> {
     try {
-      await using file = await open(this.#path, "r");
+      await using file = await open(this.path, "r");
       const { size } = await file.stat();
       if (size === 0) return false;
       const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
@@ -54,7 +58,7 @@ export class AnchorFile {
 
   async #text(): Promise<string> {
     try {
-      return await readFile(this.#path, "utf8");
+      return await readFile(this.path, "utf8");
     } catch (error) {
       if (isAbsent(error)) return "";
       throw error;

@@ -1,11 +1,14 @@
 /** The `audit` section of a configuration file. Only src/config imports this. */
+import { resolve } from "node:path";
 import { z } from "zod";
 import type { RecheckSettings } from "./recheck.ts";
+import type { Witness, WitnessSettings } from "./witness.ts";
 
 export interface AuditFile {
   readonly recheck?:
     | { readonly enabled?: boolean | undefined; readonly entries_per_second?: number | undefined }
     | undefined;
+  readonly witness?: WitnessSettings | undefined;
 }
 
 export const auditSchema: z.ZodType<AuditFile> = z.strictObject({
@@ -16,8 +19,25 @@ export const auditSchema: z.ZodType<AuditFile> = z.strictObject({
     })
     .optional()
     .describe("Verify the log in the background, again and again, while Postern runs."),
+  witness: z
+    .union([
+      z.strictObject({ file: z.string().min(1) }),
+      z.strictObject({ url: z.url({ protocol: /^https?$/ }), token: z.string().min(1).optional() }),
+    ])
+    .optional()
+    .describe("Where heads of the log are kept beyond the reach of whoever can write the data folder."),
 });
 
-export function auditSettingsFrom({ recheck = {} }: AuditFile): { readonly recheck: RecheckSettings } {
-  return { recheck: { enabled: recheck.enabled, entriesPerSecond: recheck.entries_per_second } };
+export interface AuditSettings {
+  readonly recheck?: RecheckSettings;
+  /** A place of your own has the two verbs of a Witness. */
+  readonly witness?: WitnessSettings | Witness | undefined;
+}
+
+/** @param base the folder that paths are relative to */
+export function auditSettingsFrom({ recheck = {}, witness }: AuditFile, base: string): AuditSettings {
+  return {
+    recheck: { enabled: recheck.enabled, entriesPerSecond: recheck.entries_per_second },
+    witness: witness !== undefined && "file" in witness ? { file: resolve(base, witness.file) } : witness,
+  };
 }

@@ -35,6 +35,9 @@ describe("a log that follows its store", () => {
       events: 7,
       head: tree.root(),
       checkpoints: 1,
+      integrity: "intact",
+      signer: "own",
+      outcome: "ok",
     });
   });
 

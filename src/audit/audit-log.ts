@@ -10,22 +10,26 @@ import { Follower } from "./follower.ts";
 import { GrowingTree } from "./growing-tree.ts";
 import { Inclusion } from "./inclusion.ts";
 import { latestEvents } from "./latest.ts";
-import type {
-  AuditEvent,
-  AuditFilter,
-  AuditLog,
-  Checked,
-  EntryProof,
-  LatestFilter,
-  LatestPage,
-  Verification,
+import {
+  type AuditEvent,
+  type AuditFilter,
+  type AuditLog,
+  type Checked,
+  type EntryProof,
+  integrityOf,
+  type LatestFilter,
+  type LatestPage,
+  type Verification,
+  type Verified,
 } from "./log.ts";
+import { Outside } from "./outside.ts";
 import { type Asked, queryEvents } from "./query.ts";
 import { type Pace, Recheck, type RecheckOptions } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
 import { Times } from "./times.ts";
 import { type Edge, rootOf } from "./tree.ts";
 import { verifyStore } from "./verify.ts";
+import type { Witness } from "./witness.ts";
 
 export interface AuditLogOptions {
   readonly store: Store;
@@ -33,9 +37,10 @@ export interface AuditLogOptions {
   readonly signer: Signer;
   /** Where checkpoints are kept outside the store: what shows that table and checkpoints were cut off together. */
   readonly anchorFile?: string;
+  readonly witness?: Witness | undefined;
   readonly log?: (problem: string) => void;
   /** Told what each `verify` found that looked at nothing from outside. */
-  readonly verified?: (found: Verification) => void;
+  readonly verified?: (found: Verified) => void;
   /** Verify it in the background, again and again. */
   readonly recheck?: (Pace & Pick<RecheckOptions, "altered">) | undefined;
 }
@@ -63,7 +68,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #signer: Signer;
-  readonly #anchors: AnchorFile | undefined;
+  readonly #outside: Outside;
   readonly #log: (problem: string) => void;
   readonly #verified: AuditLogOptions["verified"];
   readonly #tree: GrowingTree;
@@ -85,7 +90,11 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#store = store;
     this.#clock = clock;
     this.#signer = signer;
-    this.#anchors = anchorFile === undefined ? undefined : new AnchorFile(anchorFile);
+    this.#outside = new Outside(
+      anchorFile === undefined ? undefined : new AnchorFile(anchorFile),
+      options.witness,
+      log,
+    );
     this.#log = log;
     this.#tree = new GrowingTree({ clock, edge, lost: (why) => this.#lost(why) });
     this.#last = last;
@@ -102,12 +111,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   async start(): Promise<void> {
     await this.#follower.start();
-    const signed = (await this.#anchors?.signedSize()) ?? 0;
-    if (signed > this.size) {
-      this.#log(
-        `A checkpoint kept outside the store signs ${signed} entries, but only ${this.size} are left: the audit log was cut off.`,
-      );
-    }
+    await this.#outside.open(this.size, this.#last?.note);
   }
 
   get size(): number {
@@ -124,17 +128,21 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     return written;
   }
 
-  async verify(against?: string): Promise<Verification> {
+  async verify(against?: string): Promise<Verified> {
     if (against !== undefined) checkMember("against", against, "a text", "request_invalid");
     await this.#tryCheckpoint();
+    const problems = await this.#problemsOutside();
     const upTo = this.size;
     const seen = this.#sign(await this.#tree.edge()); // what this process saw, whatever the store says by now
     const anchors = this.#notes(against === undefined ? [seen] : [seen, against]);
     const found = this.#judged(await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo }));
-    if (against !== undefined) return found; // a note from outside may be anybody's
-    this.#keepChecked(found);
-    this.#verified?.(found);
-    return found;
+    const outcome = found.intact && problems.length === 0 ? "ok" : "failed";
+    const verdict = { integrity: integrityOf(found), signer: "own", outcome } as const;
+    const verified = { ...found, ...verdict, ...(problems.length > 0 && { problems }) };
+    if (against !== undefined) return verified; // a note from outside may be anybody's
+    this.#keepChecked(verified);
+    this.#verified?.(verified);
+    return verified;
   }
 
   get checked(): Checked | undefined {
@@ -178,13 +186,21 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#follower[Symbol.dispose]();
     if (this.#isDue(1) && this.#store.broken === undefined) await this.#tryCheckpoint();
     await this.#writing;
+    await this.#outside[Symbol.asyncDispose]();
     await this.#tree[Symbol.asyncDispose]();
   }
 
   /** With those kept outside the store: where they cannot be read, that is what the verifier finds. */
   async *#notes(more: readonly string[]): AsyncGenerator<string> {
     yield* more;
-    yield* (await this.#anchors?.notes()) ?? [];
+    yield* this.#outside.notes();
+  }
+
+  /** Between two checkpoints, so that each one in the store was anchored, too. */
+  #problemsOutside(): Promise<readonly string[]> {
+    const problems = this.#writing.then(() => this.#outside.problems(this.#store));
+    this.#writing = problems.catch(() => undefined);
+    return problems.catch(() => []); // what cannot be read, the verifier finds
   }
 
   #sign(edge: Edge): string {
@@ -237,9 +253,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     );
     if (!won) this.#log(`Another checkpoint over ${edge.size} entries is there already.`);
     this.#last = { size: edge.size, note };
-    await this.#anchors
-      ?.append(note)
-      .catch((error: unknown) => this.#report("The anchor file could not be written", error));
+    await this.#outside.keep(note);
     return note;
   }
 

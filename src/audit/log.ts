@@ -146,6 +146,27 @@ export type Verification =
       readonly unreadable?: "damaged" | "failing";
     };
 
+/** Who signed a log: this installation; the key that was given; a key nobody vouches for; another than was given. */
+export type SignerState = "own" | "trusted" | "unproven" | "foreign";
+
+/** Three answers, because a whole log can be a stranger's, or what is kept outside of it can be gone. */
+export interface Verdict {
+  /** Whether the entries are what was signed, whoever signed them. */
+  readonly integrity: "intact" | "broken" | "unreadable";
+  readonly signer: SignerState;
+  /** `ok`: intact, not signed by a foreign key, and everything kept outside is there and agrees. */
+  readonly outcome: "ok" | "failed";
+  /** What is wrong outside the log: the anchor file, the witness. */
+  readonly problems?: readonly string[];
+}
+
+export type Verified = Verification & Verdict;
+
+export function integrityOf(found: Verification): Verdict["integrity"] {
+  if (found.intact) return "intact";
+  return found.unreadable === undefined ? "broken" : "unreadable";
+}
+
 export type Broken = Extract<Verification, { readonly intact: false }>;
 
 /**
@@ -167,7 +188,7 @@ export interface AuditLog {
   /** Signs what is committed now, and gives the signed note: keep it elsewhere to prove that nothing was cut off later. */
   checkpoint(): Promise<string>;
   /** Reads everything again; a log that cannot be read is an answer, too. `against`: a signed note kept elsewhere. */
-  verify(against?: string): Promise<Verification>;
+  verify(against?: string): Promise<Verified>;
   /** When the whole log was last verified, by whoever asked or in the background. */
   readonly checked: Checked | undefined;
   /** Old to new, 200 at most unless `limit` says otherwise. */

@@ -8,7 +8,7 @@ import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { ExportReader } from "./export-reader.ts";
 import { type ExportedLog, readLines } from "./lines.ts";
-import type { Broken, Verification } from "./log.ts";
+import { type Broken, integrityOf, type Verdict, type Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
 import { Recount } from "./recount.ts";
 import { unhurried } from "./unhurried.ts";
@@ -35,14 +35,16 @@ export interface VerifyExportOptions {
  *
  * @public
  */
-export type ExportVerification =
+export type ExportVerification = (
   | (Extract<Verification, { readonly intact: true }> & {
       /** The verifier key that every checkpoint in it is signed by. */
       readonly publicKey: string;
       /** It is the one that was given; else it is what the file says of itself, as a forged one would. */
       readonly keyTrusted: boolean;
     })
-  | Broken;
+  | Broken
+) &
+  Verdict;
 
 /**
  * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
@@ -115,33 +117,47 @@ const header = /^#postern-audit 1 (\S+)$/;
  * @public
  */
 export async function verifyExport(log: ExportedLog, options: VerifyExportOptions = {}): Promise<ExportVerification> {
+  const trusted = options.publicKey?.trim();
+  if (trusted !== undefined) trustedKey(trusted);
+  const { publicKey, found } = await readExport(log, options);
+  const keyTrusted = trusted !== undefined;
+  const signer = !keyTrusted || publicKey === undefined ? "unproven" : publicKey === trusted ? "trusted" : "foreign";
+  const integrity = integrityOf(found);
+  if (signer === "foreign") {
+    const { events } = found;
+    const foreign = { intact: false, events, firstBroken: 0, why: "It was signed by another key." } as const;
+    return { ...foreign, integrity, signer, outcome: "failed" };
+  }
+  if (!found.intact) return { ...found, integrity, signer, outcome: "failed" };
+  return { ...found, publicKey: publicKey ?? "", keyTrusted, integrity, signer, outcome: "ok" };
+}
+
+/** Holds the file against the key that it names itself; whose key that is, the caller says. */
+async function readExport(
+  log: ExportedLog,
+  options: VerifyExportOptions,
+): Promise<{ readonly publicKey?: string; readonly found: Verification }> {
   const recount = new Recount();
   let reader: ExportReader | undefined;
   let publicKey = "";
   for await (const line of readLines(log)) {
     if (reader === undefined) {
-      publicKey = line.slice(line.lastIndexOf(" ") + 1);
-      const key = keyOf(line, options);
-      if (typeof key === "string") return recount.broken(key);
+      const [, named] = header.exec(line) ?? [];
+      if (named === undefined)
+        return { found: recount.broken("The first line is not that of an exported audit log, version 1.") };
+      const key = readVerifierKey(named);
+      if (key === undefined) return { found: recount.broken("The public key in the first line is damaged.") };
+      publicKey = named;
       const foreign = await claimAll(recount, key, options);
-      if (foreign !== undefined) return foreign;
+      if (foreign !== undefined) return { publicKey, found: foreign };
       reader = new ExportReader(recount, key);
     } else {
       const wrong = reader.read(line);
-      if (wrong !== undefined) return wrong;
+      if (wrong !== undefined) return { publicKey, found: wrong };
     }
   }
-  const found = reader === undefined ? recount.broken("There is nothing in it.") : reader.end();
-  return found.intact ? { ...found, publicKey, keyTrusted: options.publicKey !== undefined } : found;
-}
-
-/** The key to believe, or what is wrong with the first line. */
-function keyOf(line: string, { publicKey }: VerifyExportOptions): VerifierKey | string {
-  const trusted = publicKey === undefined ? undefined : trustedKey(publicKey);
-  const [, named] = header.exec(line) ?? [];
-  if (named === undefined) return "The first line is not that of an exported audit log, version 1.";
-  if (publicKey !== undefined && named !== publicKey.trim()) return "It was signed by another key.";
-  return trusted ?? readVerifierKey(named) ?? "The public key in the first line is damaged.";
+  if (reader === undefined) return { found: recount.broken("There is nothing in it.") };
+  return { publicKey, found: reader.end() };
 }
 
 /** @throws RuntimeFault `verifier_key_invalid` */

@@ -1,6 +1,6 @@
 import type { OpenIdSettings } from "../accounts/openid.ts";
 import type { ApprovalRoute } from "../approvals/routing.ts";
-import type { RecheckSettings } from "../audit/recheck.ts";
+import type { AuditSettings } from "../audit/audit-config.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
@@ -63,7 +63,7 @@ export interface PosternConfig {
     })[];
   };
   /** How the log is looked after. */
-  readonly audit?: { readonly recheck?: RecheckSettings };
+  readonly audit?: AuditSettings;
   readonly results?: { readonly retentionDays?: number; readonly maxBytes?: number };
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Tools and sets of tools themselves, or paths of modules that export some and of folders that hold some. */

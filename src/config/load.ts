@@ -236,7 +236,7 @@ function settingsOf(given: Parsed, { file, folder }: Place, over: Overrides): Se
     limits: limitsFrom(data.limits ?? {}),
     accounts: accountSettingsFrom(data.accounts ?? {}),
     approvals: approvalSettingsFrom(data.approvals ?? {}),
-    audit: auditSettingsFrom(data.audit ?? {}),
+    audit: auditSettingsFrom(data.audit ?? {}, base),
     results: resultSettingsFrom(data.results ?? {}),
     servers: serversOf(data.servers ?? {}, base),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),

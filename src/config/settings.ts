@@ -1,6 +1,6 @@
 import type { AccountSettings } from "../accounts/accounts-config.ts";
 import type { ApprovalSettings } from "../approvals/approvals-config.ts";
-import type { RecheckSettings } from "../audit/recheck.ts";
+import type { AuditSettings } from "../audit/audit-config.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits } from "../calls/session.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
@@ -37,7 +37,7 @@ export interface Settings {
   readonly limits: Partial<Limits>;
   readonly accounts: AccountSettings;
   readonly approvals: ApprovalSettings;
-  readonly audit: { readonly recheck: RecheckSettings };
+  readonly audit: AuditSettings;
   readonly results: ResultSettings;
   readonly servers: Readonly<Record<string, ServerConfig>>;
   /** Absolute paths of modules that export tools; loaded only when tools are needed. */

@@ -1,4 +1,4 @@
-import type { Broken, Checked, Verification } from "../audit/log.ts";
+import type { Broken, Checked, Verdict, Verification } from "../audit/log.ts";
 import type { ExportVerification } from "../audit/verify.ts";
 import { iso } from "./wire.ts";
 
@@ -12,12 +12,12 @@ export type VerificationWire =
       readonly unreadable?: "damaged" | "failing" | undefined;
     };
 
-export function verificationToWire(found: Verification): VerificationWire {
+export function verificationToWire(found: Verification & Partial<Verdict>): VerificationWire & Partial<Verdict> {
   return found.intact ? found : brokenToWire(found);
 }
 
-function brokenToWire({ intact, events, firstBroken, why, unreadable }: Broken): BrokenWire {
-  return { intact, events, first_broken: firstBroken, why, unreadable };
+function brokenToWire({ firstBroken, ...found }: Broken & Partial<Verdict>): BrokenWire & Partial<Verdict> {
+  return { ...found, first_broken: firstBroken };
 }
 
 /** Whose an intact file is; `key_trusted: false`: only the file itself says so. */
@@ -28,7 +28,7 @@ export type SignedWire = Extract<VerificationWire, { readonly intact: true }> & 
 };
 
 type BrokenWire = Extract<VerificationWire, { readonly intact: false }>;
-export type ExportVerificationWire = SignedWire | BrokenWire;
+export type ExportVerificationWire = (SignedWire | BrokenWire) & Partial<Verdict>;
 
 export function exportVerificationToWire(found: ExportVerification): ExportVerificationWire {
   if (!found.intact) return brokenToWire(found);

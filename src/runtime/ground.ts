@@ -7,11 +7,14 @@ import { spellWith } from "../audit/entry.ts";
 import type { AuditLog } from "../audit/log.ts";
 import { paceOf } from "../audit/recheck.ts";
 import { createSigner, loadSigner } from "../audit/signer.ts";
+import { type Witness, witnessFrom } from "../audit/witness.ts";
 import { type Clock, SystemClock } from "../calls/clock.ts";
+import { RuntimeFault } from "../calls/fault.ts";
 import { harmless } from "../calls/harmless-log.ts";
 import { recover } from "../ledger/recovery.ts";
 import { createRedactor } from "../secrets/redactor.ts";
 import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
+import { withSecrets } from "../secrets/secret-reference.ts";
 import type { Store } from "../stores/store.ts";
 import { hooksWatcher } from "../watchers/hooks.ts";
 import { createStream, type Stream } from "../watchers/stream.ts";
@@ -74,12 +77,30 @@ async function openAudit(
       verified: (found) => bell && hearVerification(bell, found),
       recheck: pace && { ...pace, altered: (found) => bell && hearAltered(bell, found, log) },
       ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
+      witness: witnessOf(options),
     }),
   );
   const heardBy = (own: AlarmBell): void => {
     bell = own;
   };
   return { audit, auditProblems, heardBy };
+}
+
+function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {
+  const { witness } = audit ?? {};
+  if (witness === undefined || "put" in witness) return witness;
+  return witnessFrom(witness, (text) =>
+    withSecrets(text, async (connector, key) => {
+      const value = (await secrets?.get(connector, key))?.reveal();
+      if (value === undefined)
+        throw new RuntimeFault(
+          "secret_missing",
+          `\`audit.witness\` names the secret \`${connector}/${key}\`; give the runtime \`secrets\`.`,
+        );
+      redactor?.learn(value);
+      return value;
+    }),
+  );
 }
 
 function logNothing(): void {}

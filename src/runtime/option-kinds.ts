@@ -44,6 +44,7 @@ const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   "accounts.passwordCost": "an object",
   audit: "an object",
   "audit.recheck": "an object",
+  "audit.witness": "an object",
   results: "an object",
   skills: "an object",
   chains: "an object",

@@ -2,7 +2,8 @@ import type { PasswordCost } from "../accounts/password.ts";
 import type { SessionLimits } from "../accounts/session-book.ts";
 import type { Approver } from "../approvals/approver.ts";
 import type { ApprovalRoute } from "../approvals/routing.ts";
-import { paceOf, type RecheckSettings } from "../audit/recheck.ts";
+import type { AuditSettings } from "../audit/audit-config.ts";
+import { paceOf } from "../audit/recheck.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -63,7 +64,7 @@ export interface RuntimeOptions {
     readonly passwordCost?: PasswordCost | undefined;
   };
   /** `recheck`: the log is verified in the background while this runs. */
-  readonly audit?: { readonly recheck?: RecheckSettings };
+  readonly audit?: AuditSettings;
   readonly results?: {
     /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
     readonly retentionDays?: number;
@@ -127,7 +128,7 @@ export function checkOptions(options: RuntimeOptions): void {
     throw invalid("approvals.ttlMs", ttlMs, "a whole number of milliseconds from 1");
   }
   known("accounts.", options.accounts ?? {}, new Set(["sessions", "passwordCost"]));
-  known("audit.", options.audit ?? {}, new Set(["recheck"]));
+  known("audit.", options.audit ?? {}, new Set(["recheck", "witness"]));
   known("audit.recheck.", options.audit?.recheck ?? {}, new Set(["enabled", "entriesPerSecond"]));
   paceOf(options.audit?.recheck ?? {}, true);
   known("results.", results, new Set(["retentionDays", "maxBytes"]));

@@ -205,6 +205,10 @@ const verification = z.object({
   first_broken: z.number().int().optional(),
   why: text.optional(),
   unreadable: z.enum(["damaged", "failing"]).optional(),
+  integrity: z.enum(["intact", "broken", "unreadable"]).optional(),
+  signer: z.enum(["own", "trusted", "unproven", "foreign"]).optional(),
+  outcome: z.enum(["ok", "failed"]).optional(),
+  problems: z.array(text).optional(),
 });
 export const verificationAnswer: ZodType = verification.openapi("Verification");
 /** What the log was last found to be, by whoever asked or in the background. */

@@ -24,6 +24,8 @@ const doorProblems = {
   artifact_unavailable: 404,
   run_unknown: 404,
   event_unknown: 404,
+  head_unknown: 404,
+  head_behind: 409,
   alarm_unknown: 404,
   grant_unknown: 404,
   delegation_unknown: 404,

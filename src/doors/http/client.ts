@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../../audit/log.ts";
+import type { AuditEvent, Verdict } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
 import type { CallState } from "../../calls/records.ts";
 import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
@@ -116,7 +116,7 @@ export class PosternClient {
   ): Promise<{ events: readonly AuditEvent[]; next_before?: number; size: number; checked?: CheckedWire }> {
     return this.#line.get("/v1/audit/latest", where);
   }
-  verifyAudit(against?: string): Promise<VerificationWire> {
+  verifyAudit(against?: string): Promise<VerificationWire & Partial<Verdict>> {
     return this.#line.get("/v1/audit/verify", { against });
   }
   exportAudit(): AsyncIterable<string> {

@@ -21,6 +21,7 @@ import { accountRoutes } from "./account-routes.ts";
 import { alarmRoutes } from "./alarm-routes.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
+import { auditHeadRoutes } from "./audit-head-routes.ts";
 import { auditProofRoutes } from "./audit-proof-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes } from "./call-routes.ts";
@@ -94,6 +95,7 @@ export const routes: readonly Route[] = [
   ...grantRoutes,
   ...auditRoutes,
   ...auditProofRoutes,
+  ...auditHeadRoutes,
   ...controlRoutes,
   ...runRoutes,
   ...runChangeRoutes,

@@ -93,6 +93,13 @@ function Found({ found }: { readonly found: CheckedWire }): ReactNode {
         Broken at entry {found.first_broken}: <Text>{found.why}</Text> (<Time at={found.at} />)
       </span>
     );
+  if (found.problems !== undefined)
+    return (
+      <span className="font-medium text-critical">
+        {found.events.toLocaleString("en")} intact, but: <Text>{found.problems.join(" ")}</Text> (<Time at={found.at} />
+        )
+      </span>
+    );
   return (
     <span className="flex flex-wrap items-center gap-1.5 text-safe">
       <Icon name="check" size={14} />

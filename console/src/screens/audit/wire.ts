@@ -42,6 +42,8 @@ export interface ProofWire {
 
 export interface VerificationWire {
   readonly intact: boolean;
+  /** What is wrong outside the log: the anchor file, the witness. */
+  readonly problems?: readonly string[];
   readonly events: number;
   readonly head?: string;
   readonly checkpoints?: number;

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { AuditEvent } from "../../../audit/log.ts";
+import type { AuditEvent, Verdict } from "../../../audit/log.ts";
 import { counted } from "../../../calls/counted.ts";
 import type { PosternClient } from "../../http/client.ts";
 import {
@@ -135,14 +135,18 @@ async function noteFrom(text: string): Promise<string> {
 function printVerification(
   { terminal }: Host,
   flags: GlobalFlags,
-  found: VerificationWire | ExportVerificationWire,
+  found: (VerificationWire | ExportVerificationWire) & Partial<Verdict>,
 ): ExitCode {
   if (flags.json === true) printJson({ terminal }, found);
   else {
     terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
     if ("public_key" in found) terminal.out(`${signerLine(found)}\n`);
+    for (const problem of found.problems ?? [])
+      terminal.out(`${paintFor(terminal)("red", "FAILED")}: ${visible(problem)}\n`);
+    if (found.integrity !== undefined)
+      terminal.out(`integrity ${found.integrity}, signer ${found.signer}, outcome ${found.outcome}\n`);
   }
-  return found.intact ? exitCodes.ok : exitCodes.failed;
+  return found.intact && found.outcome !== "failed" ? exitCodes.ok : exitCodes.failed;
 }
 
 function verificationLine(found: VerificationWire, paint: Paint): string {
