@@ -234,6 +234,8 @@ export interface Runtime extends AsyncDisposable {
   /** Undefined: none are configured. */
   readonly channels: OpenChannels | undefined;
   health(): Health;
+  /** The same, after a write to the store: `broken` when it refuses writes. */
+  checkHealth(): Promise<Health>;
   /** Refuses new calls and resumes, waits for those in flight (`graceMs`; then they are `unknown`), closes servers and the store. */
   close(graceMs?: number): Promise<void>;
 }

@@ -70,7 +70,17 @@ describe("where a notice may go", () => {
     );
   });
 
+  it.each(["168.63.129.16", "169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192"])(
+    "does not take %s of a cloud's own services for public",
+    async (address) => {
+      expect(isPublic({ address, family: 4 })).toBe(false);
+      expect(isPublic({ address: `::ffff:${address}`, family: 6 })).toBe(false);
+      expect(await targetOf(`https://${address}/`, false, resolve)).toMatchObject({ allowed: false });
+    },
+  );
+
   it.each([
+    "fd00:ec2::254",
     "::1",
     "::",
     "fe80::1",

@@ -9,13 +9,14 @@ export type Target =
   | { readonly allowed: true; readonly url: URL; readonly address: LookupAddress }
   | { readonly allowed: false; readonly problem: string };
 
-/** IPv4 that is not the public internet (IANA special-purpose registry). */
+/** IPv4 that is not the public internet (IANA special-purpose registry), or reaches the cloud that a machine runs in. */
 const notPublic = new BlockList();
 for (const [net, bits] of [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
+  ["168.63.129.16", 32], // Azure's wire server: credentials and configuration of the machine
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],

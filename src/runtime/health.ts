@@ -1,6 +1,48 @@
+import type { Clock } from "../calls/clock.ts";
+import { messageOf } from "../calls/fault.ts";
 import type { Health } from "../face.ts";
 import type { Store } from "../stores/store.ts";
 import type { Servers } from "../tools/upstream/servers.ts";
+
+const probeEveryMs = 2_000;
+const probeLimitMs = 5_000;
+
+/** Finds out by writing whether the store takes writes: a full disk or a read-only file shows in nothing else. */
+export class WriteProbe {
+  readonly #store: Pick<Store, "commit" | "documents">;
+  readonly #clock: Clock;
+  #last: { readonly at: number; readonly problem: Promise<string | undefined> } | undefined;
+
+  constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Resolves to the reason when a write fails or hangs. Asked often, it writes once in two seconds. */
+  problem(): Promise<string | undefined> {
+    const at = this.#clock.monotonic();
+    if (this.#last === undefined || at - this.#last.at >= probeEveryMs) this.#last = { at, problem: this.#probe() };
+    return this.#last.problem;
+  }
+
+  #probe(): Promise<string | undefined> {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const giveUp = (): void => resolve(`The store did not answer a write within ${probeLimitMs} ms.`);
+    const cancel = this.#clock.in(probeLimitMs, giveUp, false);
+    this.#write()
+      .then(() => resolve(undefined))
+      .catch((error: unknown) => resolve(`The store refuses writes: ${messageOf(error)}`))
+      .finally(cancel);
+    return promise;
+  }
+
+  async #write(): Promise<void> {
+    const [kind, id] = ["health", "probe"] as const;
+    const expectedVersion = (await this.#store.documents.get(kind, id))?.version ?? 0;
+    const body = { at: this.#clock.now() };
+    await this.#store.commit({ write: "document", kind, id, body, expectedVersion }, "synced");
+  }
+}
 
 /** What works and what does not, without asking anything that could hang. */
 export function healthOf({ broken }: Pick<Store, "broken">, servers: Servers | undefined, tools: number): Health {

@@ -38,7 +38,7 @@ import type { Stream } from "../watchers/stream.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import { Deciding } from "./deciding.ts";
 import { closedTell, type Entrance } from "./entrance.ts";
-import { healthOf } from "./health.ts";
+import { healthOf, WriteProbe } from "./health.ts";
 import type { InFlight } from "./in-flight.ts";
 import { type Note, note } from "./noting.ts";
 import { visibleTo } from "./offering.ts";
@@ -105,12 +105,14 @@ export class RunningRuntime implements Runtime {
   readonly #parts: Parts;
   readonly #reception: Reception;
   readonly #entrance: Entrance;
+  readonly #writeProbe: WriteProbe;
   #closing: Promise<void> | undefined;
 
   constructor(options: RunningOptions) {
     const { parts, store, audit, tools, approver } = options;
     this.#options = options;
     this.#parts = parts;
+    this.#writeProbe = new WriteProbe(store, parts.clock);
     this.#entrance = options.entrance;
     this.#reception = options.entrance.reception;
     this.audit = audit;
@@ -222,6 +224,13 @@ export class RunningRuntime implements Runtime {
 
   health(): Health {
     return healthOf(this.#options.store, this.#options.attached.servers, this.tools.names().length);
+  }
+
+  async checkHealth(): Promise<Health> {
+    const health = this.health();
+    if (health.status === "broken") return health;
+    const problem = await this.#writeProbe.problem();
+    return problem === undefined ? health : { ...health, status: "broken", problem };
   }
 
   async close(graceMs = 10_000): Promise<void> {

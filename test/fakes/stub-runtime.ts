@@ -264,6 +264,7 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     note: heard("note", undefined),
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
+    checkHealth: async () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
   return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test
 }

@@ -6,12 +6,12 @@ import type { Runtime } from "../../face.ts";
 import type { Identified } from "../identify.ts";
 import { answer, problem } from "./answers.ts";
 
-export function healthz(request: Request, runtime: Runtime): Response {
+export async function healthz(request: Request, runtime: Runtime): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
   }
-  const { status } = runtime.health();
-  return answer({ status }, status === "ok" ? 200 : 503);
+  const { status, problem: reason } = await runtime.checkHealth();
+  return answer({ status, ...(reason !== undefined && { problem: reason }) }, status === "ok" ? 200 : 503);
 }
 
 export function refuseNobody({ nobody }: Extract<Identified, { nobody: string }>, isTooMany: boolean): Response {

@@ -71,7 +71,7 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: healthAnswer,
-    run: ({ runtime }) => answer(healthToWire(runtime.health())),
+    run: async ({ runtime }) => answer(healthToWire(await runtime.checkHealth())),
   }),
 ];
 
