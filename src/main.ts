@@ -12,6 +12,9 @@ import type { Listening } from "./doors/http/serve.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const terminal = processTerminal();
+/** How long the table of `start` waits for servers at most. */
+const tableWaitMs = 3_000;
+const lookEveryMs = 25;
 
 process.exitCode = await runCommand(createHost(terminal, start), process.argv.slice(2));
 await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done))));
@@ -56,7 +59,7 @@ async function besideRunning(running: ServerFile, { dataFolder }: Settings, { st
 }
 
 async function run(settings: Settings, flags: StartFlags & { readonly isNew: boolean }): Promise<ExitCode> {
-  const [{ commandName }, { openLog }, { removeServerFile }] = await Promise.all([
+  const [{ commandName }, { openLog }, { removeServerFile, writeServerFile }] = await Promise.all([
     import("./doors/cli/command-name.ts"),
     import("./doors/cli/log.ts"),
     import("./doors/cli/server-file.ts"),
@@ -68,11 +71,15 @@ async function run(settings: Settings, flags: StartFlags & { readonly isNew: boo
     { aside: terminal.aside, screen: process.stderr.isTTY === true }, // also when what is printed goes to a pipe
     command,
   );
-  const wired = await wire(settings, { tools: true, channels: true, command }, { log, version });
+  const needs = { tools: true, channels: true, servesAtOnce: true, command };
+  const wired = await wire(settings, needs, { log, version });
   try {
     const listening = await listenFor(wired, settings, isStdio);
     const served = { wired, listening, settings };
     const stopped = toldToStop(() => removeServerFile(settings.dataFolder)); // before anybody can find it: who calls at once may stop it at once
+    writeServerFile(settings.dataFolder, { port: listening.port, pid: process.pid, url: listening.url });
+    await serversTried(wired.runtime);
+    wired.checkOffer();
     await announce(served, flags);
     wired.runtime.chains?.warm();
     return await serve(served, stopped, isStdio);
@@ -105,17 +112,26 @@ interface Served {
   readonly settings: Settings;
 }
 
+/** Calls are served already. What is printed names the tools of quick servers; a slow one is shown as connecting. */
+async function serversTried(runtime: Wired["runtime"]): Promise<void> {
+  const clock = new SystemClock();
+  for (let waitedMs = 0; waitedMs < tableWaitMs; waitedMs += lookEveryMs) {
+    if (runtime.health().servers.every(({ status }) => status !== "connecting")) return;
+    await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+  }
+}
+
 async function announce(
   { wired: { runtime }, listening: { url, port }, settings }: Served,
   flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
   const { file, dataFolder: folder, listen } = settings;
-  const [{ writeServerFile }, { banner }, { commandName }] = await Promise.all([
-    import("./doors/cli/server-file.ts"),
+  const [{ banner }, { commandName }, { explanationToWire }] = await Promise.all([
     import("./doors/cli/banner.ts"),
     import("./doors/cli/command-name.ts"),
+    import("./doors/wire-tools.ts"),
   ]);
-  writeServerFile(folder, { port, pid: process.pid, url });
+  const asAgent = { principal: { tenant: "default", agent: "local-agent" }, scopes: settings.agentScopes };
   const health = runtime.health();
   if (flags.json === true && flags.stdio !== true)
     return terminal.out(
@@ -132,6 +148,7 @@ async function announce(
       health,
       agent: await clientOf(folder, url, "agent"),
       operator: await clientOf(folder, url, "operator"),
+      explain: async (call) => explanationToWire(await runtime.explain(call, asAgent), false),
       // Over pipes this goes to the client's log, which its agent may read.
       signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, listen.publicUrl ?? url),
       command: commandName({ ...flags, port: undefined }), // it says in its folder where it listens

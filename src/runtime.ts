@@ -56,9 +56,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const opened: Opened = { ...ground, ...house, parts, inFlight, attached: {}, limits, closing };
     const running = await run(options, opened, later);
     await offerTools(options, opened, later.entrance);
-    const { servers } = options;
+    const { servers, serverWaitMs: waitMs } = options;
     if (servers !== undefined) {
-      opened.attached.servers = await connect(servers, running, { ...house, ...ground, ...parts });
+      opened.attached.servers = await connect(servers, running, { ...house, ...ground, ...parts, waitMs });
       await schemasRead(house.registry);
     }
     return running;

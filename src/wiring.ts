@@ -54,6 +54,8 @@ export interface Wired {
   readonly mcp: McpDoor;
   /** Set once the port is known. */
   hosts: readonly string[];
+  /** Tells what is wrong with what agents are offered now, servers' tools included. */
+  checkOffer(): void;
   close(): Promise<void>;
 }
 
@@ -87,8 +89,11 @@ export async function wire(
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
   const shared: Shared = { settings, needs, log, redactor, secrets, memory, hosts: () => wired.hosts };
   const runtime = await createRuntime(await optionsOf(shared));
-  const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
-  if (around !== undefined) log.problem(around);
+  const checkOffer = (): void => {
+    const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
+    if (around !== undefined) log.problem(around);
+  };
+  if (needs.servesAtOnce !== true) checkOffer();
   const mcp = await mcpDoorOf(runtime, shared, version);
   const door = await httpDoorOf({ runtime, credentials, mcp }, shared);
   const close = async (): Promise<void> => {
@@ -96,7 +101,7 @@ export async function wire(
     await Promise.all([mcp.close(), door.close()]);
     memory?.close();
   };
-  const wired: Wired = { runtime, door, mcp, hosts: [], close };
+  const wired: Wired = { runtime, door, mcp, hosts: [], checkOffer, close };
   return wired;
 }
 
@@ -107,6 +112,7 @@ async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
   return {
     ...{ folder, policy, guardrails, autonomy, limits, audit, results },
     ...(needs.tools && (await toolsOf(shared))),
+    ...(needs.servesAtOnce === true && { serverWaitMs: 0 }),
     ...(await archiveOf(settings)),
     ...(tellsPeople && { channels: { ...channels, consoleUrl: consoleAt(shared) } }),
     ...(hooks !== undefined && { hooks }),

@@ -12,6 +12,7 @@ import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { releasePins } from "../results/release-pins.ts";
 import { shape } from "../results/shape.ts";
+import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
 import { isCutShort, isSuspended } from "../tools/define.ts";
@@ -246,7 +247,8 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
     return unknown(call, refused(call, "outcome_unknown", said));
   }
-  const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`);
+  const details = failure.details && redactJson(failure.details, parts.redactor);
+  const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
   const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
   return {
     state: "failed",

@@ -16,7 +16,10 @@ export interface LookupParts {
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
   if (parts.controls.state.paused) return paused(parts.controls.state);
   const found = parts.tools.find(call.tool, call.action);
-  if (found === undefined) return refuse("tool_unknown", unknown(call, parts));
+  if (found === undefined) {
+    const away = parts.tools.serverAway?.(call.tool);
+    return away === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", away);
+  }
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);

@@ -28,7 +28,12 @@ export async function openChannelsIn(
 export async function connect(
   servers: Readonly<Record<string, ServerConfig>>,
   running: RunningRuntime,
-  parts: Parts & { readonly registry: Registry; readonly pins: Pins; readonly store: Store },
+  parts: Parts & {
+    readonly registry: Registry;
+    readonly pins: Pins;
+    readonly store: Store;
+    readonly waitMs?: number | undefined;
+  },
 ): Promise<Servers> {
   const [{ connectServers }, { Revisions }] = await Promise.all([
     import("../tools/upstream/servers.ts"),
@@ -39,6 +44,7 @@ export async function connect(
     pins: parts.pins,
     revisions: new Revisions(parts.store, parts.clock),
     answerBytes: parts.answerBytes,
+    waitMs: parts.waitMs,
     clock: parts.clock,
     note: (type, summary, data) => running.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),

@@ -50,6 +50,7 @@ const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   chains: "an object",
   channels: "an object",
   servers: "an object",
+  serverWaitMs: "a number",
   folder: "a text",
   archive: "an object",
   "archive.folder": "a text",

@@ -79,6 +79,8 @@ export interface RuntimeOptions {
   readonly channels?: ChannelsOptions;
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
+  /** How long `createRuntime` waits for them at most. Default 8 s. What is not connected by then comes in the background. */
+  readonly serverWaitMs?: number;
   /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
   readonly folder?: string;
   /** A folder a run, for people to read: `runtime.runs`. `config`: the effective configuration as YAML, kept with each run. */
@@ -97,6 +99,7 @@ const optionNames: ReadonlySet<string> = new Set([
     "results",
     "skills",
     "servers",
+    "serverWaitMs",
     "folder",
     "archive",
     "durability",

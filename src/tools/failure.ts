@@ -1,5 +1,7 @@
 import { messageOf } from "../calls/fault.ts";
+import type { Json } from "../calls/json.ts";
 import { shortened } from "./plain.ts";
+import { rpcDetailsOf } from "./rpc-error.ts";
 
 /** How a tool failed, in what the path needs to know of it (D26). */
 export interface Failure {
@@ -13,6 +15,8 @@ export interface Failure {
   readonly notExecuted: boolean;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
+  /** The code and the data of a server's JSON-RPC error. */
+  readonly details?: Json;
 }
 
 const maxMessageLength = 2_000;
@@ -30,6 +34,7 @@ const droppedCodes: ReadonlySet<unknown> = new Set([
 /** Whatever a tool threw. Never throws, also not for `null`, cycles and getters that do. */
 export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
+  const details = rpcDetailsOf(error);
   const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
   return {
     message: shortened(describe(error), maxMessageLength),
@@ -40,6 +45,7 @@ export function failureOf(error: unknown): Failure {
       droppedCodes.has(read(error, "code")) ||
       droppedCodes.has(read(read(error, "cause"), "code")),
     ...(limited && { rateLimitResetsAt: resetsAt }),
+    ...(details !== undefined && { details }),
   };
 }
 

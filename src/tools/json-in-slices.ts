@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Json } from "../calls/json.ts";
+import { type ExactJson, parseExactly } from "./exact-json.ts";
 import { textEnd } from "./json-text-end.ts";
 
 /** So much is parsed between two turns of others: a few milliseconds. */
@@ -36,18 +37,27 @@ export class HeldJson {
 
   /** What `JSON.parse` makes of it, with turns for others. @throws SyntaxError */
   async parsed(): Promise<Json> {
+    return (await this.#parsed((text) => ({ value: JSON.parse(text) as Json, asText: [] }))).value; // it makes nothing but JSON
+  }
+
+  /** What `parseExactly` makes of it, with turns for others. @throws SyntaxError */
+  parsedExactly(): Promise<ExactJson> {
+    return this.#parsed(parseExactly);
+  }
+
+  async #parsed(parse: (text: string) => ExactJson): Promise<ExactJson> {
     const slices = new Slices(this.#sliceBytes);
-    const tree = new Tree();
+    const tree = new Tree(parse);
     for (const part of this.#parts) {
       for (const slice of slices.take(part)) {
         tree.add(slice);
         const others = this.#turn();
         if (others !== undefined) await others;
       }
-      if (slices.isTooDeep) return JSON.parse(Buffer.concat(this.#parts).toString()) as Json; // it makes nothing but JSON
+      if (slices.isTooDeep) return parse(Buffer.concat(this.#parts).toString());
     }
     tree.add(slices.rest());
-    return tree.root;
+    return { value: tree.root, asText: tree.asText };
   }
 }
 
@@ -158,6 +168,17 @@ class Tree {
   root: Json = null;
   /** What is open, from the outside in. */
   #open: Container[] = [];
+  readonly #asText = new Set<string>();
+  readonly #parse: (text: string) => ExactJson;
+
+  constructor(parse: (text: string) => ExactJson) {
+    this.#parse = parse;
+  }
+
+  /** Where a text stands for a number; what is open around a slice is left out of the path. */
+  get asText(): readonly string[] {
+    return [...this.#asText];
+  }
 
   add({ bytes, open, kept }: Slice): void {
     const text = bytes.toString();
@@ -166,7 +187,8 @@ class Tree {
       throw new SyntaxError("a comma is followed by nothing");
     if (open.length > 0 && /[[{]$/.test(text.trimEnd().slice(-1)))
       throw new SyntaxError("a comma stands behind nothing");
-    const parsed = JSON.parse(`${this.#opening()}${text}${closing(open)}`) as Json; // it makes nothing but JSON
+    const { value: parsed, asText } = this.#parse(`${this.#opening()}${text}${closing(open)}`);
+    for (const place of asText) this.#asText.add(isFirst ? place : `…${behind(place)}`);
     if (isFirst) this.root = parsed;
     const around = isFirst ? [] : this.#merge(parsed);
     // Those that were closed are whole; those that were opened are the last members of the ones around them.
@@ -203,6 +225,12 @@ class Tree {
     }
     return around;
   }
+}
+
+/** A place within a slice, without the names that stand for what is open around it. */
+function behind(place: string): string {
+  const at = place.lastIndexOf(inwards);
+  return at < 0 ? place : place.slice(at + inwards.length).replace(/^\./, "");
 }
 
 function closing(open: readonly Level[]): string {

@@ -79,6 +79,7 @@ export class Registry implements AsyncDisposable {
     find: (tool, action) => this.#entries.get(tool)?.actions.get(action),
     has: (tool) => this.has(tool),
     unavailable: (action) => this.unavailable(action),
+    serverAway: (tool) => this.#serverAway(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
   };
@@ -269,6 +270,16 @@ export class Registry implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#ownsSchemas) await this.#schemas.close();
+  }
+
+  /** A server that has listed its tools is known by them. A name at `/mcp/<server>` comes as `server/name`. */
+  #serverAway(tool: string): string | undefined {
+    for (const [server, problem] of this.#down) {
+      const isMeant = tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
+      if (isMeant && ![...this.#entries.values()].some(({ options }) => options.server === server))
+        return `the server \`${server}\` is not connected${reason(problem)}`;
+    }
+    return undefined;
   }
 
   #report({ tool }: Pick<Action, "tool">, went: Parameters<Tools["report"]>[1]): void {

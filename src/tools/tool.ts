@@ -186,6 +186,8 @@ export interface Tools {
   has(tool: string): boolean;
   /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
+  /** Why a tool that is not registered may only be missing for now: its server is not connected yet. Undefined: it is unknown. */
+  serverAway?(tool: string): string | undefined;
   /** How a call went; the registry keeps health from it. */
   report(
     action: Pick<Action, "tool">,

@@ -7,7 +7,10 @@ import { nextCommands } from "./next-commands.ts";
 import { getPython, lacksPython } from "./running-checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
-import { askEach } from "./what-now.ts";
+import { type Asked, askEach } from "./what-now.ts";
+
+/** More rows than this are no table for a start. */
+const mostRows = 100;
 
 export interface BannerFacts {
   readonly version: string;
@@ -20,6 +23,8 @@ export interface BannerFacts {
   readonly health: Health;
   readonly agent: PosternClient;
   readonly operator: PosternClient;
+  /** In this process: a request for each tool would keep the agents' calls waiting. */
+  readonly explain: Asked["explain"];
   /** Signs in once, while nobody has an account. */
   readonly signInUrl: string | undefined;
   /** How a person types the command here. */
@@ -29,15 +34,23 @@ export interface BannerFacts {
 /** What `postern start` says: where it is, what is offered at which risk, what a call would meet, what to try next. */
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
-  const { health, agent, operator } = facts;
+  const { health, agent, explain, operator } = facts;
   const { engines } = await operator.chains.list({ limit: 1 });
-  const told = await askEach(facts, await agent.tools());
+  const tools = await agent.tools();
+  const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
+  const rows = new Set(shown.slice(0, mostRows)); // our own tools first
+  const told = await askEach(
+    { explain, policy: operator.policy },
+    tools.filter((tool) => rows.has(tool)),
+  );
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;
   const servers = health.servers.map(({ name, status, problem }) => {
     const word =
       status === "connected"
         ? paint("green", status)
-        : paint("red", problem === undefined ? status : `${status}: ${asTypedHere(visible(problem), facts.command)}`);
+        : status === "connecting"
+          ? "connecting: its tools are offered as soon as it is connected"
+          : paint("red", problem === undefined ? status : `${status}: ${asTypedHere(visible(problem), facts.command)}`);
     return row("server", `${visible(name)} ${word}`);
   });
   return [
@@ -51,6 +64,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     ...servers,
     ...(lacksPython(engines) ? [row("scripts", getPython)] : []),
     `\n${toolTable({ paint, terminal, command: facts.command }, told)}`,
+    tools.length > told.length ? `and ${tools.length - told.length} more: ${facts.command} tools\n` : "",
     refusedNote(health.servers, paint),
     `\nTry next, in another terminal:\n`,
     ...nextCommands(told, facts.command).map(

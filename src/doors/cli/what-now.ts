@@ -1,7 +1,7 @@
+import type { Json } from "../../calls/json.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { ExplanationWire, ToolWire } from "../wire-tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
-import type { Connection } from "./connect.ts";
 
 export interface WhatNow {
   readonly word: string;
@@ -25,36 +25,44 @@ const words = {
 } as const;
 const depends = "depends";
 
+/** Who is asked: `explain` for the agent, `policy` for the operator. */
+export interface Asked {
+  readonly explain: (call: {
+    readonly tool: string;
+    readonly action: string;
+    readonly arguments: Readonly<Record<string, Json>>;
+  }) => Promise<ExplanationWire>;
+  readonly policy: Pick<PosternClient["policy"], "show">;
+}
+
+/** So many questions are under way at once: agents' calls come between them. */
+const atOnce = 8;
+
 /** One verdict has one word: where the policy says another of the tool as such, it depends on the call. */
-export async function askEach(
-  { agent, operator }: Pick<Connection, "agent" | "operator">,
-  actions: readonly ToolWire[],
-): Promise<readonly ToldTool[]> {
-  const { lines } = await operator.policy.show();
+export async function askEach({ explain, policy }: Asked, actions: readonly ToolWire[]): Promise<readonly ToldTool[]> {
+  const { lines } = await policy.show();
   const ofItself = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
-  return Promise.all(
-    actions.map(async (action) => {
-      const now = await whatNow(agent, action);
-      const usual = ofItself.get(`${action.tool}\0${action.action}`) ?? now.word;
-      const isVerdict = now.explanation?.decision !== undefined;
-      return { action, now: isVerdict && usual !== now.word ? { ...now, word: depends, tried: now.word } : now };
-    }),
-  );
+  const tell = async (action: ToolWire): Promise<ToldTool> => {
+    const now = await whatNow(explain, action);
+    const usual = ofItself.get(`${action.tool}\0${action.action}`) ?? now.word;
+    const isVerdict = now.explanation?.decision !== undefined;
+    return { action, now: isVerdict && usual !== now.word ? { ...now, word: depends, tried: now.word } : now };
+  };
+  const told: ToldTool[] = [];
+  for (let at = 0; at < actions.length; at += atOnce)
+    told.push(...(await Promise.all(actions.slice(at, at + atOnce).map(tell))));
+  return told;
 }
 
 /** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
 export async function whatNow(
-  agent: PosternClient,
+  explain: Asked["explain"],
   { tool, action, input_schema, unavailable, blocked }: ToolWire,
 ): Promise<WhatNow> {
   if (blocked !== undefined) return { word: `blocked: ${blocked}` };
   if (unavailable !== undefined) return { word: "off" };
   try {
-    const explanation = await agent.explain({
-      tool,
-      action,
-      arguments: sampleArguments(input_schema),
-    });
+    const explanation = await explain({ tool, action, arguments: sampleArguments(input_schema) });
     if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
     return { word: depends, explanation }; // made-up arguments that do not fit say nothing about real ones
   } catch {

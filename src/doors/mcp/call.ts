@@ -11,6 +11,7 @@ import type { Windows } from "../windows.ts";
 import { answerOf, type People } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { promisesStructure, targetOf } from "./offer.ts";
+import { relayedError } from "./relayed-error.ts";
 import { callerKey, isOld, type McpCaller, type Visit } from "./visit.ts";
 
 /** A client that listens to progress waits longer than one that does not; most give up after 60 s all the same. */
@@ -53,6 +54,8 @@ export async function callTool({ request, context, visit }: Asked, parts: CallPa
     const whose = `${context.sessionId ?? ""}\n${callerKey(visit.caller)}\n${windows.today}`;
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
+      const relayed = relayedError(outcome);
+      if (relayed !== undefined) throw relayed;
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
       const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
       return fitted(answerOf({ ...outcome, content }, name, people), context, promises ? outcome.text : undefined);

@@ -55,14 +55,43 @@ export function adapt(
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
       return {
-        content: contentOf(content),
-        ...(structured !== undefined && { structured: structured as Json }), // `toRawResult` takes what is held too
+        content: [...contentOf(content), ...notesOn(answer, tool)],
+        ...(structured !== undefined && { structured }),
         isError,
       };
     },
   };
   ownNames.set(adapted, tool.name);
   return adapted;
+}
+
+/** What a reader must know of an answer and cannot see in it. */
+function notesOn(answer: UpstreamAnswer, tool: UpstreamTool): TextBlock[] {
+  const { content, structured, isError, isLong = false, asText = [] } = answer;
+  const notes: string[] = [];
+  if (tool.outputSchema !== undefined && structured === undefined && !isError)
+    notes.push("The tool declares structured output, and its server answered without it.");
+  // Text is as it was sent; only what is text here and was a number there is named.
+  const places = asText.filter((place) => !place.startsWith("content"));
+  if (places.length > 0)
+    notes.push(
+      `Numbers that do not fit into a double are given as text, exactly as they were sent: ${places.map((place) => `\`${place}\``).join(", ")}.`,
+    );
+  if (notes.length === 0) return [];
+  const text = notes.map((note) => `Note from Postern: ${note}`).join("\n");
+  // Where the structured content is all there is, its text comes first.
+  const before =
+    content.length === 0 && structured !== undefined && !isLong ? [textBlock(JSON.stringify(structured))] : [];
+  return [...before, textBlock(text)];
+}
+
+interface TextBlock {
+  readonly type: "text";
+  readonly text: string;
+}
+
+function textBlock(text: string): TextBlock {
+  return { type: "text", text };
 }
 
 /** Bytes that stand for an artifact go as base64 (D13); everything else is JSON already. */

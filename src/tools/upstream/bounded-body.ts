@@ -1,7 +1,7 @@
 import { tooManyBytes } from "../../results/raw-result.ts";
 import type { HeldJson } from "../json-in-slices.ts";
 import { AnswerScan, longBytes } from "./answer-scan.ts";
-import { AnswerTooLarge } from "./too-large.ts";
+import { AnswerTooLarge, tooLargeError } from "./too-large.ts";
 
 export interface BodyBound {
   readonly limitBytes: number;
@@ -12,6 +12,10 @@ export interface BodyBound {
   readonly onTooLarge: () => void;
   /** Told of structured content that was left out of a message, before the message is passed on. */
   readonly onHeld?: (held: HeldJson) => void;
+  /** Whole messages as they are passed on: all of a body that is no stream, or events. */
+  readonly read?: (messages: Buffer) => Buffer;
+  /** Waits before more is read, when the server sent too much that nobody asked for. */
+  readonly pause?: () => Promise<void> | undefined;
 }
 
 /** Events are divided by an empty line. */
@@ -27,12 +31,15 @@ export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound):
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       for (;;) {
+        const pause = bound.pause?.();
+        if (pause !== undefined) await pause;
         const { value, done } = await reader.read();
         const ready = done ? held.rest() : held.take(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
         if (ready === "too large") return giveUp(controller, reader, bound);
-        if (ready !== undefined) controller.enqueue(ready);
+        const passed = ready === undefined ? undefined : (bound.read?.(ready) ?? ready);
+        if (passed !== undefined && passed.length > 0) controller.enqueue(passed);
         if (done) controller.close();
-        if (done || ready !== undefined) return;
+        if (done || (passed !== undefined && passed.length > 0)) return;
       }
     },
     cancel: (reason) => reader.cancel(reason),
@@ -51,8 +58,7 @@ function giveUp(
     controller.error(new AnswerTooLarge(said));
   } else {
     // An answer, so that the SDK neither waits for one nor fetches the stream again.
-    const answer = { jsonrpc: "2.0", id, error: { code: -32_603, message: said } };
-    controller.enqueue(Buffer.from(`data: ${JSON.stringify(answer)}\n\n`));
+    controller.enqueue(Buffer.from(`data: ${JSON.stringify(tooLargeError(id, limitBytes))}\n\n`));
     controller.close();
   }
   reader.cancel(new AnswerTooLarge(said)).catch(() => undefined); // what broke already needs no end
@@ -83,7 +89,7 @@ class Held {
   }
 
   rest(): Buffer | undefined {
-    return this.#bytes === 0 ? undefined : this.#message();
+    return this.#bytes === 0 && (this.#bound.isStream || this.#bound.read === undefined) ? undefined : this.#message();
   }
 
   #keep(part: Buffer): void {

@@ -7,6 +7,7 @@ import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerShelf, type ToolShelf, type ToolsDiff } from "./server-shelf.ts";
 import {
+  isWorthResending,
   notSent,
   type Refused,
   type Upstream,
@@ -65,6 +66,8 @@ export class Connection {
   #inFlight = 0;
   #closed = false;
   #attempt: Promise<void> = Promise.resolve();
+  /** The end of the connection before: only then is another one made. */
+  #ending: Promise<void> = Promise.resolve();
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #cancelWait: (() => void) | undefined;
@@ -106,16 +109,37 @@ export class Connection {
     this.#endPause?.();
     await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
     await this.#attempt; // one that was under way sees `#closed` and closes what it made
+    await this.#ending;
     this.#status = "disconnected";
   }
 
+  /** A server that forgot the session did not run the call: it is connected again, and the call is sent once more. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const upstream = this.#upstream;
-    if (upstream === undefined || this.#status !== "connected") {
-      throw notSent(
-        `Tool \`${tool}\`: its server \`${this.name}\` is not connected${this.#problem === undefined ? "" : `: ${this.#problem}`}.`,
-      );
+    if (upstream === undefined || this.#status !== "connected") throw this.#notConnected(tool);
+    const definition = this.#shelf.digestOf(tool);
+    try {
+      return await this.#send(upstream, tool, given, call);
+    } catch (error) {
+      if (!isWorthResending(error) || call.signal.aborted || this.#closed) throw error;
+      await this.#reconnect();
+      const next = this.#upstream;
+      if (next === undefined || call.signal.aborted) throw error;
+      if (this.#shelf.digestOf(tool) !== definition)
+        throw notSent(
+          `Tool \`${tool}\`: its server was connected again and defines it otherwise now; nothing was run.`,
+        );
+      return await this.#send(next, tool, given, call);
     }
+  }
+
+  // biome-ignore lint/complexity/useMaxParams: the call as it was given, and where it goes
+  async #send(
+    upstream: Upstream,
+    tool: string,
+    given: JsonObject,
+    call: UpstreamCall,
+  ): Promise<UpstreamAnswer | LostAnswer> {
     this.#inFlight += 1;
     try {
       return await upstream.callTool(tool, given, call);
@@ -124,10 +148,26 @@ export class Connection {
     }
   }
 
+  #notConnected(tool: string): Error {
+    const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
+    return notSent(`Tool \`${tool}\`: its server \`${this.name}\` is not connected${why}.`);
+  }
+
+  /** At once, whatever the delay: a call waits. Calls that need it at the same moment share it. */
+  async #reconnect(): Promise<void> {
+    if (this.#status === "connected") return;
+    if (this.#status !== "connecting") {
+      this.#cancelWait?.();
+      void this.start();
+    }
+    await this.#attempt;
+  }
+
   async #connect(): Promise<void> {
     this.#status = "connecting";
     let upstream: Upstream | undefined;
     let gone: string | undefined;
+    await this.#ending;
     try {
       upstream = await this.#parts.open({
         onClose: (why) => {
@@ -190,7 +230,7 @@ export class Connection {
       });
     this.#cancelWait?.();
     this.#cancelWait = clock.in(Math.round(delayMs), () => void this.start());
-    void old?.close();
+    this.#ending = old?.close() ?? this.#ending;
   }
 
   /** A call that is under way tells as much as a ping, and a busy server may answer none. */

@@ -8,8 +8,8 @@ const lifeMs = 86_400_000;
 const kind = "mcp_revision";
 
 /**
- * Which servers over pipes speak only the old protocol, over restarts of Postern. To ask one takes a process of its own,
- * which is most of the time that such a server needs to start.
+ * Which servers over pipes speak only the old protocol, over restarts of Postern. Some of them end or fall silent when
+ * they are asked, and have to be started again.
  */
 export class Revisions {
   readonly #store: Pick<Store, "commit" | "documents">;

@@ -4,12 +4,17 @@ import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
 
 const fetchFailed = (code: string): TypeError =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code}`), { code }) });
-const http = (status: number): SdkHttpError =>
+const http = (status: number, text = ""): SdkHttpError =>
   new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", {
     status,
     statusText: "",
-    text: "",
+    text,
   });
+
+const onWire = (more: object = {}) => ({
+  ...{ sent: true, hasSession: true, refused: undefined, unreadable: undefined, resetsAt: undefined, asText: [] },
+  ...more,
+});
 
 it.each([
   ["an error before anything was sent", new Error("no such header"), false],
@@ -17,10 +22,12 @@ it.each([
   ["a connection that was refused", fetchFailed("ECONNREFUSED"), true],
   ["a name that does not exist", new Error("again", { cause: fetchFailed("ENOTFOUND") }), true],
   ["a session that is gone", http(404), true],
+  ["a session that is gone for good", http(410), true],
+  ["a session that is not known", http(400, "Bad Request: No valid session ID provided"), true],
   ["too many requests", http(429), true],
 ])("%s may be tried again", (_what, error, sent) => {
-  expect(callFault("t", error, sent)).toMatchObject({ retryable: true });
-  expect(callFault("t", error, sent)).not.toHaveProperty("unknown");
+  expect(callFault("t", error, onWire({ sent }))).toMatchObject({ retryable: true, notExecuted: true });
+  expect(callFault("t", error, onWire({ sent }))).not.toHaveProperty("unknown");
 });
 
 it.each([
@@ -31,12 +38,11 @@ it.each([
   ["an answer nobody can read", new SdkError(SdkErrorCode.InvalidResult, "bad")],
   ["an abort", new DOMException("aborted", "AbortError")],
 ])("%s after it was sent is unknown (case 158)", (_what, error) => {
-  expect(callFault("t", error, true)).toMatchObject({ unknown: true });
-  expect(callFault("t", error, true)).not.toHaveProperty("retryable");
+  expect(callFault("t", error, onWire())).toMatchObject({ unknown: true });
+  expect(callFault("t", error, onWire())).not.toHaveProperty("retryable");
 });
 
 it.each([
-  ["a server that throws", new ProtocolError(-32_603, "boom"), "Tool execution failed: boom"],
   [
     "a server that asks for input",
     new SdkError(SdkErrorCode.UnsupportedResultType, "input_required"),
@@ -44,7 +50,7 @@ it.each([
   ],
   ["a server that forbids it", http(403), "refused the call (HTTP 403)"],
 ])("%s has failed the call (case 244)", (_what, error, message) => {
-  const fault = callFault("t", error, true);
+  const fault = callFault("t", error, onWire());
   expect(fault.message).toContain(message);
   expect(fault).not.toHaveProperty("unknown");
   expect(fault).not.toHaveProperty("retryable");

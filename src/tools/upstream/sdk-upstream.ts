@@ -1,15 +1,12 @@
-import { existsSync } from "node:fs";
-import type { Client, Progress, Transport } from "@modelcontextprotocol/client";
-import type { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
 import type { Clock } from "../../calls/clock.ts";
 import type { Json, JsonObject } from "../../calls/json.ts";
-import { type LostAnswer, mostAnswerBytes } from "../../results/raw-result.ts";
-import { heldIn } from "./held-content.ts";
+import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import { ClientLink, type ServerFacts } from "./client-link.ts";
+import { Exchange, within } from "./exchange.ts";
+import type { Revision } from "./negotiation.ts";
 import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
-import { ServerLines } from "./server-lines.ts";
-import { Exchange, watchedFetch, within } from "./stream-watch.ts";
-import { lostAnswer } from "./too-large.ts";
 import { ToolList } from "./tool-list.ts";
 import {
   notSent,
@@ -22,27 +19,25 @@ import {
 } from "./upstream.ts";
 import type { Verdict } from "./verdict.ts";
 
-/**
- * Ctrl-C in a terminal goes to a whole process group. A server must not hear it: its calls in flight are drained, and it is
- * ended afterwards. `setsid` becomes the server itself, so the process id is the server's own; where there is none
- * (outside Linux) such a call ends as unknown.
- */
-const ownSession = ["/usr/bin/setsid", "/bin/setsid"].find((path) => existsSync(path));
 /** The longest wait a timer can keep: the caller's signal is the only end of a call, the SDK's own 60 s are not. */
 const neverMs = 2 ** 31 - 1;
-const connectTimeoutMs = 60_000;
-const probeTimeoutMs = 10_000;
+const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
 const endSessionMs = 2_000;
 /** Calls under way at the end of an HTTP connection fail by themselves, and know better than we whether they were sent. */
 const graceMs = 250;
 /** An answer travels in a message. */
 const envelopeBytes = 64 * 1024;
+const methodNotFound = -32_601;
 
 export interface SdkUpstreamParts {
   readonly events: UpstreamEvents;
   readonly verdict: Verdict;
   readonly clock: Clock;
+  /** The server's name in the configuration. */
+  readonly name?: string;
+  readonly revision?: Revision | undefined;
+  readonly startTimeoutMs?: number | undefined;
   /** What one answer may have. */
   readonly answerBytes?: number | undefined;
 }
@@ -51,64 +46,50 @@ export interface SdkUpstreamParts {
 export class SdkUpstream implements Upstream {
   readonly #address: ServerAddress;
   readonly #events: UpstreamEvents;
-  readonly #verdict: Verdict;
   readonly #clock: Clock;
+  readonly #startTimeoutMs: number;
   /** Calls under way: how to break each off, and when it has ended by itself. */
   readonly #underWay = new Map<(why: string) => void, Promise<void>>();
-  #client: Client | undefined;
-  #stdio: StdioClientTransport | undefined;
-  #endSession: (() => Promise<void>) | undefined;
-  #lastWords = "";
-  readonly #connecting = new AbortController();
-  readonly #listed = new ToolList(() => this.#client?.getProtocolEra() === "legacy");
+  readonly #link: ClientLink;
+  readonly #listed = new ToolList(() => this.#link.client?.getProtocolEra() === "legacy");
   readonly #answerBytes: number;
   #over = false;
 
-  constructor(address: ServerAddress, { events, verdict, clock, answerBytes = mostAnswerBytes }: SdkUpstreamParts) {
+  constructor(address: ServerAddress, parts: SdkUpstreamParts) {
+    const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = parts;
     this.#address = address;
     this.#answerBytes = answerBytes;
     this.#events = events;
-    this.#verdict = verdict;
     this.#clock = clock;
+    this.#startTimeoutMs = startTimeoutMs;
+    this.#link = new ClientLink(address, {
+      ...{ clock, name, startTimeoutMs, verdict: parts.verdict, revision: parts.revision },
+      limitBytes: answerBytes + envelopeBytes,
+      watch: (transport) => this.#listed.watch(transport),
+      onClose: (why) => this.#gone(why),
+      onToolsChanged: () => events.onToolsChanged(),
+    });
   }
 
   get processId(): number | undefined {
-    return this.#stdio?.pid ?? undefined;
+    return this.#link.processId;
   }
 
-  async connect(): Promise<{ readonly name: string; readonly version: string; readonly revision: string }> {
-    const client = await newClient(this.#events);
-    this.#client = client;
-    const transport = this.#listed.watch(await this.#transport());
-    const prior = this.#verdict.recall(this.#clock);
-    try {
-      await client.connect(transport, {
-        timeout: connectTimeoutMs,
-        signal: this.#connecting.signal,
-        ...(prior !== undefined && { prior }),
-      });
-    } catch (error) {
-      this.#verdict.keep(undefined, this.#clock);
-      throw new Error(`${reasonOf(error)}${this.#said()}`, { cause: error });
-    }
-    client.onclose = () => this.#gone(`the connection closed${this.#said()}`);
-    const discover = client.getDiscoverResult();
-    this.#verdict.keep(discover === undefined ? { kind: "legacy" } : { kind: "modern", discover }, this.#clock);
-    const { name = "", version = "" } = client.getServerVersion() ?? {};
-    return { name, version, revision: client.getNegotiatedProtocolVersion() ?? "" };
+  connect(): Promise<ServerFacts> {
+    return this.#link.connect();
   }
 
   async listTools(): Promise<UpstreamList> {
     this.#listed.begin();
-    const listing = this.#connected("tools/list").listTools(undefined, {
-      cacheMode: "refresh",
-      timeout: connectTimeoutMs,
-    });
-    const { tools } = await listing.catch((error: unknown) => {
-      this.#verdict.keep(undefined, this.#clock); // a server taken for a new one is first heard here
+    const timeout = this.#startTimeoutMs;
+    try {
+      const { tools } = await this.#connected("tools/list").listTools(undefined, { cacheMode: "refresh", timeout });
+      return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
+    } catch (error) {
+      if (!this.#link.declaresTools && codeOf(error) === methodNotFound) return { tools: [], malformed: [] };
+      this.#link.forgetVerdict(); // a server taken for a new one is first heard here
       throw error;
-    });
-    return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
+    }
   }
 
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
@@ -126,19 +107,13 @@ export class SdkUpstream implements Upstream {
     this.#underWay.set(onGone, ended);
     const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
     const onprogress = (at: Progress): void => tell(at, call);
+    const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
-      const answer = within(exchange, () =>
-        client.callTool(params, { signal: call.signal, timeout: neverMs, onprogress }),
-      );
-      const result = await Promise.race([answer, broken]);
-      const { content = [], structuredContent, isError = false } = result;
-      const structured = heldIn(result) ?? exchange.held ?? (structuredContent as Json | undefined); // it was read from JSON
-      return { content, isError, ...(structured !== undefined && { structured }) };
+      const answer = within(exchange, () => client.callTool(params, options));
+      return await answerOf(await Promise.race([answer, broken]), exchange);
     } catch (error) {
-      const lost = lostAnswer(error, exchange.tooLarge, this.#answerBytes);
-      if (lost !== undefined) return lost;
-      if (isGone(error)) this.#gone(reasonOf(error));
-      throw callFault(name, error, this.#address.kind === "stdio" || exchange.sent);
+      if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
+      throw this.#fault(name, error, exchange);
     } finally {
       this.#underWay.delete(onGone);
       exchange.end();
@@ -153,6 +128,7 @@ export class SdkUpstream implements Upstream {
         ? client.discover({ timeout: pingTimeoutMs })
         : client.ping({ timeout: pingTimeoutMs }));
     } catch (error) {
+      if (codeOf(error) !== undefined) return; // it answers: not every server knows the question
       this.#gone(reasonOf(error));
       throw error;
     }
@@ -160,53 +136,27 @@ export class SdkUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#over = true;
-    this.#connecting.abort(new Error("The connection is closed."));
+    this.#link.abort();
     if (this.#underWay.size > 0) await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
     for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");
-    if (this.#endSession !== undefined) await this.#atMost(endSessionMs, this.#endSession().catch(ignored));
-    await this.#client?.close().catch(ignored);
-    await this.#stdio?.close().catch(ignored); // a connect that failed half-way leaves the child to us
+    await this.#atMost(endSessionMs, this.#link.endSession());
+    await this.#link.close();
   }
 
-  async #transport(): Promise<Transport> {
-    if (this.#address.kind === "http") {
-      const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-      const { url, headers } = this.#address;
-      const transport = new StreamableHTTPClientTransport(url, {
-        fetch: watchedFetch(this.#answerBytes + envelopeBytes),
-        requestInit: { headers },
-      });
-      this.#endSession = () => transport.terminateSession();
-      return transport;
-    }
-    const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-    const { command, args, env, cwd } = this.#address;
-    const transport = new StdioClientTransport({
-      ...(ownSession === undefined ? { command, args: [...args] } : { command: ownSession, args: [command, ...args] }),
-      env: { ...env },
-      stderr: "pipe",
-      ...(cwd !== undefined && { cwd }),
-    });
-    const { deserializeMessage } = await import("@modelcontextprotocol/client");
-    // The SDK's own buffer has no verb to skip a line. A transport of another class would be probed in place, and old
-    // servers do not outlive that.
-    Object.assign(transport, { _readBuffer: new ServerLines(this.#answerBytes + envelopeBytes, deserializeMessage) });
-    transport.stderr?.on("data", (chunk: Buffer) => {
-      this.#lastWords = (this.#lastWords + chunk.toString()).slice(-2_000);
-    });
-    this.#stdio = transport;
-    return transport;
-  }
-
-  /** What the server last wrote to its error stream, when it is worth telling. */
-  #said(): string {
-    const line = this.#lastWords.trim().split("\n").at(-1)?.trim().slice(0, 300);
-    return line === undefined || line === "" ? "" : ` (it last said: ${line})`;
+  #fault(name: string, error: unknown, exchange: Exchange): Error {
+    const isStdio = this.#address.kind === "stdio";
+    const { refused, unreadable, resetsAt, asText, sent } = exchange;
+    const wire = { refused, unreadable, resetsAt, asText, hasSession: this.#link.hasSession, sent: isStdio || sent };
+    const fault = callFault(name, error, wire);
+    if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isGone(error)))
+      this.#gone(reasonOf(error));
+    return fault;
   }
 
   #connected(what: string): Client {
-    if (this.#client === undefined || this.#over) throw notSent(`Tool \`${what}\`: its server is not connected.`);
-    return this.#client;
+    const { client } = this.#link;
+    if (client === undefined || this.#over) throw notSent(`Tool \`${what}\`: its server is not connected.`);
+    return client;
   }
 
   async #atMost(ms: number, what: Promise<unknown>): Promise<void> {
@@ -224,20 +174,26 @@ export class SdkUpstream implements Upstream {
   }
 }
 
-async function newClient({ onToolsChanged }: UpstreamEvents): Promise<Client> {
-  const sdk = await import("@modelcontextprotocol/client");
-  return new sdk.Client(
-    { name: "postern", version: "1" },
-    {
-      versionNegotiation: { mode: "auto", probe: { timeoutMs: probeTimeoutMs } },
-      inputRequired: { autoFulfill: false },
-      // The SDK would compile a stranger's output schema into code, in this process.
-      jsonSchemaValidator: {
-        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
-      }, // nothing reads it as a type
-      listChanged: { tools: { autoRefresh: false, onChanged: () => onToolsChanged() } },
-    },
-  );
+async function answerOf(result: CallToolResult, exchange: Exchange): Promise<UpstreamAnswer | LostAnswer> {
+  const { content = [], structuredContent, isError = false } = result;
+  if (exchange.held === undefined) {
+    const structured = structuredContent as Json | undefined; // it was read from JSON
+    return { content, isError, ...(structured !== undefined && { structured }), asText: exchange.asText };
+  }
+  try {
+    const { value, asText } = await exchange.held.parsedExactly();
+    const places = asText.map((place) => `structuredContent${place.startsWith("[") ? "" : "."}${place}`);
+    return { content, isError, structured: value, isLong: true, asText: [...exchange.asText, ...places] };
+  } catch (error) {
+    return new LostAnswer(reasonOf(error));
+  }
+}
+
+/** The code of a JSON-RPC error; undefined where nothing was answered. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
+    ? error.code
+    : undefined;
 }
 
 /** How far it is, in words and as a part of the whole where that is known. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { revisions } from "./negotiation.ts";
 
 /** The file's spelling of `ServerConfig`: snake_case, unknown keys refused. Only src/config reads it: a library user does not load it. */
 export const serverSchema: z.ZodType = server();
@@ -30,10 +31,16 @@ function whereItIs() {
     args: z.array(z.string()).optional(),
     env: texts
       .optional()
-      .describe("What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key`."),
+      .describe(
+        "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
+      ),
     cwd: z.string().min(1).optional(),
     url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
-    headers: texts.optional().describe("Sent with every request. Values may be `secret://connector/key`."),
+    headers: texts
+      .optional()
+      .describe(
+        "Sent with every request. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
+      ),
   };
 }
 
@@ -56,6 +63,13 @@ function howItIsTaken() {
       .optional()
       .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
     call_timeout_ms: timeoutMs().optional(),
+    start_timeout_ms: timeoutMs()
+      .optional()
+      .describe("How long it may take until it is connected and has listed its tools; 60000 when nothing is said."),
+    revision: z
+      .enum(revisions)
+      .optional()
+      .describe("The revision of the protocol that it speaks. Without it the server is asked."),
     tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
   };
 }

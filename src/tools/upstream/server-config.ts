@@ -2,6 +2,8 @@ import type { Risk } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
+import { withEnvironment } from "./environment-reference.ts";
+import { checkRevision, type Revision } from "./negotiation.ts";
 
 /** The operator's word on one tool of a server; nobody else's counts (SPEC 13.4, D22). */
 export interface ServerToolConfig {
@@ -38,6 +40,10 @@ export interface ServerConfig {
   /** For all of its tools that have nothing of their own: whether results may carry strangers' words. */
   readonly openWorld?: boolean;
   readonly callTimeoutMs?: number;
+  /** How long it may take until it is connected and has listed its tools. Default 60 s. */
+  readonly startTimeoutMs?: number;
+  /** The revision of the protocol that it speaks. Without it the server is asked. */
+  readonly revision?: Revision;
   /** By the server's own names for them. */
   readonly tools?: Readonly<Record<string, ServerToolConfig>>;
 }
@@ -71,6 +77,7 @@ export function checkServer(name: string, config: ServerConfig): void {
       "server_invalid",
       `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`,
     );
+  checkRevision(name, config.revision);
   checkReferences(name, config);
 }
 
@@ -90,27 +97,35 @@ function checkReferences(
 /** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
 export async function addressOf(name: string, config: ServerConfig, resolve: ResolveSecret): Promise<ServerAddress> {
   checkServer(name, config);
+  const plain = (key: string, text: string): string => withEnvironment(text, { server: name, key });
   if (config.command !== undefined) {
     return {
       kind: "stdio",
-      command: config.command,
-      args: config.args ?? [],
-      env: await revealedAll(config.env, resolve),
-      ...(config.cwd !== undefined && { cwd: config.cwd }),
+      command: plain("command", config.command),
+      args: (config.args ?? []).map((word) => plain("args", word)),
+      env: await revealedAll(name, "env", config.env, resolve),
+      ...(config.cwd !== undefined && { cwd: plain("cwd", config.cwd) }),
     };
   }
-  const url = await withSecrets(config.url ?? "", resolve);
+  const url = await withSecrets(plain("url", config.url ?? ""), resolve);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new RuntimeFault("server_invalid", `Server \`${name}\`: \`url\` is not an http or https address.`);
   }
-  return { kind: "http", url: new URL(url), headers: await revealedAll(config.headers, resolve) };
+  return { kind: "http", url: new URL(url), headers: await revealedAll(name, "headers", config.headers, resolve) };
 }
 
+// biome-ignore lint/complexity/useMaxParams: the place, the values and how they are resolved
 async function revealedAll(
+  server: string,
+  key: "env" | "headers",
   values: Readonly<Record<string, string>> = {},
   resolve: ResolveSecret,
 ): Promise<Readonly<Record<string, string>>> {
+  const revealed = async (name: string, value: string): Promise<string> => {
+    if (referencesIn(value).length === 0) return withEnvironment(value, { server, key: `${key}.${name}` });
+    return withSecrets(value, resolve); // a secret's value may hold anything, and is not looked through
+  };
   return Object.fromEntries(
-    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await withSecrets(value, resolve)])),
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await revealed(name, value)])),
   );
 }

@@ -102,6 +102,12 @@ export class ServerShelf {
     return [...[...this.#refused].map(([tool, why]) => ({ tool, why })), ...unusable];
   }
 
+  /** The definition of a tool in the server's last list; undefined when it is not there. */
+  digestOf(tool: string): string | undefined {
+    const listed = this.#listed?.tools.find(({ name }) => name === tool);
+    return listed && definitionOf(listed).digest;
+  }
+
   /** One list after the other. */
   sync(list: UpstreamList): Promise<ToolsDiff> {
     this.#listed = list;

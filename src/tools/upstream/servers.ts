@@ -11,7 +11,9 @@ import type { ToolShelf } from "./server-shelf.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 import { Verdict } from "./verdict.ts";
 
-const startWaitMs = 15_000;
+const mostWaitMs = 8_000;
+/** When one server is connected, the others may take as long again, and no less than this. */
+const leastForOthersMs = 4_000;
 
 export interface ServersParts {
   readonly registry: ToolShelf;
@@ -24,6 +26,8 @@ export interface ServersParts {
   readonly resolveSecret: ResolveSecret;
   /** Masks what is known as secret in what a server says of its end. */
   readonly redact?: (text: string) => string;
+  /** How long `connectServers` waits for the servers; what is not there by then comes later. */
+  readonly waitMs?: number | undefined;
   /** What one answer of a server may have. */
   readonly answerBytes?: number | undefined;
   readonly clock?: Clock;
@@ -38,8 +42,8 @@ export interface Servers extends AsyncDisposable {
 }
 
 /**
- * Resolves when each server has been tried once, or after 15 s: what hangs then goes on, and what failed is tried again,
- * in the background.
+ * Resolves when each server has been tried once, or soon after the first: a slow one delays nobody. What is not there
+ * then goes on in the background, and what failed is tried again there.
  *
  * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name, `server_invalid` for one
  * without an address; nothing was started then
@@ -55,10 +59,8 @@ export async function connectServers(
     checkServer(name, config);
   }
   const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...parts, clock }));
-  const { promise: waited, resolve } = Promise.withResolvers<void>();
-  const cancelWait = clock.in(startWaitMs, resolve);
-  await Promise.race([Promise.all(connections.map((connection) => connection.start())), waited]);
-  cancelWait();
+  for (const { name } of connections) parts.registry.setServer(name, "down", "it is still being connected");
+  await tried(connections, clock, parts.waitMs ?? mostWaitMs);
   const close = async (): Promise<void> =>
     void (await Promise.all(connections.map((connection) => connection.close())));
   return {
@@ -68,6 +70,22 @@ export async function connectServers(
   };
 }
 
+async function tried(connections: readonly Connection[], clock: Clock, mostMs: number): Promise<void> {
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const startedAt = clock.monotonic();
+  const waits = [clock.in(mostMs, resolve)];
+  let isFirst = true;
+  const attempts = connections.map(async (connection) => {
+    await connection.start();
+    if (!isFirst || connection.status.status !== "connected") return;
+    isFirst = false;
+    waits.push(clock.in(Math.max(leastForOthersMs, clock.monotonic() - startedAt), resolve));
+  });
+  await Promise.race([Promise.all(attempts), waited]);
+  isFirst = false;
+  for (const cancelWait of waits) cancelWait();
+}
+
 function connectionOf(name: string, config: ServerConfig, parts: ServersParts & { readonly clock: Clock }): Connection {
   const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs } = parts;
   const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
@@ -75,7 +93,11 @@ function connectionOf(name: string, config: ServerConfig, parts: ServersParts & 
     if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
     const address = await addressOf(name, config, parts.resolveSecret);
     if (address.kind === "stdio") checkProgram(name, address);
-    return new SdkUpstream(address, { events, verdict, clock, answerBytes: parts.answerBytes });
+    const { revision, startTimeoutMs } = config;
+    return new SdkUpstream(address, {
+      ...{ events, verdict, clock, name, revision, startTimeoutMs },
+      answerBytes: parts.answerBytes,
+    });
   };
   return new Connection(name, config, { shelf, pins, note, clock, random, redact, open });
 }

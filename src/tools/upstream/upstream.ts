@@ -2,14 +2,14 @@
  * Where strangers' tools come from: MCP servers, each behind one connection, each of their tools a native tool (SPEC 13).
  * This port is one opened connection to one server; whoever wants another one opens it anew.
  *
- * Invariant: whatever `callTool` throws says whether the call may have happened (`unknown`) or cannot have (`retryable`):
+ * Invariant: whatever `callTool` throws says whether the call may have happened (`unknown`) or cannot have (`notExecuted`):
  * a retry hangs on it. Nothing of a server's own words about itself changes what its tools may do (SPEC 13.5).
  * Next: sdk-upstream.ts (the port through the official SDK), connection.ts (keeps one alive), adapter.ts (an MCP tool as
  * ours), terms.ts (risk, effects, scopes), names.ts, blocks.ts, servers.ts (all of them).
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
-import type { HeldJson } from "../json-in-slices.ts";
+import { type RpcError, withRpcError } from "../rpc-error.ts";
 import type { ToolAnnotations } from "../tool.ts";
 
 export interface UpstreamTool {
@@ -38,8 +38,12 @@ export type Refused = {
 /** What the server answered; `content` is as it came, unread. */
 export interface UpstreamAnswer {
   readonly content: readonly unknown[];
-  readonly structured?: Json | HeldJson;
+  readonly structured?: Json;
   readonly isError: boolean;
+  /** Members where a text stands for a number that a double cannot hold. */
+  readonly asText?: readonly string[];
+  /** The structured content is too long to be written as text in one turn. */
+  readonly isLong?: boolean;
 }
 
 export interface UpstreamCall {
@@ -63,7 +67,7 @@ export interface Upstream {
     readonly revision: string;
   }>;
   listTools(): Promise<UpstreamList>;
-  /** @throws Error with `retryable: true` when nothing was sent, `unknown: true` when it may have happened, neither when the server said no. */
+  /** @throws Error with `notExecuted: true` when the tool was not run, `unknown: true` when it may have happened, neither when the server refused. */
   callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer>;
   /** Rejects when the server does not answer; then `onClose` follows. */
   ping(): Promise<void>;
@@ -73,12 +77,45 @@ export interface Upstream {
   readonly processId: number | undefined;
 }
 
-/** Nothing has left this process: sending it again is safe. */
+/** Provably not run: what was approved is still to be run, and nothing is lost when it is sent again. */
 export function notSent(message: string, cause?: unknown): Error {
-  return Object.assign(new Error(message, { cause }), { retryable: true });
+  return Object.assign(new Error(message, { cause }), { retryable: true, notExecuted: true });
+}
+
+/** Not run: the server does not know the session any more. A new connection helps. */
+export function sessionGone(message: string, cause?: unknown): Error {
+  return Object.assign(notSent(message, cause), { sessionGone: true });
+}
+
+/** Not run: the server asks to wait. */
+export function takesNoCalls(message: string, resetsAt: number | undefined, cause?: unknown): Error {
+  return Object.assign(notSent(message, cause), resetsAt !== undefined && { rateLimitResetsAt: resetsAt });
+}
+
+/**
+ * The server's own refusal.
+ *
+ * @param error the JSON-RPC error, when it sent one
+ * @param notExecuted it was turned away before the tool was run
+ */
+// biome-ignore lint/complexity/useMaxParams: as an error is made
+export function refusedCall(
+  message: string,
+  error: RpcError | undefined,
+  notExecuted: boolean,
+  cause?: unknown,
+): Error {
+  const fault = Object.assign(new Error(message, { cause }), notExecuted && { notExecuted: true });
+  return error === undefined ? fault : withRpcError(fault, error);
 }
 
 /** It left this process and no answer came that says how it ended: it may have happened (case 158). */
 export function lost(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { unknown: true });
+}
+
+/** A new connection may help, and sending the call on it does nothing twice. */
+export function isWorthResending(error: unknown): boolean {
+  if (!(error instanceof Error) || !("notExecuted" in error)) return false;
+  return "sessionGone" in error || ("retryable" in error && !("rateLimitResetsAt" in error));
 }

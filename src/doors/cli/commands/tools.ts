@@ -7,7 +7,7 @@ import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { type Cell, fit, labelled, table, visible, visibleLines } from "../text.ts";
-import { askEach, type ToldTool, whatNow } from "../what-now.ts";
+import { type Asked, askEach, type ToldTool, whatNow } from "../what-now.ts";
 
 /** What is offered to the agent, at which risk, and what a call would meet now. */
 export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
@@ -16,7 +16,7 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
     if (work.json) printJson(work, { tools });
     else {
       const { servers } = await work.operator.health();
-      work.terminal.out(toolTable(work, await askEach(work, tools)) + refusedNote(servers, work.paint));
+      work.terminal.out(toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint));
     }
     return exitCodes.ok;
   });
@@ -44,6 +44,10 @@ export function toolTable(
     paint,
   );
   return table(headings, rows, { terminal, paint }) + blocked;
+}
+
+function askedOf({ agent, operator }: Work): Asked {
+  return { explain: (call) => agent.explain(call), policy: operator.policy };
 }
 
 /** What a server lists and cannot be offered is missing above, so it is said. */
@@ -84,7 +88,7 @@ function firstSentence(text: string): string {
 
 async function toolText(work: Work, action: ToolWire): Promise<string> {
   const { paint } = work;
-  const now = await whatNow(work.agent, action);
+  const now = await whatNow(askedOf(work).explain, action);
   const line = labelled(paint, 10);
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   return [

@@ -1,0 +1,30 @@
+import type { JsonObject } from "../calls/json.ts";
+
+/** More than this is no detail of a refusal. */
+const mostDetailBytes = 64 * 1024;
+
+/** The JSON-RPC error with which a server refused a call. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+const errors = new WeakMap<object, RpcError>();
+
+/** Only what this marked counts: an error of a tool's own may have any member. */
+export function withRpcError<Fault extends Error>(fault: Fault, error: RpcError): Fault {
+  errors.set(fault, error);
+  return fault;
+}
+
+/** As the details of a refusal; undefined for any other failure. */
+export function rpcDetailsOf(fault: unknown): JsonObject | undefined {
+  const error = typeof fault === "object" && fault !== null ? errors.get(fault) : undefined;
+  if (error === undefined) return undefined;
+  const { code, message } = error;
+  const whole = JSON.stringify({ rpc_error: { code, message, data: error.data } });
+  return whole.length > mostDetailBytes
+    ? { rpc_error: { code, message: message.slice(0, 2_000) } }
+    : (JSON.parse(whole) as JsonObject); // JSON that was an object
+}

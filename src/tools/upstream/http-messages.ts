@@ -1,0 +1,64 @@
+import type { Exchange } from "./exchange.ts";
+import type { Asked, ServerWire } from "./server-wire.ts";
+
+export interface Hearing {
+  readonly wire: ServerWire;
+  readonly asked: Asked;
+  readonly exchange: Exchange | undefined;
+}
+
+/** The body of a JSON answer, as the SDK can read it. */
+export function heardJson(body: Buffer, { wire, asked }: Hearing): Buffer {
+  const { messages, asSent } = wire.hear(body, asked);
+  const [first] = messages;
+  const id = asked.only();
+  if (messages.length === 1 && Number(first?.["id"]) !== Number(id) && typeof id === "number") {
+    const other = JSON.stringify(first?.["id"] ?? null);
+    return Buffer.from(JSON.stringify(wire.unreadable(id, `has the \`id\` ${other}, the request has ${id}`, asked)));
+  }
+  if (asSent) return body;
+  if (first !== undefined) return Buffer.from(JSON.stringify(messages.length === 1 ? first : messages));
+  const what = body.length === 0 ? "is empty" : `is no JSON-RPC message: \`${body.toString("utf8", 0, 60)}\``;
+  const error = wire.unreadable(asked.only(), what, asked);
+  return error === undefined ? body : Buffer.from(JSON.stringify(error));
+}
+
+const division = /(\r\n\r\n|\n\n|\r\r)/;
+
+/** Whole server-sent events, without those that nobody needs. */
+export function heardEvents(events: Buffer, hearing: Hearing): Buffer {
+  const pieces = events.toString("utf8").split(division);
+  let isSame = true;
+  let text = "";
+  for (let at = 0; at < pieces.length; at += 2) {
+    const event = pieces[at] ?? "";
+    const end = pieces[at + 1] ?? "";
+    const heard = heardEvent(event, hearing);
+    isSame &&= heard === event;
+    if (heard !== "") text += heard + end;
+  }
+  return isSame ? events : Buffer.from(text);
+}
+
+const field = /^(id|retry|event|data)(?::[ ]?(.*))?$/;
+
+function heardEvent(event: string, { wire, asked, exchange }: Hearing): string {
+  const others: string[] = [];
+  const data: string[] = [];
+  let type = "message";
+  for (const line of event.split(/\r\n|\n|\r/)) {
+    const [, name, value = ""] = field.exec(line) ?? [];
+    if (name === "data") data.push(value);
+    else others.push(line);
+    if (name === "event" && value !== "") type = value;
+    if (name === "id" && value !== "") exchange?.resumable();
+    if (name === "retry" && /^\d+$/.test(value)) exchange?.retryAfter(Number(value));
+  }
+  if (data.length === 0 || type !== "message") return event;
+  const { messages, asSent } = wire.hear(Buffer.from(data.join("\n")), asked);
+  if (asSent) return event;
+  const kept = others.filter((line) => line !== "").join("\n");
+  const head = kept === "" ? "" : `${kept}\n`;
+  if (messages.length === 0) return kept === "" ? "" : `${kept}\n`;
+  return messages.map((message) => `${head}data: ${JSON.stringify(message)}`).join("\n\n");
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+/** How long a server may take to end by itself after it was asked to, and after it was told to. */
+const politeMs = 2_000;
+const lookEveryMs = 20;
+
+/**
+ * A server's process and all that it starts: npx, uvx and shells put the real server into a process of its own. Ends as
+ * one. Also when Postern is killed, as far as the system lets us: a shell waits for the end of its input for that.
+ */
+export class ProcessGroup {
+  readonly #child: ChildProcess;
+  readonly #group: number;
+  readonly #exited: Promise<void>;
+  #ending: Promise<void> | undefined;
+
+  /** @param child the leader of a group of its own (`detached`), which has started */
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#group = child.pid ?? 0;
+    guard.add(this.#group);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#exited = promise;
+    child.once("exit", () => {
+      resolve();
+      void this.#endRest();
+    });
+  }
+
+  /** Asks the server to end by closing its input, then tells it. Resolves when the whole group is gone, or was killed. */
+  async end(): Promise<void> {
+    this.#child.stdin?.end();
+    await atMost(politeMs, this.#exited);
+    await this.#endRest();
+  }
+
+  #endRest(): Promise<void> {
+    this.#ending ??= this.#kill().finally(() => guard.drop(this.#group));
+    return this.#ending;
+  }
+
+  async #kill(): Promise<void> {
+    if (!signal(this.#group, "SIGTERM")) return;
+    for (let waitedMs = 0; waitedMs < politeMs; waitedMs += lookEveryMs) {
+      await atMost(lookEveryMs);
+      if (!signal(this.#group, 0)) return;
+    }
+    if (signal(this.#group, "SIGKILL")) await atMost(politeMs, this.#exited);
+  }
+}
+
+/** False when there is nobody left in the group. */
+function signal(group: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, name);
+    return true;
+  } catch {
+    return false; // ESRCH; or EPERM, of a program that is another user's: it is not ours to end
+  }
+}
+
+/** Real time: processes live in it. */
+async function atMost(ms: number, what: Promise<void> = new Promise(() => {})): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([what, promise]);
+  clearTimeout(timer);
+}
+
+/** Reads `add GROUP` and `drop GROUP`; at the end of its input, which Postern's end is, it ends the groups that are left. */
+const guardScript = `
+trap '' INT TERM HUP
+groups=
+while read -r what group; do
+  case $what in
+    add) groups="$groups $group" ;;
+    drop) kept=; for one in $groups; do [ "$one" = "$group" ] || kept="$kept $one"; done; groups=$kept ;;
+  esac
+done
+[ -n "$groups" ] || exit 0
+for one in $groups; do kill -TERM -- "-$one"; done 2>/dev/null
+sleep 2
+for one in $groups; do kill -KILL -- "-$one"; done 2>/dev/null
+`;
+
+class Guard {
+  readonly #groups = new Set<number>();
+  #shell: ChildProcess | undefined;
+
+  add(group: number): void {
+    this.#groups.add(group);
+    this.#shell ??= this.#start();
+    this.#tell(`add ${group}`);
+  }
+
+  drop(group: number): void {
+    this.#groups.delete(group);
+    this.#tell(`drop ${group}`);
+    if (this.#groups.size > 0) return;
+    this.#shell?.stdin?.end();
+    this.#shell = undefined;
+  }
+
+  #start(): ChildProcess {
+    const shell = spawn("/bin/sh", ["-c", guardScript], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+    shell.on("error", ignored);
+    shell.stdin?.on("error", ignored);
+    shell.unref();
+    return shell;
+  }
+
+  #tell(line: string): void {
+    this.#shell?.stdin?.write(`${line}\n`);
+  }
+}
+
+const guard = new Guard();
+
+/** Without a shell the servers still see the end of their input. */
+function ignored(): void {}

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import type { Clock } from "../../calls/clock.ts";
+import type { JsonObject } from "../../calls/json.ts";
+import { AnswerScan, longBytes } from "./answer-scan.ts";
+import { answeredIn } from "./answered-in.ts";
+import { BoundedLines, type Line } from "./bounded-lines.ts";
+import { currentExchange, type Exchange } from "./exchange.ts";
+import { ProcessGroup } from "./process-group.ts";
+import type { ServerAddress } from "./server-config.ts";
+import type { Asked, ServerWire } from "./server-wire.ts";
+import { tooLargeError } from "./too-large.ts";
+
+export interface ProcessTransportParts {
+  readonly wire: ServerWire;
+  readonly clock: Clock;
+  /** What one message may have. */
+  readonly limitBytes: number;
+}
+
+const lastWordsBytes = 2_000;
+
+/**
+ * A server that we start and talk to over its pipes, a JSON-RPC message a line. Unlike the SDK's own transport it ends the
+ * whole process group, outlives lines that are too long or no messages, and stops reading from a server that floods it.
+ */
+export class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** With `pid` it tells the SDK that this is a child process, which is asked in place which revision it speaks. */
+  readonly stderr = null;
+  readonly #address: Extract<ServerAddress, { readonly kind: "stdio" }>;
+  readonly #parts: ProcessTransportParts;
+  readonly #lines: BoundedLines<AnswerScan>;
+  /** Requests without an answer; those that are calls, with their exchange. */
+  readonly #asked = new Map<number | string, Exchange | undefined>();
+  readonly #awaited: Asked;
+  #child: ChildProcess | undefined;
+  #group: ProcessGroup | undefined;
+  #lastWords = "";
+
+  constructor(address: Extract<ServerAddress, { readonly kind: "stdio" }>, parts: ProcessTransportParts) {
+    this.#address = address;
+    this.#parts = parts;
+    this.#lines = new BoundedLines(parts.limitBytes, { bytes: longBytes, open: () => new AnswerScan(false) });
+    this.#awaited = {
+      only: () => (this.#asked.size === 1 ? [...this.#asked.keys()][0] : undefined),
+      isAwaited: (id) => this.#asked.has(this.#sentId(id)),
+      exchange: (id) => this.#asked.get(this.#sentId(id)),
+    };
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** What the server last wrote to its error stream. */
+  get lastWords(): string {
+    return this.#lastWords;
+  }
+
+  start(): Promise<void> {
+    const { command, args, env, cwd } = this.#address;
+    const child = spawn(command, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      // A session of its own: Ctrl-C in a terminal is not for the servers, whose calls are finished first.
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+      ...(cwd !== undefined && { cwd }),
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.once("error", reject);
+    child.once("spawn", () => {
+      this.#child = child;
+      this.#group = new ProcessGroup(child);
+      resolve();
+    });
+    child.once("close", () => {
+      this.#child = undefined;
+      this.onclose?.();
+    });
+    child.on("error", this.#tell);
+    child.stdin.on("error", this.#tell); // a server that has ended reads nothing more
+    this.#follow(child.stdout, (chunk) => this.#read(chunk));
+    this.#follow(child.stderr, (chunk) => {
+      this.#parts.wire.inflow.count(chunk.length);
+      this.#lastWords = (this.#lastWords + chunk.toString("utf8", Math.max(0, chunk.length - lastWordsBytes))).slice(
+        -lastWordsBytes,
+      );
+    });
+    return promise;
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin === undefined || stdin === null || !stdin.writable) throw new Error("Not connected");
+    const cancelled =
+      "method" in message && message.method === "notifications/cancelled" && message.params?.["requestId"];
+    if (typeof cancelled === "number" || typeof cancelled === "string") this.#asked.delete(cancelled);
+    if ("method" in message && "id" in message) this.#asked.set(message.id, currentExchange());
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stdin.once("drain", resolve);
+    stdin.once("close", resolve);
+    await promise;
+  }
+
+  /** Ends the process with all it has started, and waits for that. */
+  async close(): Promise<void> {
+    await this.#group?.end();
+    this.#lines.clear();
+  }
+
+  readonly #tell = (error: Error): void => this.onerror?.(error);
+
+  /** A server that sends more than it may waits until it may again; nothing it sends is lost. */
+  #follow(stream: Readable, read: (chunk: Buffer) => void): void {
+    const { wire, clock } = this.#parts;
+    stream.on("error", this.#tell);
+    stream.on("data", (chunk: Buffer) => {
+      read(chunk);
+      const { pauseMs } = wire.inflow;
+      if (pauseMs === 0) return;
+      stream.pause();
+      const cancelWait = clock.in(pauseMs, () => stream.resume());
+      this.#child?.once("exit", () => {
+        cancelWait();
+        stream.resume(); // it can send nothing more, and its pipe must be read to its end
+      });
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    for (const line of this.#lines.take(chunk)) for (const message of this.#heard(line)) this.#deliver(message);
+  }
+
+  #heard(line: Line<AnswerScan>): readonly JsonObject[] {
+    if (!("parts" in line)) {
+      const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
+      if (id === undefined) return [];
+      const exchange = this.#awaited.exchange(id);
+      if (exchange !== undefined) exchange.tooLarge = true;
+      return [tooLargeError(id, this.#parts.limitBytes)];
+    }
+    const [only] = line.parts;
+    if (only === undefined) return [];
+    const { message, held } = line.scan?.divide(line.parts) ?? {
+      message: line.parts.length === 1 ? only : Buffer.concat(line.parts),
+    };
+    const { messages } = this.#parts.wire.hear(message, this.#awaited);
+    const [first] = messages;
+    if (held !== undefined && first !== undefined) this.#awaited.exchange(first["id"] as number | string)?.hold(held);
+    return messages;
+  }
+
+  #deliver(message: JsonObject): void {
+    const { id, method } = message;
+    if (method === undefined && (typeof id === "number" || typeof id === "string"))
+      this.#asked.delete(this.#sentId(id));
+    this.onmessage?.(message as unknown as JSONRPCMessage); // read as one
+  }
+
+  /** A server may answer `"7"` to 7. */
+  #sentId(id: number | string): number | string {
+    return this.#asked.has(id) ? id : Number(id);
+  }
+}

@@ -1,0 +1,81 @@
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import type { HeldJson } from "../json-in-slices.ts";
+import { boundedBody } from "./bounded-body.ts";
+import { currentExchange } from "./exchange.ts";
+import { httpFetch } from "./http-client.ts";
+import { type Hearing, heardEvents, heardJson } from "./http-messages.ts";
+import type { Asked, ServerWire } from "./server-wire.ts";
+
+export interface WatchedFetchParts {
+  readonly wire: ServerWire;
+  /** What one message may have. */
+  readonly limitBytes: number;
+  readonly clock: { now(): number; in(ms: number, then: () => void): () => void };
+}
+
+/** `fetch` for the SDK's transport: bounded, without limits of time, and with each message read as `ServerWire` reads it. */
+export function watchedFetch(parts: WatchedFetchParts): typeof fetch {
+  return async (url, init) => {
+    const exchange = currentExchange();
+    if (exchange !== undefined) {
+      if (init?.method === "GET") exchange.resuming();
+      exchange.sent = true;
+    }
+    const response = await httpFetch(url, init);
+    if (response.status >= 300 && response.status < 400) return response; // where a redirect leads, the SDK asks the response itself
+    if (exchange !== undefined && !response.ok) exchange.resetsAt = retryAfterOf(response, parts.clock);
+    const asked: Asked = { only: () => requestIn(init?.body), isAwaited: () => true, exchange: () => exchange };
+    return heard(response, { wire: parts.wire, asked, exchange }, parts);
+  };
+}
+
+function heard(response: Response, hearing: Hearing, parts: WatchedFetchParts): Response {
+  const { body, headers, status, statusText, ok } = response;
+  const { exchange, asked, wire } = hearing;
+  if (body === null || status === 202 || status === 204) {
+    const id = ok ? asked.only() : undefined;
+    return id === undefined ? response : Response.json(wire.unreadable(id, `is empty (HTTP ${status})`, asked));
+  }
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const bounded = boundedBody(body, {
+    limitBytes: parts.limitBytes,
+    isStream,
+    request: asked.only,
+    pause: () => pause(parts),
+    onTooLarge: () => {
+      if (exchange !== undefined && ok) exchange.tooLarge = true;
+    },
+    ...(exchange !== undefined && ok && { onHeld: (held: HeldJson) => exchange.hold(held) }),
+    ...(ok && { read: readerOf(headers, hearing) }),
+  });
+  const followed = exchange === undefined || !isStream ? bounded : exchange.follow(bounded);
+  return new Response(followed, { headers, status, statusText });
+}
+
+function readerOf(headers: Headers, hearing: Hearing): (messages: Buffer) => Buffer {
+  const type = headers.get("content-type") ?? "";
+  if (type.startsWith("text/event-stream")) return (events) => heardEvents(events, hearing);
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
+  return (body) => (isJson && hearing.asked.only() !== undefined ? heardJson(body, hearing) : body);
+}
+
+function pause({ wire, clock }: WatchedFetchParts): Promise<void> | undefined {
+  const { pauseMs } = wire.inflow;
+  return pauseMs === 0 ? undefined : new Promise((resolve) => void clock.in(pauseMs, resolve));
+}
+
+/** `Retry-After`, of a status that says that nothing was done: seconds, or a date. */
+function retryAfterOf({ status, headers }: Response, clock: { now(): number }): number | undefined {
+  const said = headers.get("retry-after")?.trim();
+  if (said === undefined || (status !== 429 && status !== 503)) return undefined;
+  const at = /^\d+(?:\.\d+)?$/.test(said) ? clock.now() + Number(said) * 1_000 : Date.parse(said);
+  return Number.isFinite(at) ? Math.round(at) : undefined;
+}
+
+/** The body is the SDK's own JSON; a request without one only listens. */
+function requestIn(body: unknown): number | string | undefined {
+  if (typeof body !== "string") return undefined;
+  const message = JSON.parse(body) as Json; // it makes nothing but JSON
+  const { id, method } = isJsonObject(message) ? message : ({} as JsonObject);
+  return method !== undefined && (typeof id === "number" || typeof id === "string") ? id : undefined;
+}
