@@ -54,11 +54,11 @@ function heardEvent(event: string, { wire, asked, exchange }: Hearing): string {
     if (name === "id" && value !== "") exchange?.resumable();
     if (name === "retry" && /^\d+$/.test(value)) exchange?.retryAfter(Number(value));
   }
-  if (data.length === 0 || type !== "message") return event;
+  if (data.join("") === "" || type !== "message") return event;
   const { messages, asSent } = wire.hear(Buffer.from(data.join("\n")), asked);
   if (asSent) return event;
   const kept = others.filter((line) => line !== "").join("\n");
   const head = kept === "" ? "" : `${kept}\n`;
-  if (messages.length === 0) return kept === "" ? "" : `${kept}\n`;
+  if (messages.length === 0) return kept === "" ? "" : `${head}data: `; // its id is where the stream is resumed
   return messages.map((message) => `${head}data: ${JSON.stringify(message)}`).join("\n\n");
 }

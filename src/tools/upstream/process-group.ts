@@ -78,9 +78,9 @@ while read -r what group; do
   esac
 done
 [ -n "$groups" ] || exit 0
-for one in $groups; do kill -TERM -- "-$one"; done 2>/dev/null
+for one in $groups; do kill -s TERM -- "-$one"; done 2>/dev/null
 sleep 2
-for one in $groups; do kill -KILL -- "-$one"; done 2>/dev/null
+for one in $groups; do kill -s KILL -- "-$one"; done 2>/dev/null
 `;
 
 class Guard {

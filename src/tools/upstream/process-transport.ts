@@ -21,6 +21,8 @@ export interface ProcessTransportParts {
 }
 
 const lastWordsBytes = 2_000;
+/** What is not parsed costs that much less. */
+const errorStreamShare = 8;
 
 /**
  * A server that we start and talk to over its pipes, a JSON-RPC message a line. Unlike the SDK's own transport it ends the
@@ -86,7 +88,7 @@ export class ProcessTransport implements Transport {
     child.stdin.on("error", this.#tell); // a server that has ended reads nothing more
     this.#follow(child.stdout, (chunk) => this.#read(chunk));
     this.#follow(child.stderr, (chunk) => {
-      this.#parts.wire.inflow.count(chunk.length);
+      this.#parts.wire.inflow.count(chunk.length / errorStreamShare);
       this.#lastWords = (this.#lastWords + chunk.toString("utf8", Math.max(0, chunk.length - lastWordsBytes))).slice(
         -lastWordsBytes,
       );
@@ -160,7 +162,10 @@ export class ProcessTransport implements Transport {
     const { id, method } = message;
     if (method === undefined && (typeof id === "number" || typeof id === "string"))
       this.#asked.delete(this.#sentId(id));
-    this.onmessage?.(message as unknown as JSONRPCMessage); // read as one
+    const read = message as unknown as JSONRPCMessage; // read as one
+    // The SDK hears a notification one step later than an answer, and progress behind its answer is lost.
+    if (method === undefined) queueMicrotask(() => this.onmessage?.(read));
+    else this.onmessage?.(read);
   }
 
   /** A server may answer `"7"` to 7. */
