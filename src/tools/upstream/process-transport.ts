@@ -86,8 +86,8 @@ export class ProcessTransport implements Transport {
     });
     child.on("error", this.#tell);
     child.stdin.on("error", this.#tell); // a server that has ended reads nothing more
-    this.#follow(child.stdout, (chunk) => this.#read(chunk));
-    this.#follow(child.stderr, (chunk) => {
+    this.#follow(child, child.stdout, (chunk) => this.#read(chunk));
+    this.#follow(child, child.stderr, (chunk) => {
       this.#parts.wire.inflow.count(chunk.length / errorStreamShare);
       this.#lastWords = (this.#lastWords + chunk.toString("utf8", Math.max(0, chunk.length - lastWordsBytes))).slice(
         -lastWordsBytes,
@@ -119,19 +119,20 @@ export class ProcessTransport implements Transport {
   readonly #tell = (error: Error): void => this.onerror?.(error);
 
   /** A server that sends more than it may waits until it may again; nothing it sends is lost. */
-  #follow(stream: Readable, read: (chunk: Buffer) => void): void {
+  #follow(child: ChildProcess, stream: Readable, read: (chunk: Buffer) => void): void {
     const { wire, clock } = this.#parts;
+    let cancelWait = (): void => {};
     stream.on("error", this.#tell);
     stream.on("data", (chunk: Buffer) => {
       read(chunk);
       const { pauseMs } = wire.inflow;
-      if (pauseMs === 0) return;
+      if (pauseMs === 0 || child.exitCode !== null || child.signalCode !== null) return;
       stream.pause();
-      const cancelWait = clock.in(pauseMs, () => stream.resume());
-      this.#child?.once("exit", () => {
-        cancelWait();
-        stream.resume(); // it can send nothing more, and its pipe must be read to its end
-      });
+      cancelWait = clock.in(pauseMs, () => stream.resume());
+    });
+    child.once("exit", () => {
+      cancelWait();
+      stream.resume(); // it can send nothing more, and its pipe must be read to its end
     });
   }
 
