@@ -1,6 +1,7 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
+import type { Json } from "../calls/json.ts";
 import { type Mark, refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type RefusalCode, refusal } from "../calls/refusals.ts";
 import { isOnRecord, isRepeatable } from "../calls/repeatable.ts";
@@ -242,12 +243,12 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     error: message,
     ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
   });
-  if (failure.notExecuted) return notExecuted(call, message);
+  const details = failure.details && redactJson(failure.details, parts.redactor);
+  if (failure.notExecuted) return notExecuted(call, message, details);
   if (failure.unknown && !isHarmless(call)) {
     const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
     return unknown(call, refused(call, "outcome_unknown", said));
   }
-  const details = failure.details && redactJson(failure.details, parts.redactor);
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
   const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
   return {
@@ -259,12 +260,13 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
 }
 
 /** The tool provably did not run: the same call may be sent again, with the approval it had. */
-function notExecuted(call: ClaimedCall, message: string): Settlement {
+function notExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
   const { approvalId, tool } = call;
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
   const said = refusal(
     "tool_failed",
     `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Send the same call again later.`,
+    details,
   );
   const outcome = refusedOutcome(call.id, "error", { ...said, retry: "later" });
   return { state: "failed", as: "failed", retryable: true, notExecuted: true, outcome };

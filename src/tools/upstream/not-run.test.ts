@@ -36,7 +36,10 @@ function forgetful(say: (id: unknown) => readonly [body: string, status: number]
     sessions.clear();
     forgetsAll = forEver;
   };
-  return { answer, ran, forget };
+  const allow = (): void => {
+    forgetsAll = false;
+  };
+  return { answer, ran, forget, allow };
 }
 
 const error = (code: number, message: string) => (id: unknown) =>
@@ -85,6 +88,33 @@ it("a server that takes no new session has not run the call: it may be sent agai
   const outcome = await runtime.invoke({ tool: "one__t", arguments: { n: 1 } });
   expect(outcome).toMatchObject({ status: "error", refusal: { retry: "later" } });
   expect(server.ran).toHaveLength(0);
+});
+
+it("a person's approval outlasts a server that could not be reached: the call runs later, unasked", async () => {
+  const server = forgetful((id) => [error(-32_001, "Session not found")(id), 404]);
+  const { url } = await rawHttp(server.answer);
+  const runtime = await createRuntime({
+    servers: { one: { url, risk: "high" } },
+    approvals: { patience: "suspend" },
+    autonomy: "A2",
+  });
+  onTestFinished(() => runtime.close(0));
+  const call = { tool: "one__t", arguments: { to: "ada" } };
+  const { approvalId = "" } = await runtime.invoke(call);
+  await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "olga", via: "token:olga" } });
+  server.forget(true);
+  const failed = await runtime.invoke(call);
+  expect(failed).toMatchObject({ status: "error", refusal: { retry: "later" } });
+  expect(failed.text).toContain("is not used up");
+  server.allow();
+  const back = Promise.withResolvers<void>();
+  runtime.tools.follow(
+    ({ change }) => change === "server" && runtime.health().servers[0]?.status === "connected" && back.resolve(),
+  );
+  await back.promise;
+  expect(await runtime.invoke(call)).toMatchObject({ status: "ok", text: "done" });
+  expect(server.ran).toHaveLength(1);
+  expect(await runtime.approvals.list()).toHaveLength(1); // nobody was asked again
 });
 
 it("a call is not sent again to a tool that has become another one meanwhile", async () => {
