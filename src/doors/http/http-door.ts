@@ -174,6 +174,8 @@ function admission(
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
     if (pathname === "/healthz") return healthz(request, runtime);
+    // Clients look for a way to sign in before they have a token: there is none, and that is no wrong token.
+    if (pathname.includes("/.well-known/")) return noRoute(pathname);
     const origin = originOf(request, names()) ?? "";
     if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
     const found = await identify(shownBy(request, origin), credentials, accounts);
@@ -192,7 +194,7 @@ function admission(
 
 /** Paths that are the API's, whether there is something or not: no page of the console stands there. */
 function isOwn(pathname: string): boolean {
-  return /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
+  return pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
 }
 
 function shownBy(request: Request, origin: string): Parameters<typeof identify>[0] {
@@ -225,12 +227,7 @@ function routed(
   app.onError((error) => {
     throw error; // one place answers what went wrong: the door's `fetch`
   });
-  app.notFound(({ req }) =>
-    problem(
-      "route_unknown",
-      `There is nothing at \`${req.path.slice(0, 200)}\`; \`/openapi.json\` lists what there is.`,
-    ),
-  );
+  app.notFound(({ req }) => noRoute(req.path));
   let document: object | undefined;
   app.get("/openapi.json", () => {
     document ??= describeRoutes(app, routes);
@@ -245,9 +242,16 @@ function routed(
     const answered = await forwardToMcp(mcp, req.raw, { by, server: req.param("server"), maxBodyBytes });
     return whileGood(req.raw, by, answered);
   };
-  app.all("/mcp", toMcp).all("/mcp/:server", toMcp);
+  for (const path of ["/mcp", "/mcp/", "/mcp/:server", "/mcp/:server/"]) app.all(path, toMcp);
   refuseOtherMethods(app);
   return app;
+}
+
+function noRoute(path: string): Response {
+  return problem(
+    "route_unknown",
+    `There is nothing at \`${path.slice(0, 200)}\`; \`/openapi.json\` lists what there is.`,
+  );
 }
 
 /** After all routes: a path that is known, with a method that is not. */

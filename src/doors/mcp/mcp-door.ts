@@ -7,8 +7,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
+import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { Windows } from "../windows.ts";
+import { acceptedBy, inForm, naming } from "./accepted.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
@@ -73,8 +75,11 @@ class Doorway implements McpDoor {
     };
     const visitOf = ({ http }: ServerContext): Visit | undefined =>
       http?.req === undefined ? undefined : this.#visits.get(http.req);
-    this.#modern = createMcpHandler(() => this.#makeServer(visitOf), { legacy: "reject" });
-    this.#sessions = new McpSessions(clock, () => this.#makeServer(visitOf));
+    const serverAt = (request: Request | undefined): string | undefined => request && this.#visits.get(request)?.server;
+    this.#modern = createMcpHandler(({ requestInfo }) => this.#makeServer(visitOf, serverAt(requestInfo)), {
+      legacy: "reject",
+    });
+    this.#sessions = new McpSessions(clock, ({ server }) => this.#makeServer(visitOf, server));
     const changed = soon(() => this.#toolsChanged());
     const watching = runtime.watch((event) => {
       if (event.moment === "noted" && changesTools.test(event.type)) changed();
@@ -88,10 +93,18 @@ class Doorway implements McpDoor {
       return rpcProblem(404, -32_001, noServer(server));
     const visit: Visit = { caller, server };
     this.#visits.set(request, visit);
+    const accepted = acceptedBy(request);
+    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) naming(request);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
     const read = readMessage(await request.text());
     if ("refused" in read) return Response.json(read.refused, { status: 400 });
     const { message } = read;
+    const answered = await this.#answered(request, message, visit);
+    const staysOpen = isJsonObject(message) && message["method"] === "subscriptions/listen";
+    return accepted === undefined ? answered : inForm(answered, accepted, staysOpen);
+  }
+
+  async #answered(request: Request, message: Json, visit: Visit): Promise<Response> {
     if (await isLegacyRequest(request, message)) return this.#sessions.handle(request, message, visit);
     return this.#modern.fetch(request, { parsedBody: message });
   }
@@ -119,9 +132,14 @@ class Doorway implements McpDoor {
     await this.close();
   }
 
-  /** @param visitOf who sends this request, and where */
-  #makeServer(visitOf: (context: ServerContext) => Visit | undefined): Server {
-    const server = new Server(this.#identity, {
+  /**
+   * @param visitOf who sends this request, and where
+   * @param at the upstream server whose tools are served alone; none: those of all
+   */
+  #makeServer(visitOf: (context: ServerContext) => Visit | undefined, at?: string): Server {
+    const { name, version } = this.#identity;
+    const identity = at === undefined ? this.#identity : { name: at, title: `${at} (${name})`, version };
+    const server = new Server(identity, {
       capabilities: { tools: { listChanged: true } },
       instructions,
       // Nothing is ever elicited; the default would build a code generator for every request.

@@ -32,10 +32,10 @@ interface McpSession {
  */
 export class McpSessions {
   readonly #clock: Clock;
-  readonly #makeServer: () => Server;
+  readonly #makeServer: (visit: Visit) => Server;
   readonly #sessions = new Map<string, McpSession>();
 
-  constructor(clock: Clock, makeServer: () => Server) {
+  constructor(clock: Clock, makeServer: (visit: Visit) => Server) {
     this.#clock = clock;
     this.#makeServer = makeServer;
   }
@@ -73,7 +73,7 @@ export class McpSessions {
     const owner = ownerOf(visit);
     if (!(await this.#makeRoom(owner)))
       return rpcProblem(503, -32_000, `${atMost} sessions are open, each with a call under way; try again later.`);
-    const server = this.#makeServer();
+    const server = this.#makeServer(visit);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
