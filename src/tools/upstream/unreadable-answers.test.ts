@@ -6,8 +6,9 @@ import { createRuntime, type Runtime, type ServerConfig, type ToolOutcome } from
 const overPipes: ServerConfig = { command: process.execPath, args: ["test/fakes/raw-server.ts"] };
 
 async function open(server: ServerConfig, risk: "safe" | "medium"): Promise<Runtime> {
+  const effects = risk === "safe" ? "read" : "write";
   const runtime = await createRuntime({
-    servers: { one: { ...server, risk, tools: { raw: { effects: risk === "safe" ? "read" : "write" } } } },
+    servers: { one: { ...server, risk, tools: { raw: { effects }, t: { effects } } } },
     policy: { maxRiskUnapproved: "high" },
   });
   onTestFinished(() => runtime.close(0));
