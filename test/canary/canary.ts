@@ -21,6 +21,8 @@ export interface CanaryReport {
   readonly calls: number;
   readonly sinks: readonly SinkReport[];
   readonly hits: number;
+  /** How many masks stand in all sinks: none when nothing was said that had to be masked. */
+  readonly masks: number;
   readonly seconds: number;
   readonly examples: Readonly<Record<string, readonly string[]>>;
 }
@@ -30,7 +32,10 @@ const blind: Redactor = { learn() {}, redact: (text) => text, finds: () => false
 const boss = { user: "boss", via: "token:operator" } as const;
 
 /** Lends canaries to leaky tools and a leaky server, says them wherever a caller can say something, and reads every sink. */
-export async function runCanary(count: number, options: { readonly blind?: boolean } = {}): Promise<CanaryReport> {
+export async function runCanary(
+  count: number,
+  options: { readonly blind?: boolean; readonly idle?: boolean } = {},
+): Promise<CanaryReport> {
   const began = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
   const sinks = new Sinks();
@@ -39,7 +44,7 @@ export async function runCanary(count: number, options: { readonly blind?: boole
     const redactor = options.blind === true ? blind : createRedactor();
     for (const value of values) redactor.learn(value);
     const runtime = await open(folder, values, redactor, sinks);
-    const calls = await sing(runtime, values, sinks);
+    const calls = options.idle === true ? 0 : await sing(runtime, values, sinks);
     await listen(runtime, sinks);
     sinks.addFiles(folder, sinkOf); // the write-ahead log is gone when the store has closed
     await runtime.close();
@@ -51,6 +56,7 @@ export async function runCanary(count: number, options: { readonly blind?: boole
       calls,
       sinks: report,
       hits: report.reduce((sum, { hits }) => sum + hits, 0),
+      masks: sinks.count("[redacted]"),
       seconds: Math.round((performance.now() - began) / 100) / 10,
       examples: Object.fromEntries(
         report.filter(({ hits }) => hits > 0).map(({ sink }) => [sink, sinks.examples(count, sink)]),
@@ -59,6 +65,20 @@ export async function runCanary(count: number, options: { readonly blind?: boole
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Keys and anchors of the audit log: nothing that a tool says gets into them. */
+const keySink = "other files";
+
+/** A sentence for each thing that makes a report worthless: nothing was said, or a sink would not have shown it. */
+export function faultsOf(report: CanaryReport, control: CanaryReport): readonly string[] {
+  const deaf = control.sinks.filter(({ sink, hits }) => hits === 0 && sink !== keySink).map(({ sink }) => sink);
+  return [
+    ...(report.calls === 0 ? ["No call was made."] : []),
+    ...(report.masks === 0 ? ["Nothing had to be masked: no canary was said."] : []),
+    ...(control.hits === 0 ? ["Without masking no canary was found anywhere."] : []),
+    ...(deaf.length > 0 ? [`Without masking these sinks show no canary: ${deaf.join(", ")}.`] : []),
+  ];
 }
 
 async function open(folder: string, values: readonly string[], redactor: Redactor, sinks: Sinks): Promise<Runtime> {
@@ -182,5 +202,5 @@ function sinkOf(path: string): string {
   if (path.startsWith("artifacts")) return "artifacts";
   if (path.startsWith("runs")) return "run archive";
   if (path.endsWith("-wal")) return "write-ahead log";
-  return path.includes(".db") ? "database" : "other files";
+  return path.includes(".db") ? "database" : keySink;
 }

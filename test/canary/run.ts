@@ -1,16 +1,21 @@
-/** `npm run canary [-- --canaries N] [--json]`: secrets lent to leaky tools, and every sink read for them. */
+/**
+ * `npm run canary [-- --canaries N] [--json] [--idle]`: secrets lent to leaky tools, and every sink read for them. Exits with 1
+ * when one is found, or when nothing was said that could be. `--idle` shows that: nothing is called.
+ */
 import { parseArgs } from "node:util";
-import { runCanary } from "./canary.ts";
+import { faultsOf, runCanary } from "./canary.ts";
 
-const { values } = parseArgs({ options: { canaries: { type: "string", default: "40" }, json: { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { canaries: { type: "string", default: "40" }, json: { type: "boolean" }, idle: { type: "boolean" } },
+});
 const count = Number(values.canaries);
-const report = await runCanary(count);
-const control = await runCanary(4, { blind: true });
-const deaf = control.sinks.filter(({ hits }) => hits === 0).map(({ sink }) => sink);
+const report = await runCanary(count, { idle: values.idle === true });
+const control = await runCanary(4, { blind: true, idle: values.idle === true });
+const faults = faultsOf(report, control);
 
 if (values.json === true) {
   const { examples: _, ...figures } = report;
-  process.stdout.write(`${JSON.stringify({ ...figures, control: { canaries: 4, deaf } }, undefined, 2)}\n`);
+  process.stdout.write(`${JSON.stringify({ ...figures, faults }, undefined, 2)}\n`);
 } else {
   process.stdout.write(
     `${report.canaries} canaries × ${report.encodings.length} encodings, ${report.calls} calls, ${report.seconds} s\n`,
@@ -19,6 +24,7 @@ if (values.json === true) {
     process.stdout.write(`  ${String(hits).padStart(4)} hits  ${String(bytes).padStart(10)} bytes  ${sink}\n`);
   for (const [sink, found] of Object.entries(report.examples))
     process.stdout.write(`${sink}:\n${found.map((text) => `  ${JSON.stringify(text)}\n`).join("")}`);
-  process.stdout.write(`Without masking these sinks stay silent: ${deaf.join(", ") || "none"}\n`);
+  process.stdout.write(`${report.masks} masks\n`);
 }
-process.exitCode = report.hits === 0 ? 0 : 1;
+for (const fault of faults) process.stderr.write(`PROBLEM ${fault}\n`);
+process.exitCode = report.hits === 0 && faults.length === 0 ? 0 : 1;

@@ -29,6 +29,10 @@ export class Sinks {
     }
   }
 
+  count(text: string): number {
+    return [...this.#texts.values()].flat().reduce((sum, one) => sum + one.split(text).length - 1, 0);
+  }
+
   report(count: number): readonly SinkReport[] {
     const names = new Map<string, number>();
     for (const [i, value] of canaries(count).entries()) for (const trace of traces(value)) names.set(trace, i);

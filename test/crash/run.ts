@@ -1,4 +1,7 @@
-/** `npm run crash [-- --kills N] [--houses N] [--json]`: real processes, real SIGKILL at every named point, an outside ledger of effects. */
+/**
+ * `npm run crash [-- --kills N] [--houses N] [--json] [--idle]`: real processes, real SIGKILL at every named point, an outside
+ * ledger of effects. Exits with 1 also when a kill did not land at its point. `--idle` shows that: no process kills itself.
+ */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -9,7 +12,10 @@ import { compileCache } from "../setup/compile-cache.ts";
 import { points } from "./points.ts";
 
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "200" }, json: { type: "boolean" }, houses: { type: "string" } },
+  options: {
+    ...{ kills: { type: "string", default: "200" }, houses: { type: "string" } },
+    ...{ json: { type: "boolean" }, idle: { type: "boolean" } },
+  },
 });
 const wanted = Number(values.kills);
 const child = fileURLToPath(new URL("./child.ts", import.meta.url));
@@ -23,6 +29,8 @@ const began = performance.now();
 const houses = Number(values.houses ?? Math.min(2, availableParallelism()));
 await Promise.all(Array.from({ length: houses }, (_, house) => liveIn(house)));
 
+if (killedAt.size === 0) problems.push("nothing was killed");
+if (effects.length === 0) problems.push("no effect was recorded: the lives did nothing before they were killed");
 const result = {
   kills: [...killedAt.values()].reduce((sum, count) => sum + count, 0),
   byPoint: Object.fromEntries(killedAt),
@@ -75,21 +83,26 @@ function linesOf(file: string): readonly string[] {
 
 /** One process, until it is killed. `anywhere`: by us, after a while; else by itself at its point. */
 function live(words: readonly [folder: string, life: string, point: string, nth: string]): Promise<string> {
-  const [, life, point] = words;
+  const [folder, life, point, nth] = words;
+  const killsItself = point !== "anywhere";
   const { promise, resolve } = Promise.withResolvers<string>();
-  const running = spawn(process.execPath, [child, ...words], {
+  const running = spawn(process.execPath, [child, folder, life, values.idle === true ? "none" : point, nth], {
     env: { ...process.env, ...compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
   running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const latest = setTimeout(
-    () => running.kill("SIGKILL"),
-    point === "anywhere" ? 400 + ((Number(life) * 7919) % 600) : 20_000,
-  );
+  let isLate = false;
+  const end = (): void => {
+    isLate = killsItself;
+    running.kill("SIGKILL");
+  };
+  const patienceMs = values.idle === true ? 3_000 : 20_000;
+  const latest = setTimeout(end, killsItself ? patienceMs : 400 + ((Number(life) * 7919) % 600));
   running.on("exit", (code, signal) => {
     clearTimeout(latest);
-    resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);
+    if (isLate) resolve("it never came by its point and was ended from outside");
+    else resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);
   });
   return promise;
 }

@@ -1,9 +1,17 @@
-/** `npm run race:files [-- --seconds N] [--json] [--only read,write]`: exits with 1 when anything escaped or leaked. */
+/**
+ * `npm run race:files [-- --seconds N] [--json] [--only read,write] [--idle]`: exits with 1 when anything escaped or leaked,
+ * or when the attacker did nothing. `--idle` shows that: its attacker swaps nothing.
+ */
 import { parseArgs } from "node:util";
-import { guards, operations, type RaceResult, race, swaps } from "./race.ts";
+import { faultsOf, guards, operations, type RaceResult, race, swaps } from "./race.ts";
 
 const { values } = parseArgs({
-  options: { seconds: { type: "string" }, json: { type: "boolean" }, only: { type: "string" } },
+  options: {
+    seconds: { type: "string" },
+    json: { type: "boolean" },
+    only: { type: "string" },
+    idle: { type: "boolean" },
+  },
 });
 const seconds = Number(values.seconds ?? 5);
 const wanted = values.only?.split(",");
@@ -17,7 +25,7 @@ for (const operation of operations) {
   if (wanted !== undefined && !wanted.includes(operation)) continue;
   for (const swap of swaps) {
     for (const guard of guards) {
-      const result = await race({ operation, swap, guard, seconds });
+      const result = await race({ operation, swap, guard, seconds, idle: values.idle });
       results.push(result);
       if (values.json === true) continue;
       const { swapsPerSecond, tries, served, escapes, leakedDescriptors } = result;
@@ -28,4 +36,8 @@ for (const operation of operations) {
   }
 }
 if (values.json === true) console.log(JSON.stringify(results, null, 2));
-process.exitCode = results.every(({ escapes, leakedDescriptors }) => escapes === 0 && leakedDescriptors === 0) ? 0 : 1;
+const faults = results.flatMap(faultsOf);
+if (results.length === 0) faults.push(`\`--only ${values.only}\` names no operation.`);
+for (const fault of faults) console.error(`PROBLEM ${fault}`);
+const isSafe = results.every(({ escapes, leakedDescriptors }) => escapes === 0 && leakedDescriptors === 0);
+process.exitCode = isSafe && faults.length === 0 ? 0 : 1;

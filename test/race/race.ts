@@ -27,6 +27,8 @@ export interface RaceOrder {
   readonly swap: (typeof swaps)[number];
   readonly guard: (typeof guards)[number];
   readonly seconds: number;
+  /** The attacker changes nothing: the check of the harness must fail then. */
+  readonly idle?: boolean | undefined;
 }
 
 export interface RaceResult extends RaceOrder {
@@ -45,6 +47,7 @@ interface Stage {
 }
 
 const limits = { maxToolCalls: 1_000_000_000, totalTimeoutMs: 7 * 86_400_000 } as const;
+const fewestSwapsPerSecond = 100;
 /** However busy the machine is. */
 const fewestTries = 5;
 const inside = "INSIDE";
@@ -63,7 +66,9 @@ export async function race(order: RaceOrder): Promise<RaceResult> {
     for (const operation of operations) for (const i of [0, 1]) await invoke(session, calls[operation](i));
     await startAttacker(join(stage.base, "no"), join(stage.base, "none")).stop();
     const open = descriptors();
-    attacker = startAttacker(...swapped(stage, order.swap));
+    const names =
+      order.idle === true ? ([join(stage.base, "no"), join(stage.base, "none")] as const) : swapped(stage, order.swap);
+    attacker = startAttacker(...names);
     const began = performance.now();
     const counted = await attempts(order, session, stage);
     const secondsTaken = (performance.now() - began) / 1000;
@@ -76,6 +81,15 @@ export async function race(order: RaceOrder): Promise<RaceResult> {
     await runtime.close();
     rmSync(stage.base, { recursive: true, force: true });
   }
+}
+
+/** A sentence for each thing that makes a result worthless: an attacker that did nothing, calls that met nothing. */
+export function faultsOf({ operation, swap, guard, swapsPerSecond, served }: RaceResult): readonly string[] {
+  const race = `${operation}, ${swap}, ${guard}`;
+  return [
+    ...(swapsPerSecond < fewestSwapsPerSecond ? [`${race}: the attacker made ${swapsPerSecond} swaps a second.`] : []),
+    ...(served === 0 ? [`${race}: no call found the file inside.`] : []),
+  ];
 }
 
 /** `dir` and `link` change places, or `dir/f` and `dir/l`; links lead to the same names outside. */
