@@ -14,7 +14,7 @@ from datetime import datetime
 class Report: pass
 tools.echo(to=datetime.now().isoformat())
 parts = [datetime.now(), time.time(), random.random(), uuid.uuid4(), secrets.token_hex(4), {"a", "b", "c", "d"}, hash("a"), Report()]
-sent = tools.mail(to=" ".join(str(part) for part in parts))
+sent = tools.mail(to="ann", body=" ".join(str(part) for part in parts))
 [sent.text, datetime.now().isoformat(timespec="minutes")]`;
 
 it.skipIf(missing !== undefined)(
@@ -30,7 +30,7 @@ it.skipIf(missing !== undefined)(
     const done = resultOf(await h.runtime.runChain(script, asker));
     expect(done).toMatchObject({ status: "ok", tool_calls: 2, error: null });
     expect(h.ran).toHaveLength(2);
-    const [{ to: first } = { to: "" }, { to: mail } = { to: "" }] = h.ran;
+    const [{ to: first } = { to: "" }, { body: mail } = { body: "" }] = h.ran;
     expect(String(first).slice(0, 16)).toBe(begun.slice(0, 16));
     expect(mail).toContain(begun.slice(0, 10));
     expect(done["output_text"]).toContain(begun.slice(0, 16)); // its clock began when it was first sent
