@@ -20,7 +20,7 @@ import { isCutShort, isSuspended } from "../tools/define.ts";
 import { failureOf } from "../tools/failure.ts";
 import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
-import { type Guarded, guardResult, markNote } from "./guarded.ts";
+import { type Guarded, guardResult, withheldText, withMarks } from "./guarded.ts";
 
 export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
@@ -167,17 +167,8 @@ function judged(
   return { state: "ok", as: "succeeded", retryable: false, outcome };
 }
 
-function withheldText(why: string): string {
-  return `what it answered is withheld by ${why}.`;
-}
-
 function marked(end: Settlement, marks: readonly Mark[]): Settlement {
-  if (marks.length === 0) return end;
-  const { outcome } = end;
-  if (outcome.refusal !== undefined) return { ...end, outcome: { ...outcome, marks } };
-  const note = markNote(marks);
-  const content = [{ type: "text", text: note } as const, ...outcome.content];
-  return { ...end, outcome: { ...outcome, content, text: `${note}\n${outcome.text}`, marks } };
+  return marks.length === 0 ? end : { ...end, outcome: withMarks(end.outcome, marks) };
 }
 
 function shaped(

@@ -188,11 +188,12 @@ export class HistoryBook {
   }
 
   /** Somebody said later what became of a call that was `unknown`. */
-  settled({ key, call, state }: CallRecord): void {
+  settled({ key, call, state, outcome }: CallRecord): void {
     for (const name of scopeNames) {
       const entries = this.#scopes.get(this.#nameOf(name, call.authority))?.calls ?? [];
       for (const entry of entries) if (entry.key === key) entry.state = pastState(state);
     }
+    this.ended(key, state, call.authority, outcome?.marks !== undefined);
   }
 
   #pastOf(wanted: readonly Wanted[]): Past {

@@ -14,11 +14,13 @@ export interface Testimony {
   readonly word: Word;
   readonly by: Actor;
   readonly reason: string;
+  /** What the call answered, where the tool has found that; none: no result was ever seen, and the outcome says so. */
+  readonly outcome?: ToolOutcome | undefined;
 }
 
 /**
  * Settles an `unknown` row by a word from outside: an operator's, or the tool's own reconcile hook (D20).
- * The outcome that is kept says that it was settled and by whom: no result was ever seen.
+ * Without an answer that the hook has found, the outcome that is kept says that the call was settled and by whom.
  *
  * @returns the row as it is now, and whether this word settled it
  */
@@ -30,7 +32,7 @@ export async function settleUnknown(
   const { word, reason } = said;
   const { by, via } = said.by;
   const at = clock.now();
-  const outcome = outcomeFor(record, said);
+  const outcome = said.outcome ?? outcomeFor(record, said);
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
   const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };

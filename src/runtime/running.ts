@@ -129,7 +129,7 @@ export class RunningRuntime implements Runtime {
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, store), get: (id) => callNamed(id, store) };
-    this.ledger = new Settling(parts, store);
+    this.ledger = new Settling(parts, store, options.limits);
   }
 
   get runs(): Runs | undefined {

@@ -6,14 +6,17 @@ import { read } from "../calls/arrival.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
+import type { JsonObject } from "../calls/json.ts";
 import { countingArguments } from "../calls/ran-with.ts";
 import type { CallRecord } from "../calls/records.ts";
+import { type Limits, Session } from "../calls/session.ts";
 import { shown } from "../calls/shown.ts";
 import { callStates } from "../calls/states.ts";
-import { askTool } from "../executors/reconcile.ts";
+import { askTool, type Found } from "../executors/reconcile.ts";
 import type { LedgerFace, Settled } from "../face.ts";
-import { settleUnknown, type Word } from "../ledger/settlement.ts";
+import { settleUnknown, type Testimony, type Word } from "../ledger/settlement.ts";
 import type { Parts } from "../parts.ts";
+import { releasePins } from "../results/release-pins.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
@@ -21,10 +24,12 @@ const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 export class Settling implements LedgerFace {
   readonly #parts: Parts;
   readonly #store: Store;
+  readonly #limits: Limits;
 
-  constructor(parts: Parts, store: Store) {
+  constructor(parts: Parts, store: Store, limits: Limits) {
     this.#parts = parts;
     this.#store = store;
+    this.#limits = limits;
   }
 
   async settle(id: string, word: Word, reason: string, by: Actor = actorOf({ user: builtInName })): Promise<Settled> {
@@ -39,15 +44,33 @@ export class Settling implements LedgerFace {
   reconcile(id: string): Promise<Settled> {
     return this.#ifUnknown(id, async (record) => {
       const ran = await countingArguments(record, this.#store);
-      const seen = await askTool({ ...record, call: { ...record.call, ...read(ran) } }, this.#parts);
-      if (seen.found === "unknown") {
+      const session = new Session(this.#limits, this.#parts.clock);
+      try {
+        return await this.#found(record, await askTool(asRan(record, ran), session, this.#parts));
+      } finally {
+        if (session.hasPins) await releasePins(session, this.#parts.artifacts, this.#parts.log);
+      }
+    });
+  }
+
+  #found(record: CallRecord, seen: Found): Promise<Settled> | Settled {
+    const by = { by: `tool:${record.call.tool}`, via: "postern" };
+    switch (seen.found) {
+      case "unknown": {
         const message = `The call stays unknown: ${seen.problem ?? "the tool could not tell"}.`;
         return { settled: false, why: "still_unknown", message, call: record };
       }
-      const failed = seen.found === "failed" ? (seen.reason ?? "the tool found that it did not happen") : undefined;
-      const by = { by: `tool:${record.call.tool}`, via: "postern" };
-      return this.#write(record, { word: seen.found, by, reason: failed ?? "the tool found that it happened" });
-    });
+      case "failed": {
+        const reason = seen.reason ?? "the tool found that it did not happen";
+        return this.#write(record, { word: "failed", by, reason });
+      }
+      case "succeeded": {
+        const { outcome } = seen;
+        const isFailure = outcome?.refusal?.code === "tool_failed"; // it ran, and what it answered is an error
+        const reason = outcome === undefined ? "the tool found that it happened" : "the tool found its answer";
+        return this.#write(record, { word: isFailure ? "failed" : "succeeded", by, reason, outcome });
+      }
+    }
   }
 
   async #ifUnknown(id: string, then: (record: CallRecord) => Promise<Settled>): Promise<Settled> {
@@ -56,13 +79,18 @@ export class Settling implements LedgerFace {
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
 
-  async #write(record: CallRecord, given: { word: Word; by: Actor; reason: string }): Promise<Settled> {
+  async #write(record: CallRecord, given: Testimony): Promise<Settled> {
     const { clock, redactor } = this.#parts;
     const said = { ...given, reason: redactor.redact(given.reason) };
     const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
     if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call } : notUnknown(call);
   }
+}
+
+/** With the arguments that ran, where a person has changed them. */
+function asRan(record: CallRecord, ran: JsonObject): CallRecord {
+  return { ...record, call: { ...record.call, ...read(ran) } };
 }
 
 const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {

@@ -92,7 +92,10 @@ export interface Issue {
   readonly message: string;
 }
 
-/** The answer of a tool's own look at what became of a call (SPEC 9.6, case 170). */
+/**
+ * The answer of a tool's own look at what became of a call (SPEC 9.6, case 170). `answer`: what the call answered, if the
+ * tool can find that; it becomes the call's outcome, redacted and shaped as any answer is.
+ */
 export type Reconciled =
   | { readonly found: "succeeded"; readonly answer?: ToolAnswer }
   | { readonly found: "failed"; readonly reason?: string }
