@@ -5,7 +5,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
+import { deepFrozen, isJsonObject, type Json } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { pageOf } from "./alarm-order.ts";
 import { alarmFromJson, alarmId, alarmKind, alarmToJson, raisedName } from "./alarm-record.ts";
@@ -254,7 +254,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   #keep(id: string, kept: Kept): void {
-    this.#kept.set(id, kept);
+    this.#kept.set(id, { ...kept, alarm: deepFrozen(structuredClone(kept.alarm)) }); // lists hand it out
     const { tenant, key, state } = kept.alarm;
     if (state === "resolved") this.#raised.delete(raisedName(tenant, key));
     else this.#raised.add(raisedName(tenant, key));

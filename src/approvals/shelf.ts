@@ -9,7 +9,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
+import { deepFrozen, type Json, type JsonObject } from "../calls/json.ts";
 import type { Along } from "../calls/records.ts";
 import { commitAndTake, type Store } from "../stores/store.ts";
 
@@ -68,8 +68,7 @@ export class Shelf<Item extends { readonly id: string }> {
     const found = await this.#options.store.documents.get(this.#kind, id);
     if (found === undefined) return undefined;
     const item = this.#read(found.body);
-    this.#items.set(id, { version: found.version, item });
-    return item;
+    return this.#keep(found.version, item);
   }
 
   /** A new one, as part of another write; when that has won, it `took`. */
@@ -78,7 +77,14 @@ export class Shelf<Item extends { readonly id: string }> {
   }
 
   took(item: Item): void {
-    this.#items.set(item.id, { version: 1, item });
+    this.#keep(1, item);
+  }
+
+  /** Its own copy, frozen: lists hand it out. */
+  #keep(version: number, given: Item): Item {
+    const item = deepFrozen(structuredClone(given));
+    this.#items.set(item.id, { version, item });
+    return item;
   }
 
   async add(item: Item, body: JsonObject, noted: Noted): Promise<void> {
@@ -97,7 +103,7 @@ export class Shelf<Item extends { readonly id: string }> {
       const change = next(held.item);
       if (change === undefined) return held.item;
       const { item, body, noted } = change;
-      const take = (): void => void this.#items.set(id, { version: held.version + 1, item });
+      const take = (): void => void this.#keep(held.version + 1, item);
       const { won } = await this.#commit({ id, body, expectedVersion: held.version }, noted, take);
       if (won) return item;
       await this.fresh(id);

@@ -1,6 +1,6 @@
 import type { Authority, ToolCall } from "./call.ts";
 import { messageOf } from "./fault.ts";
-import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
+import { canonical, deepFrozen, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
 import { refuseLoss } from "./loss.ts";
 
 /**
@@ -65,6 +65,24 @@ export class Arrival implements ToolCall {
   }
 }
 
+/** The call alone: in flight it carries what the gates learned of it, the tool itself included, which is nobody else's. */
+export function dataOf(call: ToolCall): ToolCall {
+  return {
+    id: call.id,
+    number: call.number,
+    tool: call.tool,
+    action: call.action,
+    arguments: call.arguments,
+    text: call.text,
+    digest: call.digest,
+    authority: call.authority,
+    arrivedAt: call.arrivedAt,
+    parentId: call.parentId,
+    idempotencyKey: call.idempotencyKey,
+    resumes: call.resumes,
+  };
+}
+
 /** The same arrival once more, as the call that `key` names: nobody counts it again. Undefined: it has tried often enough. */
 export function anew(call: ToolCall, key: string): Arrival | undefined {
   const { isOurs = false, tries = 0 } = call instanceof Arrival ? call : {};
@@ -82,12 +100,13 @@ export interface Reading {
   readonly problem: string | undefined;
 }
 
+const none: JsonObject = Object.freeze({});
 const nothing = "{}";
 const nothingDigest = sha256(nothing);
 
 /** Never throws: what cannot be read becomes `{}` with the problem said, and the arguments gate refuses it. */
 export function read(given: unknown): Reading {
-  if (given === undefined) return { arguments: {}, text: nothing, digest: nothingDigest, problem: undefined };
+  if (given === undefined) return { arguments: none, text: nothing, digest: nothingDigest, problem: undefined };
   try {
     if (!isJsonObject(given)) return unreadable(`The arguments are ${kindOf(given)}; an object is needed.`);
     const text = canonical(given, refuseLoss);
@@ -98,11 +117,11 @@ export function read(given: unknown): Reading {
 }
 
 function own(text: string): JsonObject {
-  return JSON.parse(text) as JsonObject; // `canonical` wrote it from an object
+  return deepFrozen(JSON.parse(text) as JsonObject); // `canonical` wrote it from an object
 }
 
 function unreadable(problem: string): Reading {
-  return { arguments: {}, text: nothing, digest: nothingDigest, problem };
+  return { arguments: none, text: nothing, digest: nothingDigest, problem };
 }
 
 function kindOf(value: unknown): string {

@@ -38,16 +38,16 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   checkClaims({ ...claims, scopes });
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
-  return {
-    principal: { ...principal },
-    scopes: [...scopes],
+  return Object.freeze({
+    principal: Object.freeze({ ...principal }),
+    scopes: Object.freeze([...scopes]),
     runId: claims.runId ?? runOfTheDay(principal, now),
     traceId: traceId ?? newTraceId(),
     ...(autonomy !== undefined && { autonomy }),
     ...(taskId !== undefined && { taskId }),
     ...(stepId !== undefined && { stepId }),
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
-  };
+  });
 }
 
 /** @throws RuntimeFault `context_invalid` that names the member and the value */
@@ -94,14 +94,14 @@ export function withinSession(session: Authority, claims: CallClaims): Authority
   checkClaims(claims);
   const lower = lowerAutonomy(autonomy, session.autonomy);
   const granted = scopes?.filter((scope) => session.scopes.includes(scope) || session.scopes.includes("*"));
-  return {
+  return Object.freeze({
     ...session,
-    ...(granted !== undefined && { scopes: granted }),
+    ...(granted !== undefined && { scopes: Object.freeze(granted) }),
     ...(lower !== undefined && { autonomy: lower }),
     ...(traceId !== undefined && { traceId }),
     ...(taskId !== undefined && { taskId }),
     ...(stepId !== undefined && { stepId }),
-  };
+  });
 }
 
 function checkClaims({ traceId, taskId, stepId, scopes, autonomy }: CallClaims): void {

@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import { deepFrozen, type Json } from "./json.ts";
 import { type Preview, refusedOutcome, type ToolOutcome } from "./outcome.ts";
 import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts";
 
@@ -25,7 +25,12 @@ export function refuse(code: RefusalCode, message?: string, details?: Json): End
   return { ending: "refused", refusal: refusal(code, message, details) };
 }
 
+/** Frozen: it is handed to callers, and kept. */
 export function outcomeOf(callId: string, end: Ending): ToolOutcome {
+  return deepFrozen(made(callId, end));
+}
+
+function made(callId: string, end: Ending): ToolOutcome {
   switch (end.ending) {
     case "refused":
       return refusedOutcome(callId, refusals[end.refusal.code].status, end.refusal);

@@ -38,6 +38,44 @@ export function sha256(bytes: string | Uint8Array): string {
   return hash("sha256", bytes, "hex");
 }
 
+/**
+ * Freezes a tree of plain objects and lists all the way down, in place. What is handed out must not change what is kept.
+ * The value is this process's own: freezing what a caller or a tool still holds would change its object.
+ */
+export function deepFrozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) freeze(value);
+  return value;
+}
+
+function freeze(tree: object): void {
+  if (Array.isArray(tree)) {
+    for (const inner of tree as readonly unknown[]) if (typeof inner === "object" && inner !== null) freeze(inner);
+  } else if (isPlain(tree)) {
+    for (const name in tree) {
+      const inner = (tree as Readonly<Record<string, unknown>>)[name];
+      if (typeof inner === "object" && inner !== null) freeze(inner);
+    }
+  } else return; // bytes, an error: no tree
+  Object.freeze(tree);
+}
+
+/** A copy of JSON that its receiver may change. */
+export function copyOf<T extends Json>(value: T): T {
+  return (typeof value === "object" && value !== null ? copied(value) : value) as T;
+}
+
+/** A spread copies fastest; then only what is nested is left to do. */
+function copied(value: JsonObject | readonly Json[]): Json {
+  if (Array.isArray(value))
+    return value.map((inner: Json) => (typeof inner === "object" && inner !== null ? copied(inner) : inner));
+  const copy: Record<string, Json> = { ...(value as JsonObject) };
+  for (const name in copy) {
+    const inner = copy[name];
+    if (typeof inner === "object" && inner !== null) copy[name] = copied(inner);
+  }
+  return copy;
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import type { Autonomy, Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Announce } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
+import { copyOf, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
@@ -125,7 +125,7 @@ export class CallContext implements ToolContext {
     if (this.#run.over) return;
     const { redactor, announce } = this.#parts;
     const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
-    const clean = data === undefined ? undefined : redactJson(data, redactor);
+    const clean = data === undefined ? undefined : redactJson(copyOf(data), redactor);
     announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
   }
 

@@ -1,4 +1,5 @@
 import { messageOf } from "../calls/fault.ts";
+import { copyOf } from "../calls/json.ts";
 import type { Mark, ToolOutcome } from "../calls/outcome.ts";
 import { ask, type GuardrailParts, guardedCall, isSettled, type Look, tellFailure } from "../gates/guardrails.ts";
 import type { FoundCall } from "../gates/stages.ts";
@@ -26,13 +27,12 @@ export function guardResult(
     textIn(Object.entries(block).flatMap(([name, value]) => (name === "data" ? [] : [value]))),
   );
   const value = structured?.value;
-  const subject = {
-    ...guardedCall(call),
-    isError: raw.isError,
-    ...(value !== undefined && { structured: value }),
-    text: (value === undefined ? texts : [...texts, textIn(value)]).join("\n"),
-  };
-  const asked = guards.map((guard) => ask(guard, (lazy) => guard.check(subject, lazy), parts));
+  const text = (value === undefined ? texts : [...texts, textIn(value)]).join("\n");
+  const asked = guards.map((guard) => {
+    const own = value === undefined ? {} : { structured: copyOf(value) }; // a guardrail may change it
+    const subject = { ...guardedCall(call), isError: raw.isError, ...own, text };
+    return ask(guard, (lazy) => guard.check(subject, lazy), parts);
+  });
   const told = (looks: readonly Look[]): Guarded => together(looks, call, parts);
   return isSettled(asked) ? told(asked) : Promise.all(asked).then(told);
 }

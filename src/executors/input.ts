@@ -4,22 +4,22 @@ import type { ValidCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 
 /**
- * What the tool is given: what its schema made of the arguments, with the bytes of every artifact in the place of its
+ * What the tool is given: what its schema makes of the arguments, with the bytes of every artifact in the place of its
  * reference (D13): as text where the schema wants a string and the bytes are UTF-8, else as bytes. Checked again here.
+ * Each receiver has its own: a preview that changes it changes nothing that runs.
  *
  * @throws RuntimeFault `artifact_unavailable`, `arguments_invalid`
  */
 export async function inputOf(call: ValidCall, artifacts: ArtifactStore): Promise<unknown> {
-  if (call.references.length === 0) return call.input;
-  const bytes = await bytesBehind(call.references, call, artifacts);
-  const texts = await call.found.parse(filled(call.arguments, (digest) => textOr(bytes.get(digest))));
+  const { found, references } = call;
+  const bytes = await bytesBehind(references, call, artifacts);
+  const texts = await found.parse(filled(call.arguments, (digest) => textOr(bytes.get(digest))));
   if ("input" in texts) return texts.input;
-  const raw = await call.found.parse(filled(call.arguments, (digest) => bytes.get(digest)));
+  const raw = await found.parse(filled(call.arguments, (digest) => bytes.get(digest)));
   if ("input" in raw) return raw.input;
-  throw new RuntimeFault(
-    "arguments_invalid",
-    `An artifact's bytes do not fit the schema of \`${call.tool}\`: ${"issues" in texts ? (texts.issues[0]?.message ?? "no reason given") : texts.unusable}`,
-  );
+  const what = references.length === 0 ? "The arguments" : "An artifact's bytes";
+  const why = "unusable" in texts ? texts.unusable : (texts.issues[0]?.message ?? "no reason given");
+  throw new RuntimeFault("arguments_invalid", `${what} do not fit the schema of \`${call.tool}\`: ${why}`);
 }
 
 /** UTF-8 text, or the bytes themselves when they are none. */

@@ -180,7 +180,8 @@ export async function grantFor(
 
 function granted(call: FreshCall, grant: Grant): ApprovedCall {
   const reasons = [...call.weighing.reasons, grantReason(grant)];
-  return approved(Object.assign(call, { weighing: { ...call.weighing, reasons, grant: grant.id } }), undefined);
+  const weighing = Object.freeze({ ...call.weighing, reasons: Object.freeze(reasons), grant: grant.id });
+  return approved(Object.assign(call, { weighing }), undefined);
 }
 
 async function wait(

@@ -1,6 +1,7 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import { messageOf } from "../calls/fault.ts";
+import { copyOf } from "../calls/json.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
@@ -27,7 +28,7 @@ export function checkArguments(
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments");
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
-  const parsed = call.found.parse(call.arguments);
+  const parsed = call.found.parse(copyOf(call.arguments));
   return parsed instanceof Promise
     ? inTime(parsed, parts.clock).then((late) => judge(call, late, []))
     : judge(call, parsed, []);
@@ -43,7 +44,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
       );
     }
   }
-  const parsed = call.found.parse(call.arguments);
+  const parsed = call.found.parse(copyOf(call.arguments));
   const valid = judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
   if (isEnding(valid) || references.length === 0) return valid;
   try {

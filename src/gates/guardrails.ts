@@ -2,6 +2,7 @@ import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Ending } from "../calls/ending.ts";
 import { messageOf } from "../calls/fault.ts";
+import { copyOf } from "../calls/json.ts";
 import {
   type ArgumentGuardrail,
   type GuardedCall,
@@ -31,8 +32,11 @@ export function weighGuarded(
   parts: GuardrailParts & VerdictParts,
 ): WeighedCall | Ending | Promise<WeighedCall | Ending> {
   const given = call.resolved?.arguments ?? call.arguments;
-  const subject = { ...guardedCall(call), arguments: given, text: textIn(given) };
-  const asked = guards.map((guard) => ask(guard, (lazy) => guard.check(subject, lazy), parts));
+  const text = textIn(given);
+  const asked = guards.map((guard) => {
+    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each has its own: it may change it
+    return ask(guard, (lazy) => guard.check(subject, lazy), parts);
+  });
   const told = (looks: readonly Look[]): WeighedCall | Ending | Promise<WeighedCall | Ending> => {
     const findings: Facts["findings"] = looks.flatMap((look) => findingsOf(look, call, parts));
     return weigh(Object.assign(call, { findings }), parts);

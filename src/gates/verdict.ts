@@ -1,7 +1,7 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
-import type { JsonObject } from "../calls/json.ts";
+import { copyOf, type JsonObject } from "../calls/json.ts";
 import { lowerAutonomy, verdicts } from "../calls/risk.ts";
 import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
@@ -139,7 +139,7 @@ export function suggestionOf(
 ): Suggestion | undefined {
   if (found.classifyRisk === undefined) return undefined;
   try {
-    const said = found.classifyRisk(given);
+    const said = found.classifyRisk(copyOf(given));
     if (typeof said === "string") return { risk: said };
     if (!isSmall(said)) return { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
     return sound(redactJson(said, redactor)); // it is shown, and kept

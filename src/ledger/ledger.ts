@@ -9,7 +9,7 @@ import type { Risk, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Ending } from "../calls/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
-import type { JsonObject } from "../calls/json.ts";
+import { deepFrozen, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
@@ -183,7 +183,8 @@ export class Ledger {
    */
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
-    const { state, outcome, retryable, image, aliveUntil, notExecuted } = end;
+    const { state, retryable, image, aliveUntil, notExecuted } = end;
+    const outcome = deepFrozen(end.outcome); // from here on it is in the row, in events, and the caller's
     const { openWorld } = call.found.facts;
     this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;

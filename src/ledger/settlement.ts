@@ -2,6 +2,7 @@ import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
 import type { EndName } from "../calls/event.ts";
+import { deepFrozen } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord, RowEnd } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
@@ -32,7 +33,7 @@ export async function settleUnknown(
   const { word, reason } = said;
   const { by, via } = said.by;
   const at = clock.now();
-  const outcome = said.outcome ?? outcomeFor(record, said);
+  const outcome = deepFrozen(said.outcome ?? outcomeFor(record, said));
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
   const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };

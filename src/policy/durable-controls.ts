@@ -5,6 +5,7 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
+import { deepFrozen } from "../calls/json.ts";
 import { commitAndTake, type Store } from "../stores/store.ts";
 import type { ControlChange, ControlState, Controls } from "./controls.ts";
 import {
@@ -205,7 +206,7 @@ class DurableControls implements Controls {
   }
 
   #effective(state: ControlState): ControlState {
-    return Object.freeze({ ...state, autonomy: state.autonomy ?? this.#configured });
+    return deepFrozen({ ...structuredClone(state), autonomy: state.autonomy ?? this.#configured });
   }
 }
 

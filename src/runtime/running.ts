@@ -34,6 +34,7 @@ import type { ToolPins } from "../tools/upstream/pins.ts";
 import type { Servers } from "../tools/upstream/servers.ts";
 import type { Runs } from "../watchers/archive/runs.ts";
 import type { Feed } from "../watchers/feed.ts";
+import { shownEvent } from "../watchers/shown-event.ts";
 import type { Stream } from "../watchers/stream.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import { Deciding } from "./deciding.ts";
@@ -215,7 +216,7 @@ export class RunningRuntime implements Runtime {
 
   watch(watcher: Watcher): Disposable {
     checkMember("watcher", watcher, "a function", "request_invalid");
-    return this.#options.stream.watch(watcher);
+    return this.#options.stream.watch((event) => watcher(shownEvent(event)));
   }
 
   note(type: string, summary: string, more: Note["more"] = {}): Promise<void> {

@@ -84,7 +84,7 @@ export class Settling implements LedgerFace {
     const said = { ...given, reason: redactor.redact(given.reason) };
     const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
     if (won) this.#parts.ledger.history?.settled(call);
-    return won ? { settled: true, call } : notUnknown(call);
+    return won ? { settled: true, call: shownRecord(call) } : notUnknown(shownRecord(call));
   }
 }
 
@@ -106,13 +106,20 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
 /** @throws RuntimeFault `filter_invalid` */
 export async function callsWhere(where: CallFilter, store: Pick<Store, "calls">): Promise<readonly CallRecord[]> {
   checkMembers(where, { code: "filter_invalid", what: "The filter", members: ofCalls, of: "calls" });
-  return store.calls(where);
+  return (await store.calls(where)).map(shownRecord);
 }
 
 /** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
 export async function callNamed(id: string, store: Store): Promise<CallRecord | undefined> {
   checkId(id, "call");
-  return store.call({ key: id });
+  const record = await store.call({ key: id });
+  return record && shownRecord(record);
+}
+
+/** A row of a store in memory is the row itself: frozen before it is handed out. What is in it is frozen where it is made. */
+function shownRecord(record: CallRecord): CallRecord {
+  Object.freeze(record.call);
+  return Object.freeze(record);
 }
 
 function notUnknown(call: CallRecord): Settled {

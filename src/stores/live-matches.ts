@@ -1,17 +1,18 @@
 import type { CallRecord } from "../calls/records.ts";
 
 interface LiveRow {
+  readonly key: string;
   readonly number: number;
   /** Wall clock, milliseconds, exclusive. */
   readonly until: number;
 }
 
 /**
- * Which calls a keyless re-send finds: `match` → keys. In memory, because plain calls ask it every time and hardly ever
- * find anything; loaded at start. Several equal calls with keys of their own may be unknown, hence several keys.
+ * Which calls a keyless re-send finds: `match` → rows. In memory, because plain calls ask it every time and hardly ever
+ * find anything; loaded at start. Several equal calls with keys of their own may be unknown, hence several rows.
  */
 export class LiveMatches {
-  readonly #rows = new Map<string, Map<string, LiveRow>>();
+  readonly #rows = new Map<string, readonly LiveRow[]>();
   #sweepAt = 1024;
 
   get size(): number {
@@ -21,49 +22,47 @@ export class LiveMatches {
   /** The earliest of the live calls. */
   find(match: string, now: () => number, except?: ReadonlySet<string>): string | undefined {
     if (this.#rows.size === 0) return undefined;
-    const keys = this.#rows.get(match);
-    if (keys === undefined) return undefined;
+    const rows = this.#rows.get(match);
+    if (rows === undefined) return undefined;
     const time = now();
-    let found: string | undefined;
-    let lowest = Infinity;
-    for (const [key, { number, until }] of keys) {
-      if (until <= time || number >= lowest || except?.has(key) === true) continue;
-      found = key;
-      lowest = number;
+    let found: LiveRow | undefined;
+    for (const row of rows) {
+      if (row.until <= time || except?.has(row.key) === true) continue;
+      if (found === undefined || row.number < found.number) found = row;
     }
-    return found;
+    return found?.key;
   }
 
   /** A row became another; either may be none. */
   moved(before: CallRecord | undefined, after: CallRecord | undefined, now: () => number): void {
+    if (before !== undefined && liveUntil(before) !== -Infinity) this.#remove(before);
     const until = after === undefined ? -Infinity : liveUntil(after);
-    const wasLive = before !== undefined && liveUntil(before) !== -Infinity;
-    if (wasLive && (until === -Infinity || before.match !== after?.match)) this.#remove(before);
     if (after?.match === undefined || until === -Infinity) return;
-    let keys = this.#rows.get(after.match);
-    if (keys === undefined) {
-      if (this.#rows.size >= this.#sweepAt) this.#sweep(now());
-      keys = new Map();
-      this.#rows.set(after.match, keys);
-    }
-    keys.set(after.key, { number: after.call.number, until });
+    const { match, key, call } = after;
+    const others = this.#rows.get(match)?.filter((row) => row.key !== key) ?? none;
+    if (others.length === 0 && this.#rows.size >= this.#sweepAt) this.#sweep(now());
+    this.#rows.set(match, [...others, { key, number: call.number, until }]);
   }
 
   #remove({ match, key }: CallRecord): void {
     if (match === undefined) return;
-    const keys = this.#rows.get(match);
-    if (keys?.delete(key) === true && keys.size === 0) this.#rows.delete(match);
+    const left = this.#rows.get(match)?.filter((row) => row.key !== key) ?? none;
+    if (left.length === 0) this.#rows.delete(match);
+    else this.#rows.set(match, left);
   }
 
   /** What is over is not found anyway; this only gives its memory back. */
   #sweep(now: number): void {
-    for (const [match, keys] of this.#rows) {
-      for (const [key, { until }] of keys) if (until <= now) keys.delete(key);
-      if (keys.size === 0) this.#rows.delete(match);
+    for (const [match, rows] of this.#rows) {
+      const left = rows.filter(({ until }) => until > now);
+      if (left.length === 0) this.#rows.delete(match);
+      else this.#rows.set(match, left);
     }
     this.#sweepAt = Math.max(1024, this.#rows.size * 2);
   }
 }
+
+const none: readonly LiveRow[] = [];
 
 /**
  * Until when (wall clock, exclusive) a re-send without a key finds the row; `-Infinity`: it does not. A row of a call with

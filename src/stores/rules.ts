@@ -6,9 +6,9 @@
  * same call are only told of in events.
  */
 
-import type { ToolCall } from "../calls/call.ts";
+import { dataOf } from "../calls/arrival.ts";
 import type { DurableEvent } from "../calls/event.ts";
-import type { Json } from "../calls/json.ts";
+import { deepFrozen, type Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, Write } from "../calls/records.ts";
 import { mayHaveBegun } from "./live-matches.ts";
 
@@ -50,7 +50,14 @@ export interface Lost {
 
 type WriteOf<Kind extends Write["write"]> = Extract<Write, { readonly write: Kind }>;
 
+/** An approval that is kept is the store's own and frozen: it is what a decision is read from. */
 export function rule(write: Write, rows: Rows): Won | Lost {
+  const ruling = ruled(write, rows);
+  if (!ruling.won || ruling.approval === undefined) return ruling;
+  return { ...ruling, approval: deepFrozen(structuredClone(ruling.approval)) };
+}
+
+function ruled(write: Write, rows: Rows): Won | Lost {
   switch (write.write) {
     case "hold":
       return hold(write, rows);
@@ -95,17 +102,17 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   return {
     won: true,
     before,
-    call: { ...record, call: before?.call ?? plain(record.call) },
+    call: { ...record, call: before?.call ?? dataOf(record.call) },
     approval,
   };
 }
 
 function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
-  const ruled = decided(write, rows);
+  const ruling = decided(write, rows);
   const { along } = write;
-  if (!ruled.won || along === undefined) return ruled;
+  if (!ruling.won || along === undefined) return ruling;
   const made = putDocument({ write: "document", ...along, expectedVersion: 0 }, rows);
-  return made.won ? { ...ruled, ...made } : made;
+  return made.won ? { ...ruling, ...made } : made;
 }
 
 function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
@@ -123,7 +130,7 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
   const released = approval.state === "expired" || approval.state === "withdrawn"; // a re-send asks anew
   if (denied === undefined && !released) return { won: true, approval };
   const aliveUntil = released ? Math.min(now, held.aliveUntil ?? now) : held.aliveUntil;
-  const end = denied === undefined ? {} : { state: "denied" as const, outcome: denied, endedAt: now };
+  const end = denied === undefined ? {} : { state: "denied" as const, outcome: deepFrozen(denied), endedAt: now };
   return { won: true, approval, before: held, call: { ...held, ...end, aliveUntil } };
 }
 
@@ -205,7 +212,7 @@ function started(record: CallRecord, before: CallRecord | undefined, fence: stri
   return {
     key: record.key,
     match: record.match,
-    call: plain(record.call),
+    call: dataOf(record.call),
     state: record.state,
     risk: record.risk,
     definition: record.definition,
@@ -251,23 +258,5 @@ function kept(record: CallRecord, before: CallRecord): CallRecord {
     match: before.match ?? record.match,
     approvalId: before.approvalId ?? record.approvalId,
     aliveUntil: before.aliveUntil ?? record.aliveUntil,
-  };
-}
-
-/** A call in flight carries what the gates learned of it, the tool itself included; a row is data, and must not keep that alive. */
-function plain(call: ToolCall): ToolCall {
-  return {
-    id: call.id,
-    number: call.number,
-    tool: call.tool,
-    action: call.action,
-    arguments: call.arguments,
-    text: call.text,
-    digest: call.digest,
-    authority: call.authority,
-    arrivedAt: call.arrivedAt,
-    parentId: call.parentId,
-    idempotencyKey: call.idempotencyKey,
-    resumes: call.resumes,
   };
 }

@@ -1,4 +1,5 @@
 import { RuntimeFault } from "../calls/fault.ts";
+import { deepFrozen } from "../calls/json.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
 import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
@@ -17,7 +18,6 @@ import { checkedName, Silhouettes, visible } from "./names.ts";
 import { hostedAction, providerDefinedAction } from "./off-site.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
-import { deepFrozen } from "./plain.ts";
 import { readSchema } from "./preflight.ts";
 import { isStandardSchema } from "./standard-schema.ts";
 import type { Action, ToolAnswer } from "./tool.ts";

@@ -1,8 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
-import { type Json, type JsonObject, sha256 } from "../calls/json.ts";
+import { deepFrozen, type Json, type JsonObject, sha256 } from "../calls/json.ts";
 import { isRecord } from "./kinds.ts";
 import { visible } from "./names.ts";
-import { deepFrozen } from "./plain.ts";
 import { isData, mapKeywords, pointedTo, type TidyOptions, tidySchema, unescaped } from "./tidy-schema.ts";
 import { unicodePattern } from "./unicode-pattern.ts";
 

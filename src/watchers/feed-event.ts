@@ -2,7 +2,7 @@ import type { AuditEvent } from "../audit/log.ts";
 import { isForeign } from "../calls/authority.ts";
 import type { Principal } from "../calls/call.ts";
 import type { CallEvent } from "../calls/event.ts";
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { deepFrozen, isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 
 /**
  * One thing that happened, as a live page is told of it: never arguments or results, never a secret.
@@ -78,7 +78,7 @@ export function fromEntry(seq: number, body: string): FeedEvent {
   const entry = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // audit/entry.ts wrote it
   const { type, timestamp, tenant, trace_id, summary, refs, tool_name, request_hash, response_hash, ...rest } = entry;
   const { run, tool_call: call, approval, ...otherRefs } = refs;
-  return {
+  return deepFrozen({
     id: String(seq),
     type,
     at: timestamp,
@@ -92,7 +92,7 @@ export function fromEntry(seq: number, body: string): FeedEvent {
     tool: tool_name ?? named(rest.data, "tool"),
     summary,
     data: { ...rest, ...otherRefs } as JsonObject, // parsed from JSON
-  };
+  });
 }
 
 /** What is nobody's call says among its data what it is about. */
@@ -112,7 +112,7 @@ export function fromAnnounced({ announced: event, place, at }: Told, redact: (te
   const { call } = event;
   const { principal, runId, traceId } = call.authority;
   const { summary, data } = announcedWords(event, redact);
-  return {
+  return deepFrozen({
     id: idOf(place),
     type: `tool_call.${event.moment}`,
     at: new Date(at).toISOString(),
@@ -125,7 +125,7 @@ export function fromAnnounced({ announced: event, place, at }: Told, redact: (te
     tool: redact(call.tool),
     summary,
     data: { action: redact(call.action), ...data },
-  };
+  });
 }
 
 function announcedWords(

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { deepFrozen } from "../../calls/json.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { type Audience, audienceText } from "../audience.ts";
 import type { ApprovalFilter, WaitingFilter } from "../store.ts";
@@ -144,7 +145,7 @@ function stateCondition(state: ApprovalFilter["state"], now: number): Condition 
 }
 
 function parsed(row: Readonly<Record<string, unknown>>): ApprovalRecord {
-  return JSON.parse(String(row["body"]));
+  return deepFrozen(JSON.parse(String(row["body"])));
 }
 
 /** Those that are asked for: all of whose values are there. */

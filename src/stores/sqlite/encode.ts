@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
-import { type Json, sha256 } from "../../calls/json.ts";
+import { deepFrozen, type Json, sha256 } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
@@ -114,7 +114,7 @@ export function recordOf(row: CallRow): CallRecord {
     aliveUntil: row.alive_until ?? undefined,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
-    outcome: row.outcome === null ? undefined : outcomeOf(row.outcome, row.id),
+    outcome: row.outcome === null ? undefined : deepFrozen(outcomeOf(row.outcome, row.id)),
     retryable: (row.flags & retryableFlag) !== 0,
     image: rare.image,
   };
@@ -126,7 +126,7 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
     number: row.number,
     tool: row.tool,
     action: row.action,
-    arguments: JSON.parse(row.arguments),
+    arguments: deepFrozen(JSON.parse(row.arguments)),
     text: row.arguments,
     digest: sha256(row.arguments),
     authority: authorityOf(row, rare),
@@ -218,7 +218,7 @@ function authorityOf({ authority: text, trace_id: traceId }: CallRow, { taskId, 
   const known = authorities.get(name);
   if (known !== undefined) return known;
   const own = { traceId, ...(taskId !== undefined && { taskId }), ...(stepId !== undefined && { stepId }) };
-  const authority: Authority = { ...JSON.parse(text), ...own };
+  const authority: Authority = deepFrozen({ ...JSON.parse(text), ...own });
   if (authorities.size >= 256) authorities.clear();
   authorities.set(name, authority);
   return authority;

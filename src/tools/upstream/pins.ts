@@ -11,7 +11,7 @@ import type { Clock } from "../../calls/clock.ts";
 import type { NotedEvent } from "../../calls/event.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { newTraceId } from "../../calls/ids.ts";
-import { isJsonObject, type JsonObject } from "../../calls/json.ts";
+import { deepFrozen, isJsonObject, type JsonObject } from "../../calls/json.ts";
 import { cleanJson } from "../../results/clean.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { commitAndTake, type Store } from "../../stores/store.ts";
@@ -169,7 +169,8 @@ export class Pins implements ToolPins {
         event: this.#eventOf(change.event),
       } as const;
       const durability = change.event.by === undefined ? "committed" : "synced";
-      const take = (): void => void this.#pins.set(tool, { version: version + 1, pin: change.pin });
+      const own = deepFrozen(structuredClone(change.pin)); // lists hand it out
+      const take = (): void => void this.#pins.set(tool, { version: version + 1, pin: own });
       const committed = await commitAndTake(this.#options.store, write, durability, take);
       if (committed.won) return change.pin;
       await this.#reread(tool);
@@ -183,7 +184,7 @@ export class Pins implements ToolPins {
     const pin = pinFromJson(document.body);
     if (pin === undefined)
       this.#options.log(`The pin of \`${tool}\` is not what Postern writes; an operator must approve the tool anew.`);
-    this.#pins.set(tool, { version: document.version, pin });
+    this.#pins.set(tool, { version: document.version, pin: deepFrozen(pin) });
   }
 
   #clean(body: JsonObject): JsonObject {
