@@ -3,6 +3,7 @@ import { LostAnswer } from "../../results/raw-result.ts";
 import type { AnyTool, LocalTool } from "../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tool.ts";
 import { contentOf } from "./blocks.ts";
+import { nameHere } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import type { UpstreamAnswer, UpstreamCall, UpstreamTool } from "./upstream.ts";
@@ -16,7 +17,7 @@ export type CallUpstream = (
 
 const ownNames = new WeakMap<object, string>();
 
-/** What a tool's server calls it; undefined for a tool of our own. */
+/** What a tool is called among those of its server; undefined for a tool of our own. */
 export function ownNameOf(tool: AnyTool): string | undefined {
   return ownNames.get(tool);
 }
@@ -61,7 +62,7 @@ export function adapt(
       };
     },
   };
-  ownNames.set(adapted, tool.name);
+  ownNames.set(adapted, nameAmongItsOwn(name, nameHere(tool.name, config)));
   return adapted;
 }
 
@@ -92,6 +93,11 @@ interface TextBlock {
 
 function textBlock(text: string): TextBlock {
   return { type: "text", text };
+}
+
+/** A name of other than ASCII characters could pass for another one: it is written as in the public name. */
+function nameAmongItsOwn(publicName: string, own: string): string {
+  return /^[ -~]+$/.test(own) ? own : publicName.slice(publicName.indexOf("__") + 2);
 }
 
 /** Bytes that stand for an artifact go as base64 (D13); everything else is JSON already. */

@@ -17,6 +17,7 @@ import type { Redactor } from "../../secrets/secret-store.ts";
 import { commitAndTake, type Store } from "../../stores/store.ts";
 import type { Definition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
+import { KnownServers } from "./known-servers.ts";
 import { type KeptDefinition, type Pin, pinFromJson, pinKind, pinToJson } from "./pin.ts";
 
 export interface PinsOptions {
@@ -75,12 +76,14 @@ export async function openPins(options: PinsOptions): Promise<Pins> {
 }
 
 export class Pins implements ToolPins {
+  readonly servers: KnownServers;
   readonly #options: PinsOptions;
   readonly #pins = new Map<string, { readonly version: number; readonly pin: Pin | undefined }>();
   readonly #followers = new Map<string, Follower>();
 
   constructor(options: PinsOptions) {
     this.#options = options;
+    this.servers = new KnownServers(options.store, options.clock);
   }
 
   async read(): Promise<void> {

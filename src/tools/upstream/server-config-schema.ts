@@ -77,6 +77,11 @@ function howItIsTaken() {
 function tool() {
   return z.strictObject({
     enabled: z.boolean().optional().describe("False: the tool is not offered at all."),
+    as: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, "Use 1 to 64 letters, digits, `-` and `_`.")
+      .optional()
+      .describe("Its name here, instead of the server's own: when two names look alike."),
     risk: risk().optional(),
     effects: z
       .enum(["read", "write", "destructive"])

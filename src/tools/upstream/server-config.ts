@@ -8,6 +8,8 @@ import { checkRevision, type Revision } from "./negotiation.ts";
 /** The operator's word on one tool of a server; nobody else's counts (SPEC 13.4, D22). */
 export interface ServerToolConfig {
   readonly enabled?: boolean;
+  /** Its name here, instead of the server's own: of two names that look alike, one can be called otherwise. */
+  readonly as?: string;
   readonly risk?: Risk;
   readonly effects?: "read" | "write" | "destructive";
   /** Its results may carry strangers' words. `true` when nothing is said. */

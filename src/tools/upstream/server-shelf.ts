@@ -1,4 +1,4 @@
-import { messageOf } from "../../calls/fault.ts";
+import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../kinds.ts";
 import type { Block } from "../registered.ts";
@@ -6,6 +6,7 @@ import { adapt, type CallUpstream } from "./adapter.ts";
 import { type Definition, definitionOf, toolOf } from "./definition.ts";
 import { changedFields } from "./differences.ts";
 import { changedBlock, newBlock, waitingBlock } from "./held.ts";
+import { listedTools, nameHere } from "./listed-tools.ts";
 import { publicName } from "./names.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -81,6 +82,8 @@ export class ServerShelf {
   /** What was refused before, and is told only once. */
   readonly #refused = new Map<string, string>();
   #listed: UpstreamList | undefined;
+  /** It was connected before, by this process or an earlier one. */
+  #isKnown = false;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(server: string, config: ServerConfig, parts: ShelfParts) {
@@ -121,19 +124,40 @@ export class ServerShelf {
     return this.#listed && this.sync(this.#listed);
   }
 
-  async #sync({ tools, malformed }: UpstreamList): Promise<ToolsDiff> {
+  async #sync(list: UpstreamList): Promise<ToolsDiff> {
     const diff: Changes = { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
-    const wanted = new Map(
-      tools.filter((tool) => this.#isOn(tool.name)).map((tool) => [publicName(this.#server, tool.name), tool]),
-    );
-    const none = new Map(malformed.map(({ tool, why }) => [publicName(this.#server, tool), why]));
-    for (const name of this.#refused.keys()) if (!wanted.has(name) && !none.has(name)) this.#refused.delete(name);
-    for (const [name, why] of none) if (!wanted.has(name)) this.#refuse(name, why, diff);
+    const { wanted, refused, off } = listedTools(this.#server, this.#config, list);
+    for (const name of this.#refused.keys()) if (!wanted.has(name) && !refused.has(name)) this.#refused.delete(name);
+    for (const [name, why] of refused) if (!wanted.has(name)) this.#refuse(name, why, diff);
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);
     const listed = [...wanted].flatMap(([name, tool]) => this.#read(name, tool, diff) ?? []);
     for (const { name, definition } of listed) this.#holdChanged(name, definition);
-    await Promise.all(listed.map((one) => this.#put(one, diff)));
+    const isFirst = await this.#isFirst();
+    await Promise.all(listed.map((one) => this.#put(one, isFirst, diff)));
+    if (isFirst) await this.#seen(off);
     return diff;
+  }
+
+  /** At a server's first connection its tools are trusted as they are; what it adds later waits for an operator. */
+  async #isFirst(): Promise<boolean> {
+    this.#isKnown ||= await this.#parts.pins.servers.knows(this.#server, this.#config).catch(() => false);
+    return !this.#isKnown;
+  }
+
+  /** What is switched off was there too: an operator who switches it on later finds it trusted. */
+  async #seen(off: readonly UpstreamTool[]): Promise<void> {
+    const { pins } = this.#parts;
+    const strict = this.#config.pin === "strict";
+    try {
+      for (const tool of off) {
+        const name = publicName(this.#server, nameHere(tool.name, this.#config));
+        await pins.sight({ server: this.#server, tool: name }, definitionOf(tool), strict);
+      }
+      await pins.servers.keep(this.#server, this.#config);
+      this.#isKnown = true;
+    } catch {
+      // Nothing can be recorded now, and the next connection counts as the first one.
+    }
   }
 
   #read(name: string, tool: UpstreamTool, diff: Changes): Listed | undefined {
@@ -151,9 +175,9 @@ export class ServerShelf {
     this.#parts.shelf.block(name, changedBlock(name, changedFields(pinned.body, definition.body)));
   }
 
-  async #put({ name, tool, definition }: Listed, diff: Changes): Promise<void> {
+  async #put({ name, tool, definition }: Listed, isFirst: boolean, diff: Changes): Promise<void> {
     const { pins } = this.#parts;
-    const strict = this.#config.pin === "strict";
+    const strict = this.#config.pin === "strict" || !(isFirst || this.#isRenamed(tool, definition));
     try {
       if (pins.trusts(name, strict)) {
         this.#register({ name, tool, digest: definition.digest }, diff); // what cannot be registered is not pinned
@@ -166,6 +190,12 @@ export class ServerShelf {
     } catch (error) {
       this.#refuse(name, error, diff);
     }
+  }
+
+  /** It is pinned as it is, under another name: the operator gave it this one. */
+  #isRenamed({ name }: UpstreamTool, { digest }: Definition): boolean {
+    const before = this.#parts.pins.get(publicName(this.#server, name))?.pinned;
+    return nameHere(name, this.#config) !== name && before?.digest === digest;
   }
 
   /** Why it could not be recorded; then the tool cannot be called. */
@@ -226,15 +256,13 @@ export class ServerShelf {
 
   /** Not offered, nor its old definition: that is not what the server offers any more. */
   #refuse(name: string, error: unknown, diff: Changes): undefined {
-    const why = messageOf(error);
+    const isTaken = error instanceof RuntimeFault && /^tool_(?:name_confusable|duplicate)$/.test(error.code);
+    const why = isTaken
+      ? `${error.message} Give it another name: \`as\` of the tool in \`servers.${this.#server}.tools\`.`
+      : messageOf(error);
     if (this.#registered.has(name)) this.#drop(name, diff);
     if (this.#refused.get(name) !== why) diff.refused.push({ tool: name, why });
     this.#refused.set(name, why);
-  }
-
-  #isOn(tool: string): boolean {
-    const { tools } = this.#config;
-    return tools === undefined || !Object.hasOwn(tools, tool) || tools[tool]?.enabled !== false;
   }
 }
 
