@@ -75,14 +75,18 @@ async function run(settings: Settings, flags: StartFlags & { readonly isNew: boo
   const wired = await wire(settings, needs, { log, version });
   try {
     const listening = await listenFor(wired, settings, isStdio);
-    const served = { wired, listening, settings };
+    const { reportNames } = await import("./doors/cli/name-report.ts");
+    const names = reportNames(wired.runtime, { log, clock: new SystemClock() });
+    const served = { wired, listening, settings, names };
     const stopped = toldToStop(() => removeServerFile(settings.dataFolder)); // before anybody can find it: who calls at once may stop it at once
     writeServerFile(settings.dataFolder, { port: listening.port, pid: process.pid, url: listening.url });
     await serversTried(wired.runtime);
     wired.checkOffer();
     await announce(served, flags);
     wired.runtime.chains?.warm();
-    return await serve(served, stopped, isStdio);
+    const code = await serve(served, stopped, isStdio);
+    names.stop();
+    return code;
   } catch (error) {
     await wired.close();
     throw error;
@@ -110,6 +114,8 @@ interface Served {
   readonly wired: Wired;
   readonly listening: Listening;
   readonly settings: Settings;
+  /** Names in the configuration that match nothing. */
+  readonly names: { readonly found: readonly unknown[] };
 }
 
 /** Calls are served already. What is printed names the tools of quick servers; a slow one is shown as connecting. */
@@ -122,7 +128,7 @@ async function serversTried(runtime: Wired["runtime"]): Promise<void> {
 }
 
 async function announce(
-  { wired: { runtime }, listening: { url, port }, settings }: Served,
+  { wired: { runtime }, listening: { url, port }, settings, names }: Served,
   flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
   const { file, dataFolder: folder, listen } = settings;
@@ -146,6 +152,7 @@ async function announce(
       isNew: flags.isNew,
       autonomy: runtime.controls.state.autonomy,
       health,
+      unmatched: names.found.length,
       agent: await clientOf(folder, url, "agent"),
       operator: await clientOf(folder, url, "operator"),
       explain: async (call) => explanationToWire(await runtime.explain(call, asAgent), false),

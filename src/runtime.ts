@@ -102,7 +102,7 @@ function partsOf(
 }
 
 async function run(options: RuntimeOptions, opened: Opened, later: Later): Promise<RunningRuntime> {
-  const { parts, store, clock, audit, stream, registry, skills, limits, closing, secondLayer, log } = opened;
+  const { parts, store, clock, audit, stream, registry, limits, closing, secondLayer, log } = opened;
   const alarms = await openAlarmHouse(alarmHouse(opened, later));
   opened.heardBy(alarms);
   const warning = limitsWarning(limits);
@@ -112,7 +112,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   const running = new RunningRuntime({
     ...opened,
     ...{ tools: registry, alarms, entrance, approver },
-    policy: new PolicyDesk({ parts, store, audit, tools: registry, skills, given: options.policy, limits }),
+    policy: policyDeskOf(options, opened),
     channels: await openChannelsIn(options.channels, closing, channelsHouse(opened, later)),
     feed: closing.use(
       new LiveFeed({
@@ -130,6 +130,17 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
     opened.attached.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
   }
   return running;
+}
+
+function policyDeskOf(options: RuntimeOptions, opened: Opened): PolicyDesk {
+  const { registry: tools, attached } = opened;
+  const { policy: given, approvals, guardrails = [], servers = {} } = options;
+  return new PolicyDesk({
+    ...opened,
+    ...{ tools, given },
+    configured: { routes: approvals?.routes ?? [], guardrails, servers },
+    listedBy: (server) => attached.servers?.listed(server),
+  });
 }
 
 function receptionOf({ store, parts, controls }: Opened, patience: Patience): Reception {

@@ -36,6 +36,7 @@ export interface RouteFile {
   readonly remind_before_seconds?: number | undefined;
   readonly escalate_after_seconds?: number | undefined;
   readonly escalate_to?: AddresseesFile | undefined;
+  readonly optional?: boolean | undefined;
 }
 
 export interface ApprovalsFile {
@@ -98,6 +99,7 @@ const route = z.strictObject({
   remind_before_seconds: seconds.describe("a reminder, so long before it expires"),
   escalate_after_seconds: seconds.describe("then `escalate_to` may decide as well"),
   escalate_to: addressees.optional(),
+  optional: z.boolean().optional().describe("true: its tools and servers may match nothing, and nobody is warned"),
 });
 
 export const approvalsSchema: z.ZodType<ApprovalsFile> = z.strictObject({
@@ -140,13 +142,17 @@ function strangeRoles({ roles: named = [] }: AddresseesFile = {}, at: string): r
     .map((one) => `\`${at}.roles\` names \`${one}\`, which nobody can have; there are ${roles.join(", ")}.`);
 }
 
-export function approvalSettingsFrom(file: ApprovalsFile): ApprovalSettings {
+/** @param whereOf the place of a route in its file */
+export function approvalSettingsFrom(
+  file: ApprovalsFile,
+  whereOf: (route: number) => string | undefined = () => undefined,
+): ApprovalSettings {
   const { ttl_seconds, separate_user, patience = "suspend", routes } = file;
   return {
     patience,
     ...(ttl_seconds !== undefined && { ttlMs: ttl_seconds * 1000 }),
     ...(separate_user !== undefined && { separateUser: separate_user }),
-    ...(routes !== undefined && { routes: routes.map(routeFrom) }),
+    ...(routes !== undefined && { routes: routes.map((route, i) => placed(routeFrom(route), whereOf(i))) }),
   };
 }
 
@@ -159,6 +165,10 @@ const spellings: ReadonlyMap<string, keyof ApprovalRoute> = new Map([
   ["remind_before_seconds", "remindBeforeMs"],
   ["escalate_after_seconds", "escalateAfterMs"],
 ]);
+
+function placed(route: ApprovalRoute, where: string | undefined): ApprovalRoute {
+  return where === undefined ? route : { ...route, where };
+}
 
 function routeFrom(file: RouteFile): ApprovalRoute {
   const fields = Object.entries(file).flatMap(([key, value]) => {

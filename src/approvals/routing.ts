@@ -41,6 +41,10 @@ export interface ApprovalRoute {
   readonly remindBeforeMs?: number;
   readonly escalateAfterMs?: number;
   readonly escalateTo?: Addressees;
+  /** Its place in a file. */
+  readonly where?: string;
+  /** Its tools and servers may match nothing: nobody is warned. */
+  readonly optional?: boolean;
 }
 
 /** What of a call, or of its record, the routes look at. */
@@ -66,7 +70,7 @@ interface Compiled {
 
 const routeNames: ReadonlySet<string> = new Set([
   ...["name", "match", "to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remember"],
-  ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo"],
+  ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo", "where", "optional"],
 ]);
 const matchNames: ReadonlySet<string> = new Set(["tools", "servers", "risk", "tenants", "principals"]);
 const addresseeNames: ReadonlySet<string> = new Set(["roles", "groups", "users"]);

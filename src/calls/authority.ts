@@ -70,7 +70,7 @@ export function isElsewhere({ tenant }: Pick<Principal, "tenant">, theirs: strin
  * credential names as many runs as it likes.
  */
 export function isOperatorsSide({ via = "" }: Principal): boolean {
-  return via === "token:operator" || !/^(?:token|session):/.test(via);
+  return via === "token:operator" || !/^(?:token:|session:|stdio$)/.test(via);
 }
 
 /** How a principal was authenticated may differ from call to call: it is the same one. None: whoever holds the runtime. */

@@ -65,7 +65,7 @@ results: { retention_days: 7 }
       cwd: configs.path,
       callTimeoutMs: 5,
       env: { some_key: "secret://a/b" },
-      tools: { my_tool: { timeoutMs: 7, risk: "safe" } },
+      tools: { my_tool: { timeoutMs: 7, where: expect.stringMatching(/^config-\d+\.yaml:14$/), risk: "safe" } },
     },
     far: { url: "https://example.com/mcp" },
   });

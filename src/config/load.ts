@@ -65,7 +65,12 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   checkMemory(parsed.data, locate);
   checkRoutes(parsed.data, locate);
   const guardrails = await guardrailsOf(parsed.data, given.guardrails ?? [], locate);
-  return settingsOf({ ...given, data: parsed.data, policy, guardrails }, { file: found.file, folder }, overrides);
+  const whereOf = (path: KeyPath): string | undefined => {
+    const { source, line } = locate(path, "key");
+    return line === undefined ? undefined : `${source}:${line}`;
+  };
+  const made = { ...given, data: parsed.data, policy, guardrails };
+  return settingsOf(made, { file: found.file, folder, whereOf }, overrides);
 }
 
 /** Where the data folder and the port are said by flag or environment: enough to find a running Postern. */
@@ -213,6 +218,8 @@ interface Place {
   readonly file: string | undefined;
   /** What relative paths of flags and environment are relative to. */
   readonly folder: string;
+  /** `postern.yaml:12`. */
+  readonly whereOf?: (path: KeyPath) => string | undefined;
 }
 
 /** Where people's browsers go and where links in messages lead is one address: either says it for both. */
@@ -221,7 +228,8 @@ function publicUrlOf({ listen, channels }: Pick<ConfigFile, "listen" | "channels
   return listen?.public_url ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
 }
 
-function settingsOf(given: Parsed, { file, folder }: Place, over: Overrides): Settings {
+function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
+  const { file, folder, whereOf = () => undefined } = place;
   const { data, policy } = given;
   const base = file === undefined ? folder : dirname(file);
   const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
@@ -235,10 +243,10 @@ function settingsOf(given: Parsed, { file, folder }: Place, over: Overrides): Se
     guardrails: given.guardrails ?? [],
     limits: limitsFrom(data.limits ?? {}),
     accounts: accountSettingsFrom(data.accounts ?? {}),
-    approvals: approvalSettingsFrom(data.approvals ?? {}),
+    approvals: approvalSettingsFrom(data.approvals ?? {}, (route) => whereOf(["approvals", "routes", route])),
     audit: auditSettingsFrom(data.audit ?? {}, base),
     results: resultSettingsFrom(data.results ?? {}),
-    servers: serversOf(data.servers ?? {}, base),
+    servers: serversOf(data.servers ?? {}, base, whereOf),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
     toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
@@ -269,13 +277,34 @@ function listenOf(data: ConfigFile, { host, port }: Overrides): Settings["listen
 }
 
 /** A server starts in the configuration's folder, so that relative arguments mean what they say there. */
-function serversOf(servers: Readonly<Record<string, unknown>>, base: string): Settings["servers"] {
+function serversOf(
+  servers: Readonly<Record<string, unknown>>,
+  base: string,
+  whereOf: NonNullable<Place["whereOf"]>,
+): Settings["servers"] {
   const shape = shapeAt(configShape(), ["servers"]);
   const spelled = fromFileSpelling(servers, shape) as Readonly<Record<string, ServerConfig>>; // the schema is that type's file form
   return Object.fromEntries(
     Object.entries(spelled).map(([name, server]) => [
       name,
-      server.command === undefined ? server : { ...server, cwd: resolve(base, server.cwd ?? ".") },
+      {
+        ...server,
+        ...(server.command !== undefined && { cwd: resolve(base, server.cwd ?? ".") }),
+        ...(server.tools !== undefined && { tools: placedTools(name, server.tools, whereOf) }),
+      },
     ]),
+  );
+}
+
+function placedTools(
+  server: string,
+  tools: NonNullable<ServerConfig["tools"]>,
+  whereOf: NonNullable<Place["whereOf"]>,
+): NonNullable<ServerConfig["tools"]> {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      const where = whereOf(["servers", server, "tools", name]);
+      return [name, where === undefined ? tool : { ...tool, where }];
+    }),
   );
 }

@@ -51,6 +51,8 @@ interface Terms {
   readonly onFailure?: "open" | "closed";
   /** Milliseconds. Default 1000. */
   readonly timeoutMs?: number;
+  /** The tools that it looks at, for reports; it decides by itself which calls it looks at. */
+  readonly tools?: readonly string[];
   /** Awaited once, before any call. */
   ready?(): Promise<void>;
 }

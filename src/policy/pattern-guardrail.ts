@@ -56,7 +56,14 @@ export function patternGuardrail(options: PatternGuardrailOptions): Guardrail {
     checkLength(subject.text);
     return compiled.some((pattern) => pattern.matcher(subject.text).find()) ? [{ says, why }] : [];
   };
-  return { name, on, ready, check, ...(onFailure !== undefined && { onFailure }) } as Guardrail; // `says` fits `on`: checked above
+  return {
+    name,
+    on,
+    ready,
+    check,
+    ...(options.tools !== undefined && { tools: options.tools }),
+    ...(onFailure !== undefined && { onFailure }),
+  } as Guardrail; // `says` fits `on`: checked above
 }
 
 export function checkSays(name: string, on: unknown, says: unknown): void {

@@ -39,7 +39,13 @@ export function personalData(options: PersonalDataOptions = {}): Guardrail {
       finders.get(kind)?.(subject.text) === true ? [{ says, why: `it has ${names[kind]}` }] : [],
     );
   };
-  return { name, on, check, ...(onFailure !== undefined && { onFailure }) } as Guardrail; // `says` fits `on`: checked above
+  return {
+    name,
+    on,
+    check,
+    ...(options.tools !== undefined && { tools: options.tools }),
+    ...(onFailure !== undefined && { onFailure }),
+  } as Guardrail; // `says` fits `on`: checked above
 }
 
 const names: Readonly<Record<PersonalDataKind, string>> = {

@@ -34,7 +34,13 @@ export function promptInjection(options: PromptInjectionOptions = {}): Guardrail
     const met = signs.find(({ pattern }) => pattern.test(text));
     return met === undefined ? [] : [{ says, why: met.why }];
   };
-  return { name, on, check, ...(onFailure !== undefined && { onFailure }) } as Guardrail; // `says` fits `on`: checked above
+  return {
+    name,
+    on,
+    check,
+    ...(options.tools !== undefined && { tools: options.tools }),
+    ...(onFailure !== undefined && { onFailure }),
+  } as Guardrail; // `says` fits `on`: checked above
 }
 
 /** Without what hides a phrase from a search and not from a model: odd letters, invisible characters, line breaks. */

@@ -38,9 +38,11 @@ function checkField(name: string, value: unknown, at: string): void {
   } else if (selectors.includes(name)) checkPattern(value, place);
   else if (notes.includes(name)) {
     if (typeof value !== "string" || !value.isWellFormed()) throw invalid(`${place} is not text.`);
+  } else if (name === "optional") {
+    if (typeof value !== "boolean") throw invalid(`${place} is \`${String(value)}\`; it is true or false.`);
   } else if (name !== "effect" && !others.includes(name))
     throw invalid(
-      `\`${name}\` of ${at} is not known; a rule has effect, ${[...selectors, ...others, ...notes].join(", ")}.`,
+      `\`${name}\` of ${at} is not known; a rule has effect, ${[...selectors, ...others, ...notes, "optional"].join(", ")}.`,
     );
 }
 

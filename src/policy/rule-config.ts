@@ -67,6 +67,7 @@ export interface RuleFile {
   readonly history?: LimitFile | readonly LimitFile[] | undefined;
   readonly id?: string | undefined;
   readonly reason?: string | undefined;
+  readonly optional?: boolean | undefined;
 }
 
 export interface SandboxFile {
@@ -76,6 +77,7 @@ export interface SandboxFile {
   readonly argument: string;
   readonly within: readonly string[];
   readonly relative_to?: string | undefined;
+  readonly optional?: boolean | undefined;
 }
 
 const name = z.string().min(1);
@@ -84,6 +86,8 @@ const texts = z.union([name, z.array(name)]);
 const path = z.string().regex(/^\$[.[]/, 'Write `$.name`, `$.list[0]`, `$.list[*].name` or `$["odd name"]`.');
 const toolEffects = z.enum(["read", "write", "destructive"]);
 const someEffects = z.union([toolEffects, z.array(toolEffects)]);
+
+const optional = z.boolean().optional().describe("true: it may match no tool, and nobody is warned");
 
 const plainCondition = {
   equals: value.optional(),
@@ -153,6 +157,7 @@ export const ruleSchema: z.ZodType<RuleFile> = z.strictObject({
     .describe("what must hold of the past: allow while it is kept, deny and confirm as soon as it is broken"),
   id: name.optional().describe("a name for the rule, shown wherever it took part"),
   reason: name.optional().describe("why the rule is there, for people"),
+  optional,
 });
 
 export const sandboxSchema: z.ZodType<SandboxFile> = z.strictObject({
@@ -162,6 +167,7 @@ export const sandboxSchema: z.ZodType<SandboxFile> = z.strictObject({
   argument: path,
   within: z.array(name).describe("path patterns; outside all of them is denied"),
   relative_to: name.optional(),
+  optional,
 });
 
 export function ruleFrom(file: RuleFile, where: string): Rule {

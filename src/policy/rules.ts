@@ -39,6 +39,8 @@ export interface Rule {
   readonly reason?: string;
   /** Its place in a file. */
   readonly where?: string;
+  /** It may match no tool: nobody is warned. */
+  readonly optional?: boolean;
 }
 
 /** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */

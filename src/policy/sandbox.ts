@@ -18,17 +18,32 @@ export interface SandboxConstraint {
   readonly relativeTo?: string;
   /** Its place in a file. */
   readonly where?: string;
+  /** It may match no tool: nobody is warned. */
+  readonly optional?: boolean;
 }
 
 /** @throws RuntimeFault `policy_invalid` */
 export function sandboxRules(constraints: readonly SandboxConstraint[]): readonly Rule[] {
   if (!Array.isArray(constraints)) throw invalid("`sandbox` is not a list.");
   return constraints.map(
-    ({ tool, server, effects, argument, within, relativeTo, where, ...strangers }: SandboxConstraint, i) => {
+    (
+      {
+        tool,
+        server,
+        effects,
+        argument,
+        within,
+        relativeTo,
+        where,
+        optional: _optional,
+        ...strangers
+      }: SandboxConstraint,
+      i,
+    ) => {
       const [stranger] = Object.keys(strangers);
       if (stranger !== undefined)
         throw invalid(
-          `\`${stranger}\` of sandbox constraint #${i + 1} is not known; it has tool, server, effects, argument, within, relativeTo.`,
+          `\`${stranger}\` of sandbox constraint #${i + 1} is not known; it has tool, server, effects, argument, within, relativeTo, optional.`,
         );
       const inside = { path: within, ...(relativeTo !== undefined && { relativeTo }) };
       const many = String(argument).indexOf("[*]");

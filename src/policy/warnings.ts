@@ -1,12 +1,12 @@
 /** What is not wrong enough to refuse a policy, and still not what anybody meant. Found without a call; `doctor` tells it. */
 import { canonical, type Json } from "../calls/json.ts";
-import { nearest } from "../calls/nearest.ts";
 import { fieldsOf } from "./checking.ts";
 import type { PlainCondition } from "./condition.ts";
 import type { PolicyOptions } from "./decide.ts";
 import { needsOwnLine } from "./permission.ts";
 import type { ToolFacts } from "./policy.ts";
-import { compileRules, type Rule } from "./rules.ts";
+import type { Rule } from "./rules.ts";
+import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
 
 /**
  * Something in a policy that its author should look at.
@@ -25,18 +25,26 @@ export interface PolicyWarning {
 /**
  * Looks through a policy that `createPolicy` takes. Without tools, nothing is said of rules that match none.
  *
+ * @param awaited servers whose tools are not among `tools` yet: names that may be theirs are not judged
+ *
  * @example
  * for (const { message, where } of policyWarnings(options, tools)) console.warn(where, message);
  *
  * @public
  */
-export function policyWarnings(options: PolicyOptions, tools?: readonly ToolFacts[]): readonly PolicyWarning[] {
+export function policyWarnings(
+  options: PolicyOptions,
+  tools?: readonly ToolFacts[],
+  awaited: readonly string[] = [],
+): readonly PolicyWarning[] {
+  const known = tools && { tools, awaited };
   const rules = (options.rules ?? []).map((rule, i) => ({ rule, name: nameOf(rule, i + 1) }));
   const found = rules.flatMap((one) => [
-    ...(tools === undefined ? [] : unmatched(one, tools)),
+    ...(known === undefined ? [] : unmatchedRule(one, known)),
     ...neverHolds(one),
     ...(options.default === "deny" ? [] : withoutEffect(one, tools)),
   ]);
+  if (known !== undefined) found.push(...unmatchedElsewhere(options, known));
   if (options.mode === "observe")
     found.push({
       code: "observing",
@@ -45,57 +53,15 @@ export function policyWarnings(options: PolicyOptions, tools?: readonly ToolFact
   return [...found, ...clashes(rules)];
 }
 
-interface Named {
-  readonly rule: Rule;
-  readonly name: string;
-}
-
 function nameOf({ effect, id }: Rule, number: number): string {
   return `rule ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
 }
 
-function warning(code: PolicyWarning["code"], { rule, name }: Named, message: string): PolicyWarning {
+function warning(code: PolicyWarning["code"], { rule, name }: NamedRule, message: string): PolicyWarning {
   return { code, rule: name, message, ...(rule.where !== undefined && { where: rule.where }) };
 }
 
-function unmatched(one: Named, tools: readonly ToolFacts[]): readonly PolicyWarning[] {
-  const { rule, name } = one;
-  const warnings: PolicyWarning[] = [];
-  if (!matchesAny(rule, tools)) {
-    const known = tools.map(({ tool }) => tool);
-    const hint = rule.tool === undefined || known.includes(rule.tool) ? undefined : nearest(rule.tool, known);
-    warnings.push(
-      warning(
-        "matches_no_tool",
-        one,
-        `The ${name} matches no tool that is registered${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`,
-      ),
-    );
-  }
-  for (const { requires, forbids } of [rule.history ?? []].flat())
-    for (const [word, past] of Object.entries({ requires, forbids })) {
-      if (past === undefined) continue;
-      const { tool, action } = past;
-      const wanted: Rule = {
-        effect: "allow",
-        ...(tool !== undefined && { tool }),
-        ...(action !== undefined && { action }),
-      };
-      if (!matchesAny(wanted, tools))
-        warnings.push(
-          warning("matches_no_tool", one, `The \`${word}\` of ${name} names \`${tool ?? action}\`, which is no tool.`),
-        );
-    }
-  return warnings;
-}
-
-/** By names, scope and effects alone. */
-function matchesAny(rule: Rule, tools: readonly ToolFacts[]): boolean {
-  const book = compileRules({ config: [rule] });
-  return tools.some((tool) => book.rulesFor(tool).length > 0);
-}
-
-function neverHolds(one: Named): readonly PolicyWarning[] {
+function neverHolds(one: NamedRule): readonly PolicyWarning[] {
   return Object.entries(one.rule.arguments ?? {}).flatMap(([path, { not, ...condition }]) =>
     [problemOf(condition), not === undefined ? undefined : problemOf(not, "always holds, for in `not` ")].flatMap(
       (problem) =>
@@ -124,11 +90,11 @@ function emptyRange({ above, atLeast, below, atMost }: PlainCondition): boolean 
 }
 
 /** The trap of those who restrict by allowing: where everything is allowed, one more allow refuses nothing. */
-function withoutEffect(one: Named, tools: readonly ToolFacts[] | undefined): readonly PolicyWarning[] {
+function withoutEffect(one: NamedRule, tools: readonly ToolFacts[] | undefined): readonly PolicyWarning[] {
   const { rule, name } = one;
   if (rule.effect !== "allow" || (rule.arguments ?? rule.history ?? rule.risk) === undefined) return [];
   const off = (tools ?? []).filter(needsOwnLine);
-  if (tools === undefined || matchesAny(rule, off)) return [];
+  if (tools === undefined || matchesAny(rule, { tools: off, awaited: [] })) return [];
   return [
     warning(
       "no_effect",
@@ -138,7 +104,7 @@ function withoutEffect(one: Named, tools: readonly ToolFacts[] | undefined): rea
   ];
 }
 
-function clashes(rules: readonly Named[]): readonly PolicyWarning[] {
+function clashes(rules: readonly NamedRule[]): readonly PolicyWarning[] {
   return rules.flatMap((one, i) =>
     rules.slice(i + 1).flatMap((other): readonly PolicyWarning[] => {
       const same = canonical(selectorOf(one.rule)) === canonical(selectorOf(other.rule));
@@ -167,6 +133,13 @@ function covers(denies: Rule, permits: Rule): boolean {
 }
 
 /** Everything but the effect and what is for people. */
-function selectorOf({ effect: _effect, id: _id, reason: _reason, where: _where, ...selector }: Rule): Json {
+function selectorOf({
+  effect: _effect,
+  id: _id,
+  reason: _reason,
+  where: _where,
+  optional: _optional,
+  ...selector
+}: Rule): Json {
   return JSON.parse(JSON.stringify(selector));
 }

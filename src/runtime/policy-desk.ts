@@ -24,6 +24,7 @@ import type { PolicyFace, SimulateFilter, Simulation } from "../policy-face.ts";
 import type { Store } from "../stores/store.ts";
 import type { Skills } from "../tools/builtin/skills/skills.ts";
 import type { Registry } from "../tools/registry.ts";
+import { type Configured, knownNames, type ListedBy, unmatchedNames } from "./configured-names.ts";
 
 export interface PolicyDeskOptions {
   readonly parts: Parts;
@@ -34,6 +35,9 @@ export interface PolicyDeskOptions {
   /** What the runtime was made with. */
   readonly given: PolicyOptions | Policy | undefined;
   readonly limits: Pick<Limits, "maxRiskUnapproved">;
+  /** What else names tools and servers. */
+  readonly configured: Configured;
+  readonly listedBy: ListedBy;
 }
 
 const request = { code: "request_invalid" } as const;
@@ -96,11 +100,15 @@ export class PolicyDesk implements PolicyFace {
   warnings(policy?: PolicyOptions): readonly PolicyWarning[] {
     const { tools, given = {} } = this.#options;
     const looked = policy === undefined ? given : checked(policy);
-    if ("decide" in looked) return []; // an own one: what it is made of is not known
-    return policyWarnings(
-      looked,
+    const { configured, listedBy } = this.#options;
+    const known = knownNames(
       tools.offers().map(({ facts }) => facts),
+      configured,
+      listedBy,
     );
+    const others = unmatchedNames(configured, known, listedBy);
+    if ("decide" in looked) return others; // an own one: what it is made of is not known
+    return [...policyWarnings(looked, known.tools, known.awaited), ...others];
   }
 
   async explainCall(callId: string): Promise<Explanation | undefined> {

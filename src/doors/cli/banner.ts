@@ -21,6 +21,8 @@ export interface BannerFacts {
   readonly isNew: boolean;
   readonly autonomy: string | undefined;
   readonly health: Health;
+  /** So many names in the configuration match nothing. */
+  readonly unmatched: number;
   readonly agent: PosternClient;
   readonly operator: PosternClient;
   /** In this process: a request for each tool would keep the agents' calls waiting. */
@@ -63,6 +65,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     row("autonomy", facts.autonomy ?? "none: thresholds decide"),
     ...servers,
     ...(lacksPython(engines) ? [row("scripts", getPython)] : []),
+    ...(facts.unmatched === 0 ? [] : [row("warning", paint("red", unmatchedText(facts)))]),
     `\n${toolTable({ paint, terminal, command: facts.command }, told)}`,
     tools.length > told.length ? `and ${tools.length - told.length} more: ${facts.command} tools\n` : "",
     refusedNote(health.servers, paint),
@@ -72,6 +75,12 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     ),
     "\n",
   ].join("");
+}
+
+function unmatchedText({ unmatched, command }: BannerFacts): string {
+  const what =
+    unmatched === 1 ? "1 name in the configuration matches" : `${unmatched} names in the configuration match`;
+  return `${what} nothing, so what is written there does not apply: \`${command} policy warnings\``;
 }
 
 const tokens = "(tokens: agent.token, operator.token)";

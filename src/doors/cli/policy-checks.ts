@@ -30,12 +30,15 @@ function* policyFindings({ lines, warnings, policy_version: version }: PolicyWir
       check,
       message: `${version}; ${counted(lines?.length ?? 0, "action")}, \`postern policy show\` says what holds for each`,
     };
-  for (const { message, where } of warnings)
+  for (const { code, message, where } of warnings)
     yield {
       level: "warn",
       check,
       message: where === undefined ? message : `${where}: ${message}`,
-      fix: "Correct the rule, or take it out; `postern policy warnings` checks again.",
+      fix:
+        code === "matches_no_tool"
+          ? "Correct the name, take it out, or write `optional: true` beside it; `postern policy warnings` checks again."
+          : "Correct the rule, or take it out; `postern policy warnings` checks again.",
     };
 }
 

@@ -115,7 +115,7 @@ describe("postern policy", () => {
     const warned = await cli.runIn(folder, "policy", "warnings");
     expect(warned.code).toBe(1);
     expect(warned.out.replaceAll(/\s+/g, " ")).toBe(
-      "warn The rule deny #1 matches no tool that is registered; did you mean `send`? (postern.yaml:6) [matches_no_tool] ",
+      "warn The rule deny #1 matches no tool that is registered, so it denies nothing; did you mean `send`? (postern.yaml:6) [matches_no_tool] ",
     );
     const doctor = await cli.runIn(folder, "doctor");
     expect(doctor).toMatchObject({ code: 0 });

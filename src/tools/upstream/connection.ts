@@ -97,6 +97,11 @@ export class Connection {
     };
   }
 
+  /** The server's own names of its tools. Undefined: it has not been connected yet. */
+  get listed(): readonly string[] | undefined {
+    return this.#shelf.listed;
+  }
+
   /** Resolves after the first attempt, well or not; a failed one goes on in the background. */
   start(): Promise<void> {
     this.#attempt = this.#connect();

@@ -18,6 +18,10 @@ export interface ServerToolConfig {
   readonly idempotent?: boolean;
   readonly scopes?: readonly string[];
   readonly timeoutMs?: number;
+  /** The server may have no such tool: nobody is warned. */
+  readonly optional?: boolean;
+  /** Its place in a file. */
+  readonly where?: string;
 }
 
 /** One MCP server: a `command` we start and talk to over its pipes, or a `url` of Streamable HTTP. */

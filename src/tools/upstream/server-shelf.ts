@@ -111,6 +111,13 @@ export class ServerShelf {
     return listed && definitionOf(listed).digest;
   }
 
+  /** The server's own names of all it listed last, offered or not. Undefined: it has listed nothing yet. */
+  get listed(): readonly string[] | undefined {
+    return (
+      this.#listed && [...this.#listed.tools.map(({ name }) => name), ...this.#listed.malformed.map(({ tool }) => tool)]
+    );
+  }
+
   /** One list after the other. */
   sync(list: UpstreamList): Promise<ToolsDiff> {
     this.#listed = list;

@@ -37,6 +37,8 @@ export interface ServersParts {
 /** All configured MCP servers, each on its own: one that fails or crashes stops no other. */
 export interface Servers extends AsyncDisposable {
   status(): readonly ServerStatus[];
+  /** The server's own names of its tools. Undefined: they are not known yet, or there is no such server. */
+  listed(server: string): readonly string[] | undefined;
   /** Ends every connection and every child process, and waits for them. */
   close(): Promise<void>;
 }
@@ -65,6 +67,7 @@ export async function connectServers(
     void (await Promise.all(connections.map((connection) => connection.close())));
   return {
     status: () => connections.map(({ status }) => status),
+    listed: (server) => connections.find(({ name }) => name === server)?.listed,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -65,7 +65,7 @@ export function effectiveText(
     readonly run_id?: string | undefined;
   },
 ): string {
-  const { command, paint, terminal } = screen;
+  const { paint } = screen;
   const { agent = "local-agent", user, run_id: run } = whose;
   const who = `${agent}${user === undefined ? "" : ` for ${user}`}${run === undefined ? "" : `, run ${run}`}`;
   const shown = lines ?? [];
@@ -79,9 +79,7 @@ export function effectiveText(
       ({ skill, tool }) => `The skill ${visible(skill)} asks for \`${visible(tool)}\`, which nobody registered.\n`,
     ),
     countsText(shown),
-    warnings.length === 0
-      ? ""
-      : `${wrapped("", `${warnings.length === 1 ? "One thing" : `${warnings.length} things`} in it nobody can have meant: \`${command} policy warnings\`.`, { indent: 0, columns: terminal.columns })}`,
+    warnings.length === 0 ? "" : `\n${warningsText(screen, warnings)}`,
   ].join("");
 }
 
