@@ -133,6 +133,10 @@ export type { ChannelsOptions, OpenChannels, WebhookSettings } from "./channels/
 export type { PosternConfig } from "./config/define-config.ts";
 export { defineConfig } from "./config/define-config.ts";
 export { createRuntime } from "./create.ts";
+export type { TerminalApproverOptions } from "./doors/cli/terminal-approver.ts";
+export { createTerminalApprover } from "./doors/cli/terminal-approver.ts";
+export type { WebApprover, WebApproverOptions } from "./doors/http/web-approver.ts";
+export { createWebApprover } from "./doors/http/web-approver.ts";
 export type {
   Approvals,
   BatchedCall,
@@ -263,6 +267,8 @@ export type { ToolCallRequest, ToolExecutionResult } from "./tools/exchange.ts";
 export { toolCallRequest, toolExecutionResult } from "./tools/exchange.ts";
 export type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./tools/kinds.ts";
 export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./tools/kinds.ts";
+export type { FunctionSpec, ProviderSpec, ToolSpec } from "./tools/offers.ts";
+export { specOf } from "./tools/offers.ts";
 export type { Registry } from "./tools/registry.ts";
 export { combined } from "./tools/sets/combined.ts";
 export { filtered } from "./tools/sets/filtered.ts";

@@ -146,7 +146,8 @@ function policyDeskOf(options: RuntimeOptions, opened: Opened): PolicyDesk {
 function receptionOf({ store, parts, controls }: Opened, patience: Patience): Reception {
   const { clock, redactor, tools } = parts;
   const knows = (tool: string, action: string): boolean => tools.find(tool, action) !== undefined;
-  return new Reception({ store, clock, controls, patience, redactor, knows });
+  const toolOfCallType = (type: string): string | undefined => tools.toolOfCallType?.(type);
+  return new Reception({ store, clock, controls, patience, redactor, knows, toolOfCallType });
 }
 
 function alarmHouse(opened: Opened, later: Later): AlarmHouse {

@@ -1,4 +1,6 @@
 import type { Autonomy, Risk, Verdict } from "./call.ts";
+import { RuntimeFault } from "./fault.ts";
+import { shown } from "./shown.ts";
 
 export const risks: readonly Risk[] = ["safe", "medium", "high", "critical"];
 export const autonomies: readonly Autonomy[] = ["A0", "A1", "A2", "A3", "A4"];
@@ -10,6 +12,13 @@ const verdictRanks: Readonly<Record<Verdict, number>> = { ALLOW: 0, CONFIRM: 1, 
 
 export function rankOf(risk: Risk): number {
   return riskRanks[risk];
+}
+
+/** @throws RuntimeFault `risk_unknown` for a word that is no level: it would find nothing, in silence */
+export function requireRisk(text: unknown): Risk {
+  const level = parseRisk(text);
+  if (level !== undefined) return level;
+  throw new RuntimeFault("risk_unknown", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
 }
 
 /** Reads a level as people write it; `low` is an alias of `safe` (C3). */

@@ -76,7 +76,7 @@ export interface PosternConfig {
   readonly files?: { readonly enabled?: boolean } & Omit<FileToolOptions, "runs" | "outOfReach" | "notWritable">;
   readonly memory?: {
     readonly enabled?: boolean;
-    readonly provider?: "embedded" | { readonly server: string };
+    readonly provider?: "embedded" | "external" | { readonly server: string };
     readonly writeMode?: WriteMode;
     readonly scopes?: readonly string[];
   };

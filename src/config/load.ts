@@ -24,7 +24,7 @@ import { policyOptionsFrom } from "../policy/policy-config.ts";
 import { resultSettingsFrom } from "../results/results-config.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
 import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
-import { memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
+import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
 import { type ConfigFile, configSchema, configShape, publicUrlPattern } from "./config-schema.ts";
@@ -182,16 +182,12 @@ async function guardrailsOf(
 }
 
 /** A memory whose server is missing would only be found out by the first agent that recalls. */
-function checkMemory({ memory, servers = {} }: ConfigFile, locate: Locate): void {
-  const server = typeof memory?.provider === "object" ? memory.provider.server : undefined;
-  if (server === undefined || Object.hasOwn(servers, server)) return;
+function checkMemory({ memory = {}, servers = {} }: ConfigFile, locate: Locate): void {
+  const problem = memoryProblem(memory, Object.keys(servers));
+  if (problem === undefined) return;
+  const path = ["memory", ...problem.path];
   throw new ConfigProblems([
-    {
-      ...locate(["memory", "provider", "server"], "value"),
-      key: "memory.provider.server",
-      message: `\`${JSON.stringify(server)}\` is none of \`servers\`.`,
-      fix: "Name one that is there, or write `provider: embedded`.",
-    },
+    { ...locate(path, "value"), key: path.join("."), message: problem.message, fix: problem.fix },
   ]);
 }
 
@@ -251,7 +247,7 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
     toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
     files: fileSettingsFrom(data.files ?? {}, base),
-    memory: memorySettingsFrom(data.memory ?? {}),
+    memory: memorySettingsFrom(data.memory ?? {}, Object.keys(data.servers ?? {})),
     chains: chainOptionsFrom(data.chains ?? {}),
     tools: given.tools ?? [],
     hooks: given.hooks,

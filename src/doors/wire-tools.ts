@@ -33,6 +33,10 @@ export interface ToolWire {
   readonly annotations: Offer["annotations"];
   readonly icons?: Offer["icons"] | undefined;
   readonly meta?: Offer["meta"] | undefined;
+  /** What each provider is sent for a hosted or provider-defined tool, verbatim. */
+  readonly provider_specs?: JsonObject | undefined;
+  /** The types under which its provider's calls arrive. */
+  readonly call_types?: readonly string[] | undefined;
   readonly risk: ToolFacts["risk"];
   readonly risk_source: ToolFacts["riskSource"];
   /** What was guessed where nobody has stated the risk. */
@@ -77,6 +81,8 @@ export function toolToWire(
     annotations: action.annotations,
     icons: action.icons,
     meta: action.meta,
+    provider_specs: action.providerSpecs,
+    call_types: action.callTypes,
     risk: facts.risk,
     risk_source: facts.riskSource,
     guess: facts.guess && guessToWire(facts.guess),

@@ -31,6 +31,8 @@ export interface ReceptionOptions {
   readonly patience: Patience;
   readonly redactor: Redactor;
   readonly knows: (tool: string, action: string) => boolean;
+  /** The tool whose calls arrive under a type of its provider. */
+  readonly toolOfCallType: (type: string) => string | undefined;
 }
 
 /** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
@@ -93,8 +95,12 @@ export class Reception {
 
   /** Of a tool that is there as it is; what else is asked for may be anything. */
   #named(tool: unknown, action: unknown): { readonly tool: string; readonly action: string } {
-    const { redactor, knows } = this.#options;
-    if (typeof tool === "string" && typeof action === "string" && knows(tool, action)) return { tool, action };
+    const { redactor, knows, toolOfCallType } = this.#options;
+    if (typeof tool === "string" && typeof action === "string") {
+      if (knows(tool, action)) return { tool, action };
+      const meant = toolOfCallType(tool);
+      if (meant !== undefined) return { tool: meant, action };
+    }
     // Before it is cut: half a secret is known to nobody.
     const masked = (name: unknown): string =>
       nameOf(typeof name === "string" ? redactor.redact(name.slice(0, longestName)) : name);

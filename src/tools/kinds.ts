@@ -75,6 +75,7 @@ export interface HostedTool {
 
 /** Declared by the provider, run here by `handleCall`. */
 export interface ProviderDefinedTool extends HostedTool {
+  /** What its provider calls such calls (`computer_call`): a call of one of these types is a call of this tool. */
   readonly callTypes?: readonly string[] | undefined;
   readonly call_types?: readonly string[] | undefined;
   readonly idempotent?: boolean | undefined;
@@ -110,6 +111,12 @@ export function kindOf(value: unknown): ToolKind | undefined {
 
 export function providerSpecsOf(tool: HostedTool): ProviderSpecs {
   return tool.providerSpecs ?? tool.provider_specs ?? {};
+}
+
+/** Under which types of its providers' calls it is called; none for other kinds. */
+export function callTypesOf(tool: AnyTool): readonly string[] {
+  if (!isProviderDefinedTool(tool)) return [];
+  return tool.callTypes ?? tool.call_types ?? [];
 }
 
 function specsOf(value: Record<string, unknown>): Record<string, unknown> | undefined {

@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { toolCallRequest } from "./exchange.ts";
 import { type CompileOptions, definitionOf, factsOf, overrideOf } from "./facts.ts";
-import { type HostedTool, isRecord, type ProviderDefinedTool, providerSpecsOf } from "./kinds.ts";
+import { callTypesOf, type HostedTool, isRecord, type ProviderDefinedTool, providerSpecsOf } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName } from "./names.ts";
 import { readSchema } from "./preflight.ts";
@@ -56,9 +56,11 @@ function declared(
   });
   const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
   const specs = readSchema(providerSpecsOf(tool), name);
+  const types = callTypesOf(tool);
   return {
     ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION", annotations: {} },
-    ...{ facts, idempotent },
+    ...{ facts, idempotent, providerSpecs: specs },
+    ...(types.length > 0 && { callTypes: Object.freeze([...types]) }),
     definition: definitionOf(facts, { idempotent, description, inputSchema: specs }),
     timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs),
     approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs),

@@ -3,13 +3,18 @@ import { inOurSpelling, offeredSchema } from "./define.ts";
 import {
   type ActionSpec,
   type AnyTool,
+  callTypesOf,
   isHostedTool,
   isProviderDefinedTool,
   type LocalTool,
   providerSpecsOf,
 } from "./kinds.ts";
 
-/** A function as it is offered to a model, before a provider's encoder spells it (SPEC 3.4). */
+/**
+ * A function as it is offered to a model, before a provider's encoder spells it (SPEC 3.4).
+ *
+ * @public
+ */
 export interface FunctionSpec {
   readonly kind: "function";
   readonly name: string;
@@ -20,14 +25,22 @@ export interface FunctionSpec {
   readonly strict: boolean;
 }
 
+/**
+ * A provider's own entry for a hosted or provider-defined tool (SPEC 3.4).
+ *
+ * @public
+ */
 export interface ProviderSpec {
   readonly kind: "provider";
   readonly name: string;
   readonly provider: string;
   /** Sent verbatim. */
   readonly spec: Json;
+  /** The types under which the provider's calls of it arrive; empty for a hosted tool, which is never called here. */
+  readonly callTypes: readonly string[];
 }
 
+/** @public */
 export type ToolSpec = FunctionSpec | ProviderSpec;
 
 /** What a model is sent for a tool: a function, or a provider's own entry. */
@@ -61,19 +74,23 @@ export const noArguments: JsonObject = Object.freeze({
 });
 
 /**
- * @param warn told once when a tool has nothing for this provider; by default a process warning
+ * What one provider is told of a tool, for an encoder to spell in the provider's own form.
+ *
+ * @param warn told when the tool has nothing for this provider; by default a process warning, once for each
  * @returns null: not for this provider. The tool is left out, never sent malformed: that would be the provider's 400 (SPEC 2.5).
+ *
+ * @public
  */
 export function specOf(
   tool: AnyTool,
   provider: string,
-  warn: (message: string) => void = (message) => process.emitWarning(message),
+  warn: (message: string) => void = warnOnce(tool),
 ): ToolSpec | null {
   const { name } = tool;
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const spec = entryFor(tool, provider);
-    if (spec !== undefined) return { kind: "provider", name, provider, spec };
-    warn(`Tool \`${name}\` has no specification for \`${provider}\`; it is left out.`);
+    if (spec !== undefined) return { kind: "provider", name, provider, spec, callTypes: callTypesOf(tool) };
+    warn(leftOut(name, provider));
     return null;
   }
   const { description, parameters, deferLoading } = localSchema(tool);
@@ -105,6 +122,33 @@ export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): reado
   }));
 }
 
+/** What models are sent for some tools. One that has no entry for the provider is left out, and that is said once. */
+export function schemasFor(tools: Iterable<AnyTool>, options: OfferOptions = {}): readonly ToolSchema[] {
+  return [...tools].flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
+}
+
+function offersOf(tool: AnyTool, options: OfferOptions): readonly Offer[] {
+  const offers = schemasOf(tool, options);
+  const { provider } = options;
+  if (offers.length === 0 && provider !== undefined) warnOnce(tool)(leftOut(tool.name, provider));
+  return offers;
+}
+
+function leftOut(name: string, provider: string): string {
+  return `Tool \`${name}\` has no specification for \`${provider}\`; it is left out.`;
+}
+
+const warned = new WeakMap<AnyTool, Set<string>>();
+
+function warnOnce(tool: AnyTool): (message: string) => void {
+  return (message) => {
+    const before = warned.get(tool) ?? new Set();
+    if (before.has(message)) return;
+    warned.set(tool, before.add(message));
+    process.emitWarning(message);
+  };
+}
+
 function entryFor(tool: AnyTool, provider: string | undefined): Json | undefined {
   const specs = providerSpecsOf(tool);
   if (provider === undefined) return Object.values(specs)[0];
@@ -127,6 +171,6 @@ export function deferredOf(
   tools: Iterable<AnyTool>,
   options: OfferOptions & { readonly includeToolSearch?: boolean } = {},
 ): readonly ToolSchema[] {
-  const deferred = [...tools].flatMap((tool) => schemasOf(tool, options).map((offer) => offer.deferred));
+  const deferred = [...tools].flatMap((tool) => offersOf(tool, options).map((offer) => offer.deferred));
   return options.includeToolSearch === true ? [...deferred, { type: "tool_search" }] : deferred;
 }

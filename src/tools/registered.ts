@@ -1,4 +1,5 @@
 import type { Risk } from "../calls/call.ts";
+import type { JsonObject } from "../calls/json.ts";
 import { higherRisk, parseRisk } from "../calls/risk.ts";
 import type { CompileOptions } from "./facts.ts";
 import type { AnyTool } from "./kinds.ts";
@@ -32,6 +33,10 @@ export interface RegisteredTool {
   readonly riskMap: Readonly<Record<string, Risk>>;
   readonly supportsPreview: boolean;
   readonly providerType: "native" | "mcp";
+  /** Of a hosted or provider-defined tool: what each provider is sent for it, verbatim. */
+  readonly providerSpecs?: JsonObject;
+  /** Of a provider-defined tool: the types under which its provider's calls arrive. */
+  readonly callTypes?: readonly string[];
   readonly health: ToolHealth;
   /** It cannot be called until an operator has approved its definition. */
   readonly blocked?: Block["why"];
@@ -46,6 +51,7 @@ export function registeredTool(
   }: { readonly tool: AnyTool; readonly actions: readonly Action[]; readonly health: ToolHealth },
   options: RegisterOptions,
 ): RegisteredTool {
+  const [{ providerSpecs, callTypes } = {}]: readonly Partial<Action>[] = actions;
   const highest = actions.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
   return Object.freeze({
     toolName: tool.name,
@@ -57,6 +63,8 @@ export function registeredTool(
     supportsPreview: actions.some(({ preview }) => preview !== undefined),
     providerType: options.server === undefined ? "native" : "mcp",
     health,
+    ...(providerSpecs !== undefined && { providerSpecs }),
+    ...(callTypes !== undefined && { callTypes }),
     ...(options.configRef !== undefined && { configRef: options.configRef }),
   });
 }

@@ -1,14 +1,15 @@
 import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { parseRisk } from "../calls/risk.ts";
+import { requireRisk } from "../calls/risk.ts";
+import { CallTypes } from "./call-types.ts";
 import { compile } from "./compile.ts";
 import { HealthBook } from "./health.ts";
 import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
 import type { AnyTool } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { offerOf } from "./offer.ts";
-import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
+import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
 import { type Block, type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
 import { ToolStatistics } from "./statistics.ts";
 import { TakenNames } from "./taken-names.ts";
@@ -71,6 +72,7 @@ export class Registry implements AsyncDisposable {
   readonly #listeners = new Set<(change: RegistryChange) => void>();
   readonly #entries = new Map<string, Entry>();
   readonly #names = new TakenNames();
+  readonly #callTypes = new CallTypes();
   readonly #down = new Map<string, string | undefined>();
   readonly #blocked = new Map<string, Block>();
   #locked = false;
@@ -82,6 +84,7 @@ export class Registry implements AsyncDisposable {
     serverAway: (tool) => this.#serverAway(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
+    toolOfCallType: (type) => this.#callTypes.ownerOf(type),
   };
 
   constructor({ clock, switches = () => ({ offTools: [], offServers: [] }), onChange, schemas }: RegistryOptions) {
@@ -101,7 +104,9 @@ export class Registry implements AsyncDisposable {
       );
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
+    this.#callTypes.check(tool);
     this.#names.take({ name, actions }, options);
+    this.#callTypes.take(tool);
     const isReplaced = this.#entries.has(name);
     const entry: Entry = {
       tool,
@@ -127,6 +132,7 @@ export class Registry implements AsyncDisposable {
   unregister(name: string): boolean {
     if (!this.#entries.delete(name)) return false;
     this.#names.free(name);
+    this.#callTypes.free(name);
     this.#blocked.delete(name);
     this.#tell({ change: "removed", name });
     return true;
@@ -214,10 +220,10 @@ export class Registry implements AsyncDisposable {
     return [...this.#entries.keys()].sort();
   }
 
-  /** Tools with an action of this risk. */
+  /** Tools with an action of this risk. @throws RuntimeFault `risk_unknown` */
   byRisk(risk: string): readonly RegisteredTool[] {
-    const level = parseRisk(risk);
-    return this.all().filter(({ riskMap }) => level !== undefined && Object.values(riskMap).includes(level));
+    const level = requireRisk(risk);
+    return this.all().filter(({ riskMap }) => Object.values(riskMap).includes(level));
   }
 
   all(): readonly RegisteredTool[] {
@@ -241,8 +247,12 @@ export class Registry implements AsyncDisposable {
     return this.#offers;
   }
 
+  /** A tool without an entry for the provider is left out, with a warning once. */
   schemas(options?: OfferOptions): readonly ToolSchema[] {
-    return this.#sorted().flatMap(({ tool }) => schemasOf(tool, options).map(({ schema }) => schema));
+    return schemasFor(
+      this.#sorted().map(({ tool }) => tool),
+      options,
+    );
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {

@@ -135,6 +135,10 @@ export interface Offer {
   readonly toolType: ToolType;
   readonly ui?: ToolUi;
   readonly kind: "local" | "hosted" | "provider_defined";
+  /** Of a hosted or provider-defined tool: what each provider is sent for it, verbatim. */
+  readonly providerSpecs?: JsonObject;
+  /** Of a provider-defined tool: the types under which its provider's calls arrive. */
+  readonly callTypes?: readonly string[];
   readonly facts: ToolFacts;
   readonly idempotent: boolean;
   /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence, and that a preview binds nothing (D18). */
@@ -187,6 +191,8 @@ export interface ToolHealth {
 export interface Tools {
   find(tool: string, action: string): Action | undefined;
   has(tool: string): boolean;
+  /** The provider-defined tool whose calls arrive under this type. */
+  toolOfCallType?(type: string): string | undefined;
   /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** Why a tool that is not registered may only be missing for now: its server is not connected yet. Undefined: it is unknown. */

@@ -1,7 +1,7 @@
-import { parseRisk } from "../calls/risk.ts";
+import { parseRisk, requireRisk } from "../calls/risk.ts";
 import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
-import { deferredOf, type OfferOptions, schemasOf, type ToolSchema } from "./offers.ts";
+import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
 
 /**
  * Sees each tool before it is in the box; throwing keeps it out. What it returns takes its part back, when a later
@@ -66,14 +66,15 @@ export class Toolbox {
     return [...this.#tools.keys()];
   }
 
+  /** @throws RuntimeFault `risk_unknown` */
   byRisk(risk: string): readonly AnyTool[] {
-    const level = parseRisk(risk);
-    return this.all().filter((tool) => level !== undefined && parseRisk(tool.risk) === level);
+    const level = requireRisk(risk);
+    return this.all().filter((tool) => parseRisk(tool.risk) === level);
   }
 
-  /** What a model is sent. Without a provider, hosted tools are sent with their first entry: see `OfferOptions`. */
+  /** What a model is sent. A tool without an entry for the provider is left out, with a warning once. Without a provider, hosted tools are sent with their first entry: see `OfferOptions`. */
   schemas(options?: OfferOptions): readonly ToolSchema[] {
-    return this.all().flatMap((tool) => schemasOf(tool, options).map(({ schema }) => schema));
+    return schemasFor(this.all(), options);
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {

@@ -4,10 +4,19 @@ import type { Answer, Approver } from "../../approvals/approver.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { approvalToWire } from "../wire-approvals.ts";
 import { cardLines } from "./card.ts";
-import type { Paint } from "./terminal.ts";
+import { type Paint, paintFor } from "./terminal.ts";
 import { visible } from "./text.ts";
 
-const plain: Paint = (_, text) => text;
+/**
+ * How a terminal approver writes.
+ *
+ * @public
+ */
+export interface TerminalApproverOptions {
+  readonly colour?: boolean;
+  /** Monotonic, milliseconds. */
+  readonly now?: () => number;
+}
 
 /**
  * Asks at the terminal: `y` approves; `n`, an empty line, anything else and the end of input deny (case 84). What is
@@ -16,12 +25,18 @@ const plain: Paint = (_, text) => text;
  * One question at a time: a second request waits until the first is answered. Withdrawing a request (`signal`) ends its
  * question, and a card that follows another takes no line in its first second, so that an answer never falls to another
  * question than the one it was meant for.
+ *
+ * @example
+ * const runtime = await createRuntime({ tools, approvals: { approver: createTerminalApprover(), patience: "wait" } });
+ *
+ * @public
  */
 export function createTerminalApprover(
-  input: Readable,
-  output: Writable,
-  { paint = plain, now = () => performance.now() }: { readonly paint?: Paint; readonly now?: () => number } = {},
+  input: Readable = process.stdin,
+  output: Writable = process.stderr,
+  { colour = false, now = () => performance.now() }: TerminalApproverOptions = {},
 ): Approver {
+  const paint = paintFor({ colour });
   let last: Promise<unknown> = Promise.resolve();
   let cards = 0;
   return {

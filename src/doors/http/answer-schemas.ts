@@ -115,6 +115,8 @@ const tool = z
     annotations: object,
     icons: z.array(object).optional(),
     meta: object.optional(),
+    provider_specs: object.optional(),
+    call_types: z.array(text).optional(),
     risk,
     risk_source: z.enum(["declared", "operator", "default", "guess"]),
     guess: z.object({ risk, effects: text, open_world: z.boolean(), why: z.array(text) }).optional(),

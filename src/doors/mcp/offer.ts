@@ -17,7 +17,7 @@ export interface Target {
 export function listed(runtime: Runtime, { caller, server }: Visit, isOld: boolean): Tool[] {
   const actions = runtime
     .offered(caller.principal)
-    .filter(({ kind, facts }) => kind === "local" && (server === undefined || facts.server === server))
+    .filter(({ kind, facts }) => kind !== "hosted" && (server === undefined || facts.server === server))
     .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
   return actions
     .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action), isOld))
@@ -61,7 +61,7 @@ function localName({ tools }: Runtime, offer: Offer): string {
 }
 
 function describe(action: Offer, name: string, isOld: boolean): Tool {
-  const { description, title, inputSchema, annotations, icons, meta, facts } = action;
+  const { description, title, inputSchema, annotations, icons, meta, facts, providerSpecs, callTypes } = action;
   return {
     name,
     ...(title !== undefined && { title }),
@@ -70,7 +70,12 @@ function describe(action: Offer, name: string, isOld: boolean): Tool {
     ...(promisesStructure(action, isOld) && { outputSchema: promisedOf(action) }),
     annotations: { ...annotations },
     ...(icons !== undefined && { icons: icons as unknown as Tool["icons"] }), // checked when they were listed
-    _meta: { ...meta, "postern/risk": facts.risk },
+    _meta: {
+      ...meta,
+      "postern/risk": facts.risk,
+      ...(providerSpecs !== undefined && { "postern/provider_specs": providerSpecs }),
+      ...(callTypes !== undefined && { "postern/call_types": callTypes }),
+    },
   };
 }
 

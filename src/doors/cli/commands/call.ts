@@ -13,7 +13,6 @@ import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
 import { interruption, tellInterrupted } from "../interrupted.ts";
 import { followProgress } from "../progress.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
-import { paintFor } from "../terminal.ts";
 import { visible, visibleLines } from "../text.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { oneOf, wholeNumber } from "./typed.ts";
@@ -82,7 +81,7 @@ async function askingHere(host: Host): Promise<InsideNeeds> {
   const { createTerminalApprover } = await import("../terminal-approver.ts");
   return {
     tools: true,
-    approver: createTerminalApprover(process.stdin, process.stderr, { paint: paintFor(host.terminal) }),
+    approver: createTerminalApprover(process.stdin, process.stderr, { colour: host.terminal.colour }),
   };
 }
 

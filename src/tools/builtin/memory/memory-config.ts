@@ -4,14 +4,15 @@ import type { WriteMode } from "./memory.ts";
 
 export interface MemoryFile {
   readonly enabled?: boolean | undefined;
-  readonly provider?: "embedded" | { readonly server: string } | undefined;
+  readonly provider?: "embedded" | "external" | { readonly server: string } | undefined;
   readonly write_mode?: WriteMode | undefined;
   readonly scopes?: readonly string[] | undefined;
 }
 
 /** The section with its defaults. */
 export interface MemorySettings {
-  readonly provider: "embedded" | { readonly server: string };
+  /** Undefined: nobody keeps memories; what agents want remembered is kept as candidates. */
+  readonly provider: "embedded" | { readonly server: string } | undefined;
   readonly writeMode: WriteMode;
   readonly scopes: readonly string[] | undefined;
 }
@@ -19,9 +20,14 @@ export interface MemorySettings {
 export const memorySchema: z.ZodType<MemoryFile> = z.strictObject({
   enabled: z.boolean().optional().describe("Offer recall_memory and write_memory; false when nothing is said."),
   provider: z
-    .union([z.literal("embedded"), z.strictObject({ server: z.string().min(1).describe("one of `servers`") })])
+    .union([
+      z.enum(["embedded", "external"]),
+      z.strictObject({ server: z.string().min(1).describe("one of `servers`") }),
+    ])
     .optional()
-    .describe("Who keeps memories: a file in the data folder (embedded, the default), or an MCP server of yours."),
+    .describe(
+      "Who keeps memories: a file in the data folder (embedded, the default), or an MCP server of yours (external: the one named `memory`).",
+    ),
   write_mode: z
     .enum(["disabled", "candidate", "external"])
     .optional()
@@ -34,13 +40,43 @@ export const memorySchema: z.ZodType<MemoryFile> = z.strictObject({
     .describe("Whose memories there are: agent (the default) and user are private to each, any other name is shared."),
 });
 
-/** Undefined: memory is off. */
-export function memorySettingsFrom({
-  enabled = false,
-  provider,
-  write_mode,
-  scopes,
-}: MemoryFile): MemorySettings | undefined {
+/** The server that `provider: external` means. */
+const externalServer = "memory";
+
+/** A server that is named and not configured. `path`: below `memory`. */
+export function memoryProblem(
+  { provider, write_mode }: MemoryFile,
+  servers: readonly string[],
+): { readonly path: readonly string[]; readonly message: string; readonly fix: string } | undefined {
+  if (typeof provider === "object" && !servers.includes(provider.server))
+    return {
+      path: ["provider", "server"],
+      message: `\`${JSON.stringify(provider.server)}\` is none of \`servers\`.`,
+      fix: "Name one that is there, or write `provider: embedded`.",
+    };
+  if (provider === "external" && write_mode === "external" && !servers.includes(externalServer))
+    return {
+      path: ["provider"],
+      message: `\`external\` writes to the MCP server \`${externalServer}\`, which is none of \`servers\`.`,
+      fix: "Add it there, or name the one that is: `provider: { server: NAME }`.",
+    };
+  return undefined;
+}
+
+/**
+ * Undefined: memory is off.
+ *
+ * @param servers the names of the configured MCP servers
+ */
+export function memorySettingsFrom(
+  { enabled = false, provider = "embedded", write_mode, scopes }: MemoryFile,
+  servers: readonly string[],
+): MemorySettings | undefined {
   if (!enabled) return undefined;
-  return { provider: provider ?? "embedded", writeMode: write_mode ?? "candidate", scopes };
+  const external = servers.includes(externalServer) ? { server: externalServer } : undefined;
+  return {
+    provider: provider === "external" ? external : provider,
+    writeMode: write_mode ?? "candidate",
+    scopes,
+  };
 }

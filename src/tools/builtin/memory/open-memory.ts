@@ -35,12 +35,16 @@ export interface OpenMemory {
  * The sentence that says so; undefined: they may not, or they need not ask.
  */
 function wayAround({ provider, writeMode }: MemorySettings, offered: readonly Offered[]): string | undefined {
+  if (provider === undefined) return noProvider;
   if (provider === "embedded" || writeMode === "external") return undefined;
   const writing = offered.filter(({ facts }) => facts.server === provider.server && facts.effects !== "read");
   if (writing.length === 0) return undefined;
   const names = writing.map(({ tool }) => `\`${tool}\``).join(", ");
   return `\`memory.write_mode\` is \`${writeMode}\`, but agents may call ${names} themselves. Deny them to agents: docs/reference/memory.md says how.`;
 }
+
+const noProvider =
+  "`memory.provider` is `external`, and no MCP server is named `memory`: nothing is recalled. Add it to `servers`, or name yours: `provider: { server: NAME }`.";
 
 /** @throws RuntimeFault `memory_unopenable`, `memory_invalid` */
 export async function openMemory(settings: MemorySettings, house: MemoryHouse): Promise<OpenMemory> {
@@ -49,7 +53,7 @@ export async function openMemory(settings: MemorySettings, house: MemoryHouse): 
   const embedded =
     kind === "embedded" ? await openEmbeddedMemory(join(house.folder, "memory.db"), { clock }) : undefined;
   const provider =
-    kind === "embedded" ? embedded?.provider : serverMemory({ server: kind.server, open: house.openArtifact });
+    typeof kind === "object" ? serverMemory({ server: kind.server, open: house.openArtifact }) : embedded?.provider;
   const options = {
     ...(provider !== undefined && { provider }),
     ...(scopes !== undefined && { scopes }),
