@@ -36,8 +36,8 @@ export interface ProviderSpec {
   readonly provider: string;
   /** Sent verbatim. */
   readonly spec: Json;
-  /** The types under which the provider's calls of it arrive; empty for a hosted tool, which is never called here. */
-  readonly callTypes: readonly string[];
+  /** The types under which the provider's calls of it arrive. A hosted tool has none: it is never called here. */
+  readonly callTypes?: readonly string[];
 }
 
 /** @public */
@@ -89,7 +89,9 @@ export function specOf(
   const { name } = tool;
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const spec = entryFor(tool, provider);
-    if (spec !== undefined) return { kind: "provider", name, provider, spec, callTypes: callTypesOf(tool) };
+    const callTypes = callTypesOf(tool);
+    const types = callTypes.length > 0 ? { callTypes } : {};
+    if (spec !== undefined) return { kind: "provider", name, provider, spec, ...types };
     warn(leftOut(name, provider));
     return null;
   }

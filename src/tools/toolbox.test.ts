@@ -34,7 +34,9 @@ it("a box with one high tool says so in every way (case 19)", () => {
   box.add(one);
   expect([box.length, box.has("one"), box.names()]).toEqual([1, true, ["one"]]);
   expect(box.get("one")).toBe(one);
-  expect([box.byRisk("high"), box.byRisk("safe"), box.byRisk("nonsense")]).toEqual([[one], [], []]);
+  expect([box.byRisk("high"), box.byRisk("safe")]).toEqual([[one], []]);
+  for (const risk of ["HIGH", "nonsense", ""])
+    expect(() => box.byRisk(risk)).toThrow(/is no risk level; write one of safe/);
 });
 
 it("a box keeps the last tool of a name, a runtime refuses the second unless told to replace (case 20)", () => {
