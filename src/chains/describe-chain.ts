@@ -47,5 +47,5 @@ function toolsPart(sketches: readonly ToolSketch[], languages: readonly Program[
   const counted = [...groups].map(([server, own]) =>
     server === "" ? own.slice(0, 40).map(placeOf).join(", ") : `tools.${server} (${own.length})`,
   );
-  return `${sketches.length} tools: ${counted.join(", ")}. Search them inside a script: help("words"), help(tools.server.tool).`;
+  return `${sketches.length === 1 ? "1 tool" : `${sketches.length} tools`}: ${counted.join(", ")}. Search them inside a script: help("words"), help(tools.server.tool).`;
 }

@@ -1,4 +1,5 @@
 import type { ToolCall } from "../calls/call.ts";
+import { counted } from "../calls/counted.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Caller } from "../calls/session.ts";
 import type { CountedCall } from "./stages.ts";
@@ -19,7 +20,7 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
   if (call.resumes === undefined && !session.spend()) {
     return refuse(
       "budget_exhausted",
-      `The budget of ${session.limits.maxToolCalls} calls is used up; finish with what you have.`,
+      `The budget of ${counted(session.limits.maxToolCalls, "call")} is used up; finish with what you have.`,
     );
   }
   return call as CountedCall;

@@ -26,7 +26,10 @@ export class InFlight {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#idle = resolve;
     const cancel = this.#clock.in(graceMs, () => {
-      this.#log(`${this.#count} calls were still running after ${graceMs} ms; they will be unknown at the next start.`);
+      const one = this.#count === 1;
+      this.#log(
+        `${one ? "1 call was" : `${this.#count} calls were`} still running after ${graceMs} ms; ${one ? "it" : "they"} will be unknown at the next start.`,
+      );
       resolve();
     });
     await promise;

@@ -84,7 +84,7 @@ it("an incomplete tool is refused by a fault that names tool, member and fix (D1
     [{ actions: {} }, /`actions` is empty/],
     [{ actions: { go: { risk: "none" } } }, /Tool `send.go`: `risk` is `none`/],
     [{ execute: undefined, actions: { go: {} } }, /Tool `send.go`: `execute` is missing/],
-    [{ execute: "x" }, /has not the shape of a tool/],
+    [{ execute: "x" }, /does not have the shape of a tool/],
   ];
   for (const [change, message] of cases) {
     const refused = (): unknown => compiled({ ...full, ...change } as AnyTool);

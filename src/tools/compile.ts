@@ -1,6 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { deepFrozen } from "../calls/json.ts";
 import { declaredAnnotations } from "./annotations.ts";
+import { shown } from "../calls/shown.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
 import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
@@ -43,9 +44,10 @@ export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSch
 
 /** The fault for what has not the shape of any kind of tool. */
 export function noTool(value: unknown): RuntimeFault {
-  const name: unknown = isRecord(value) ? value["name"] : value;
-  const needs = "it needs a `name`, a `description` and `execute`, `actions` or `providerSpecs`";
-  return new RuntimeFault("tool_incomplete", `${visible(name)} has not the shape of a tool: ${needs}.`);
+  const name: unknown = isRecord(value) ? value["name"] : undefined;
+  const what = typeof name === "string" && name !== "" ? visible(name) : `The tool ${shown(value)}`;
+  const needs = "a tool needs a `name`, a `description`, and `execute`, `actions` or `providerSpecs`";
+  return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}.`);
 }
 
 function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): Compiled {

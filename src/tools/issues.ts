@@ -33,7 +33,7 @@ export function tell(keyword: string, expected: Json | undefined, given: Json | 
     case "type":
       return `expected ${Array.isArray(expected) ? expected.join(" or ") : String(expected)}, got ${kindOf(given)}`;
     case "required":
-      return `lacks ${missing(expected, given)}`;
+      return missing(expected, given);
     case "enum":
       return `expected one of ${shown}`;
     case "const":
@@ -62,12 +62,14 @@ export function tell(keyword: string, expected: Json | undefined, given: Json | 
   }
 }
 
-/** `to[0].name: expected string, got number`: for people and models. */
+/** `to[0].name: expected string, got number`, or `to is missing`: for people and models. A predicate gets its subject. */
 export function issueText({ path, message }: Issue): string {
   const place = path
     .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${step}`))
     .join("");
-  return place === "" ? message : `\`${place}\`: ${message}`;
+  const isPredicate = /^(?:is|has|does|could) /.test(message);
+  if (place === "") return isPredicate ? `the arguments object ${message}` : message;
+  return isPredicate ? `\`${place}\` ${message}` : `\`${place}\`: ${message}`;
 }
 
 function kindOf(value: Json | undefined): string {
@@ -77,11 +79,10 @@ function kindOf(value: Json | undefined): string {
 }
 
 function missing(required: Json | undefined, given: Json | undefined): string {
-  if (!Array.isArray(required) || !isJsonObject(given)) return "something required";
-  return required
-    .filter((name) => typeof name === "string" && !Object.hasOwn(given, name))
-    .map((name) => `\`${String(name)}\``)
-    .join(", ");
+  if (!Array.isArray(required) || !isJsonObject(given)) return "something required is missing";
+  const names = required.filter((name) => typeof name === "string" && !Object.hasOwn(given, name));
+  const listed = names.map((name) => `\`${String(name)}\``).join(", ");
+  return `${listed} ${names.length === 1 ? "is" : "are"} missing`;
 }
 
 function decoded(text: string): string {

@@ -40,15 +40,15 @@ const mail = {
 
 it("arguments that break the schema are named by path and by what was expected (case 53)", async () => {
   expect(await texts(mail, { to: [{ name: "x" }], kind: "a", count: 1 })).toEqual([]);
-  expect(await texts(mail, {})).toEqual(["lacks `to`"]);
+  expect(await texts(mail, {})).toEqual(["`to` is missing"]);
   expect(await texts(mail, { to: [{ name: "x" }, { name: 7 }, {}] })).toEqual([
     "`to[1].name`: expected string, got number",
-    "`to[2]`: lacks `name`",
+    "`to[2]`: `name` is missing",
   ]);
   expect(await texts(mail, { to: [], kind: "c", count: 0, "a/b~c": 1 })).toEqual([
     '`kind`: expected one of ["a","b"]',
     "`count`: expected minimum 1",
-    "`a/b~c`: is not a known argument",
+    "`a/b~c` is not a known argument",
   ]);
   expect(await texts(mail, { to: [{ name: "too long" }], count: "x" })).toEqual([
     "`to[0].name`: expected maxLength 5",
@@ -97,14 +97,14 @@ it("older dialects keep their own meaning", async () => {
 it("names that every object has are arguments like any other", async () => {
   const closed = { type: "object", properties: { a: {} }, additionalProperties: false };
   for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
-    expect(await texts(closed, JSON.parse(`{"${name}":1}`)), name).toEqual([`\`${name}\`: is not a known argument`]);
+    expect(await texts(closed, JSON.parse(`{"${name}":1}`)), name).toEqual([`\`${name}\` is not a known argument`]);
     const open = {
       type: "object",
       properties: JSON.parse(`{"${name}":{"type":"string"}}`) as object,
       required: [name],
     };
     expect(await texts(open, JSON.parse(`{"${name}":"x"}`)), name).toEqual([]);
-    expect(await texts(open, {}), name).toEqual([`lacks \`${name}\``]);
+    expect(await texts(open, {}), name).toEqual([`\`${name}\` is missing`]);
   }
 });
 
@@ -127,7 +127,7 @@ it("a schema cannot change what others' schemas mean", async () => {
   };
   await issuesOf(own, {}).catch(() => undefined);
   await expect(issuesOf({ type: "objekt", title: "again" }, {})).rejects.toThrow(/not a valid/);
-  expect(await texts({ type: "object", title: "still", required: ["a"] }, {})).toEqual(["lacks `a`"]);
+  expect(await texts({ type: "object", title: "still", required: ["a"] }, {})).toEqual(["`a` is missing"]);
 });
 
 it("a hung check is killed at its deadline, answered, and the next one gets a new worker", async () => {

@@ -134,6 +134,6 @@ it("each action of a tool is offered under its own name, described by itself or 
 });
 
 it("what is no tool is refused with what it lacks", () => {
-  expect(() => new Toolbox().add({ name: "x" } as unknown as AnyTool)).toThrow(/`x` has not the shape of a tool/);
+  expect(() => new Toolbox().add({ name: "x" } as unknown as AnyTool)).toThrow(/`x` does not have the shape of a tool/);
   expect(() => new Toolbox().add(null as unknown as AnyTool)).toThrow(RuntimeFault);
 });

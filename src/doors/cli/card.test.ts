@@ -43,7 +43,7 @@ it("the card names the credential of who edited and of who decided", () => {
   const at = "2026-01-01T00:00:00.000Z";
   expect(card({ edited: { by: "ann", via: "session:ann", at } })).toMatch(/^│ edited by +ann \(session:ann\)$/m);
   const decision = { as: "denied", by: "bob", via: "token:tok_1", at, reason: "not today" };
-  expect(card({ status: "denied", decision })).toContain("over: denied by bob (token:tok_1): not today");
+  expect(card({ status: "denied", decision })).toContain("│ ended      denied by bob (token:tok_1): not today");
 });
 
 it("the card shows all there is, however long: arguments to their last line, and every part of the preview", () => {

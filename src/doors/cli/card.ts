@@ -59,7 +59,7 @@ export function cardLines(request: ApprovalWire, now: number, { paint, terminal 
     if (request.viewer.on_behalf_of !== undefined) row("you decide", `for ${visible(request.viewer.on_behalf_of)}`);
     if (request.viewer.message !== undefined) row("you", youMay(request.viewer));
   }
-  row("time left", timeLeft(request, now));
+  row(request.status === "pending" ? "time left" : "ended", timeLeft(request, now));
   return lines.map((line) => margin + line);
 }
 
@@ -86,7 +86,7 @@ function decidersOf(request: ApprovalWire, now: number): readonly string[] {
   const more = escalation(request, now);
   if (more !== undefined) lines.push(more);
   if (routed.quorum > 1)
-    lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} more to say yes` : ""}`);
+    lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} of them must still say yes` : ""}`);
   const no = noTakes({ routed, votes });
   if (no !== undefined && status === "pending") lines.push(no);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
@@ -186,10 +186,10 @@ function timeLeft({ status, decision, expires_at }: ApprovalWire, now: number): 
       decision === undefined
         ? ""
         : ` by ${actorText(decision.by, decision.via)}${decision.reason === undefined ? "" : `: ${decision.reason}`}`;
-    return visible(`over: ${status}${by}`);
+    return visible(`${status}${by}`);
   }
   const left = Date.parse(expires_at) - now;
   return left <= 0
-    ? "over: expired, nothing runs"
+    ? "none: it has expired, and nothing runs"
     : `${duration(left)}; after that the call is denied and nothing runs`;
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { counted } from "../../calls/counted.ts";
 import type { ChannelState } from "../../channels/channel.ts";
 import type { Received } from "../../channels/decisions.ts";
 import { iso, isoOrNothing } from "../wire.ts";
@@ -92,10 +93,14 @@ export const channelRoutes: readonly Route[] = [
       const retried = await runtime.channels?.retry(part("name"));
       if (retried === undefined) return unknownChannel(part("name"));
       const data = { channel: part("name"), retried };
-      await runtime.note("operator.action.channel_retried", `${retried} notices of ${part("name")} are tried anew`, {
-        ...actorOf(by),
-        data,
-      });
+      await runtime.note(
+        "operator.action.channel_retried",
+        `${counted(retried, "notice")} of ${part("name")} ${retried === 1 ? "is" : "are"} tried again`,
+        {
+          ...actorOf(by),
+          data,
+        },
+      );
       return answer({ retried });
     },
   }),

@@ -169,9 +169,10 @@ export class Archive implements AsyncDisposable {
   /** Lines for what the audit log has and the folders have not. */
   async #catchUp(upTo: number): Promise<void> {
     const { audit, redact, log } = this.#options;
-    if (upTo - this.position.upTo > mostRecovered) {
+    const missed = upTo - this.position.upTo;
+    if (missed > mostRecovered) {
       log(
-        `${upTo - this.position.upTo} events of the audit log have no lines in the run folders: the archive was off.`,
+        `${missed === 1 ? "1 event of the audit log has no line" : `${missed} events of the audit log have no lines`} in the run folders: the archive was off.`,
       );
       this.position.leaveOut(upTo);
       return;
@@ -189,7 +190,10 @@ export class Archive implements AsyncDisposable {
     }
     for (const run of this.runs.all()) run.lost = 0;
     this.#isBehind = false;
-    if (made > 0) log(`${made} lines of run folders were made up from the audit log.`);
+    if (made > 0)
+      log(
+        `${made === 1 ? "1 line of run folders was" : `${made} lines of run folders were`} made up from the audit log.`,
+      );
   }
 
   #keepHouseLater(): void {

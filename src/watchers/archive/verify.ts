@@ -54,7 +54,9 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
     problems.push(...compareEvents(events, logged, options.covers), ...compareCalls(calls, logged, options.covers));
   }
   if (options.leftOut > 0)
-    notes.push(`${options.leftOut} entries of the audit log have no lines here, because the archive was off.`);
+    notes.push(
+      `${options.leftOut === 1 ? "1 entry of the audit log has no line" : `${options.leftOut} entries of the audit log have no lines`} here, because the archive was off.`,
+    );
   const seals = await sealsOf(options);
   if (seals.length === 0) notes.push("The run was never sealed: texts in its lines can be compared with nothing.");
   problems.push(...sealProblems(seals, files));

@@ -1,4 +1,5 @@
 import { text as textOf } from "node:stream/consumers";
+import { counted } from "../../../calls/counted.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { autonomies } from "../../../calls/risk.ts";
@@ -157,7 +158,8 @@ async function showPending(
   const lines = cardLines(request, now(), { paint, terminal });
   const rest = lines.length - mostCardLines;
   terminal.aside(`\n${lines.slice(0, mostCardLines).join("\n")}\n`);
-  if (rest > 0) terminal.aside(`… and ${rest} more lines: \`${command} approvals show ${approvalId}\` has them all.\n`);
+  if (rest > 0)
+    terminal.aside(`… and ${counted(rest, "more line")}: \`${command} approvals show ${approvalId}\` has them all.\n`);
   terminal.aside("\n");
   terminal.aside(
     `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
