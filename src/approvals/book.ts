@@ -293,21 +293,28 @@ function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { 
 }
 
 /** What the held call ends with. A request that nobody denied may be made again: the store lets a re-send ask anew. */
-function deniedOutcome(callId: string, { id, state, decision }: ApprovalRecord): ToolOutcome {
+function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;
-  const ended = refuse(...refusalOf(state, by, why));
+  const ended = refuse(...refusalOf({ id, state, expiresAt }, by, why));
   return { ...outcomeOf(callId, ended), approvalId: id };
 }
 
-function refusalOf(state: ApprovalRecord["state"], by: string, why: string): Parameters<typeof refuse> {
+function refusalOf(
+  { id, state, expiresAt }: Pick<ApprovalRecord, "id" | "state" | "expiresAt">,
+  by: string,
+  why: string,
+): Parameters<typeof refuse> {
   switch (state) {
     case "denied":
       return ["approval_denied", `A person (${by}) denied this call; it was not run.${why}`];
     case "skipped":
       return ["approval_skipped", `Skipped by ${by}: continue without it.${why}`];
     case "expired":
-      return ["approval_expired"];
+      return [
+        "approval_expired",
+        `Nobody decided on the request \`${id}\` before it expired at ${new Date(expiresAt).toISOString()}; the call was not run. Send it again to ask anew.`,
+      ];
     default:
       return ["approval_withdrawn", `The request for approval was withdrawn by ${by}; the call was not run.${why}`];
   }

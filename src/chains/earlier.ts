@@ -117,7 +117,14 @@ export async function earlierRows(
 async function notRun(call: ToolCall, parts: Parts): Promise<Ending> {
   const weighed = await assess(ask(call), parts);
   if (isEnding(weighed)) return weighed;
-  if (weighed.verdict === "PREVIEW") return refuse("preview_only");
+  if (weighed.verdict === "PREVIEW")
+    return refuse(
+      "preview_only",
+      `\`${call.tool}\` is only previewed at autonomy level ${call.authority.autonomy ?? "A0"}: ${weighed.weighing.reasons
+        .filter(({ says }) => says === "PREVIEW")
+        .map(({ rule }) => rule)
+        .join(", ")}. It was not run.`,
+    );
   return refuse(
     "cancelled",
     `\`${call.tool}\` was not run when the script was here before, and what came after it is done: it is not run now.`,

@@ -11,7 +11,9 @@ import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
+import { type LookedAt, reasonsText } from "../policy/why.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
 import { unwritten } from "./claim.ts";
 import { replay } from "./once.ts";
 import { forgetResolved } from "./references.ts";
@@ -27,6 +29,7 @@ export interface ApprovalParts {
   readonly givers: Givers;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
   /** Runs the tool's own preview; never throws, undefined when it offers none. */
   readonly preview: (call: Previewed, caller: PreviewFor) => Promise<Preview | undefined>;
   /** Asks the approver of this process, when there is one and it is not at it; its answer is a decision like any other. */
@@ -75,15 +78,20 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
     case "expired":
     case "withdrawn":
       if (call.resumes !== undefined)
-        return refuse(
-          `approval_${approval.state}`,
-          approval.decision?.reason && `The request was ${approval.state}: ${approval.decision.reason}`,
-        );
+        return refuse(`approval_${approval.state}`, endedText(approval), { approval_id: approval.id });
       return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
     case "used": // it was spent by an attempt that may be made again
     case undefined:
       return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
   }
+}
+
+/** What became of a request, when, and why. */
+function endedText({ id, tool, state, expiresAt, decision }: ApprovalRecord): string {
+  const { at = expiresAt, reason } = decision ?? {};
+  const again = state === "expired" || state === "withdrawn" ? " Send the call again to ask anew." : "";
+  const why = reason === undefined || reason === "" ? "" : `: ${reason}`;
+  return `The request \`${id}\` for \`${tool}\` was ${state === "expired" ? "not decided in time and expired" : state} at ${new Date(at).toISOString()}${why}.${again}`;
 }
 
 /** Exactly what was shown, or nothing: a changed definition, argument or preview, or a greater risk, voids the approval, and asking starts anew. */
@@ -147,7 +155,7 @@ function hasLeft({ signal, deadline, session }: Caller, clock: Clock): Ending | 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { grant } = await grantFor(call, caller.session, parts);
   if (grant !== undefined) return granted(call, grant);
-  if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller));
+  if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller, parts.redactor));
   const preview = await parts.preview(call, caller);
   const left = hasLeft(caller, parts.clock);
   if (left !== undefined) return left;
@@ -162,11 +170,20 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   return (await replay(prior, parts)) ?? refuse("in_progress");
 }
 
-function nobodyAsked({ tool, risk }: FreshCall, { asksNobody }: Caller): string {
-  const needs = `\`${tool}\` needs a person's approval at risk ${risk}, and`;
+function nobodyAsked(call: FreshCall, { asksNobody }: Caller, redactor: Redactor): string {
+  const asking = call.weighing.reasons.filter(({ says }) => says === "CONFIRM" || says === "RAISE");
+  const because = redactor.redact(reasonsText(asking, lookedAt(call)));
+  const needs = `\`${call.tool}\` needs a person's approval at risk ${call.risk} (${because}), and`;
   return asksNobody === true
     ? `${needs} this caller asks nobody (its patience is \`deny\`).`
     : `${needs} there is no approver (no ApprovalHandler) to ask. Give the runtime \`approvals: { approver }\`, or \`approvals: { patience: "suspend" }\`: then such a call waits until somebody decides.`;
+}
+
+function lookedAt(call: FreshCall): LookedAt {
+  const { found, authority, past, arrivedAt: now, key } = call;
+  const { arguments: given } = call.resolved ?? call;
+  const history = past?.histories ?? {};
+  return { tool: found.facts, principal: authority.principal, arguments: given, history, now, key };
 }
 
 /** A yes that was remembered, if its giver could still say it today: it lowers no verdict, it answers for a person. */

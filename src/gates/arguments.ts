@@ -1,13 +1,13 @@
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import { messageOf } from "../calls/fault.ts";
-import { copyOf } from "../calls/json.ts";
+import { copyOf, type Json, type JsonObject } from "../calls/json.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
-import { type Reference, referencesIn, resolvedArguments } from "./references.ts";
+import { pathText, type Reference, referencesIn, resolvedArguments } from "./references.ts";
 import type { FoundCall, Open, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
@@ -26,7 +26,7 @@ export function checkArguments(
   parts: ArgumentParts,
 ): ValidCall | Ending | Promise<ValidCall | Ending> {
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
-  if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments");
+  if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments", secretText(call.arguments, parts.redactor));
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
   const parsed = call.found.parse(copyOf(call.arguments));
   return parsed instanceof Promise
@@ -57,6 +57,27 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   } catch (error) {
     return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
   }
+}
+
+/** Which argument holds the secret. Undefined when it reaches over several. */
+function secretText(given: Json, redactor: Redactor): string | undefined {
+  const path = secretPath(given, redactor, []);
+  return (
+    path &&
+    `\`${redactor.redact(pathText(path))}\` holds a secret, so the tool was not run; name it by reference instead.`
+  );
+}
+
+function secretPath(given: Json, redactor: Redactor, path: Reference["path"]): Reference["path"] | undefined {
+  if (typeof given !== "object" || given === null) return redactor.finds(JSON.stringify(given)) ? path : undefined;
+  const inner: readonly (readonly [string | number, Json])[] = Array.isArray(given)
+    ? (given as readonly Json[]).map((one, i) => [i, one] as const)
+    : Object.entries(given as JsonObject);
+  for (const [step, value] of inner) {
+    const found = secretPath(value, redactor, [...path, step]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** A schema that looks for ever must not hold a call for ever (G9). */

@@ -48,7 +48,12 @@ function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall 
   const { call: prior, approval } = made;
   const answer = replay(prior, parts);
   if (answer !== undefined) return answer;
-  if (approval !== undefined && approval.state !== "used") return refuse("approval_expired");
+  if (approval !== undefined && approval.state !== "used")
+    return refuse(
+      "approval_expired",
+      `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask anew.`,
+      { approval_id: approval.id },
+    );
   return refuse("in_progress");
 }
 

@@ -5,6 +5,7 @@ import { type Ending, refuse } from "../calls/ending.ts";
 import { sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
+import { shown } from "../calls/shown.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { FreshCall, Open, WeighedCall } from "./stages.ts";
@@ -51,10 +52,20 @@ function judge(
 ): FreshCall | Ending | Promise<Ending> {
   call.batch?.add(prior?.key ?? own.key);
   if (prior === undefined) return fresh(call, own.key, own.match, undefined);
-  if (call.resumes === undefined && !isSame(prior.call, call)) return refuse("idempotency_conflict");
+  if (call.resumes === undefined && !isSame(prior.call, call)) return conflict(call, prior.call);
   if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
   const { key, match = own.match } = prior;
   return replay(prior, parts) ?? fresh(call, key, match, prior);
+}
+
+function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
+  if (idempotencyKey === undefined) return refuse("idempotency_conflict");
+  const other = prior.tool === tool ? "with other arguments" : `for \`${prior.tool}\``;
+  return refuse(
+    "idempotency_conflict",
+    `The idempotency key ${shown(idempotencyKey)} was used ${other} by the call \`${prior.id}\`; send another call with a key of its own.`,
+    { call_id: prior.id },
+  );
 }
 
 function fresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {

@@ -115,7 +115,7 @@ export async function resolvedRecord(
 }
 
 /** As rules write it: `$.files[0].name`. */
-function pathText(path: Reference["path"]): string {
+export function pathText(path: Reference["path"]): string {
   const steps = path.map((step) => {
     if (typeof step === "number") return `[${step}]`;
     return /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;

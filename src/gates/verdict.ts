@@ -6,6 +6,7 @@ import { lowerAutonomy, verdicts } from "../calls/risk.ts";
 import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } from "../policy/policy.ts";
+import { reasonsText } from "../policy/why.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { shortened } from "../tools/plain.ts";
@@ -76,7 +77,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   weighed.weighing = weighing;
   weighed.suggestion = suggestion;
   weighed.past = past;
-  return refusalOf(call, weighing) ?? weighed;
+  return refusalOf(call, weighing, facts, parts) ?? weighed;
 }
 
 /** The artifacts that were too large to look at, and whether a guardrail or the tool itself would have looked. */
@@ -91,8 +92,9 @@ function stricterOf(one: Decision, other: Decision): Decision {
   return strictness.indexOf(one.verdict) >= strictness.indexOf(other.verdict) ? one : other;
 }
 
-function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {
+function refusalOf(call: ValidCall, decision: Decision, facts: Facts, { redactor }: VerdictParts): Ending | undefined {
   const { tool } = call;
+  const because = (reasons: readonly Reason[]): string => redactor.redact(reasonsText(reasons, facts));
   if (decision.missingScope !== undefined) {
     const granted = call.authority.scopes.map((scope) => `\`${scope}\``).join(", ") || "none";
     return refuse(
@@ -104,19 +106,19 @@ function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {
   if (decision.verdict === "DENY")
     return refuse(
       "permission_denied",
-      `The policy does not allow \`${tool}\`: ${names(decision.reasons)}.`,
+      `The policy does not allow \`${tool}\`: ${because(decision.reasons)}.`,
       rulesOf(decision),
     );
   if (decision.verdict === "BLOCK") {
     if (decision.blockedBy !== undefined)
       return refuse(
         `${decision.blockedBy}_blocked`,
-        `\`${tool}\` is not run now: ${names(decision.reasons.filter(({ says }) => says === "BLOCK"))}. Try again later; no approval lifts that.`,
+        `\`${tool}\` is not run now: ${because(decision.reasons.filter(({ says }) => says === "BLOCK"))}. Try again later; no approval lifts that.`,
         rulesOf(decision),
       );
     return refuse(
       "blocked",
-      `\`${tool}\` is blocked at risk ${decision.risk}: ${names(decision.reasons)}. No approval can lift that.`,
+      `\`${tool}\` is blocked at risk ${decision.risk}: ${because(decision.reasons)}. No approval can lift that.`,
       rulesOf(decision),
     );
   }
@@ -125,10 +127,6 @@ function refusalOf(call: ValidCall, decision: Decision): Ending | undefined {
 
 function rulesOf(decision: Decision): { readonly risk: string; readonly rules: readonly string[] } {
   return { risk: decision.risk, rules: decision.reasons.map(({ rule }) => rule) };
-}
-
-function names(reasons: readonly Reason[]): string {
-  return reasons.map(({ rule, where }) => (where === undefined ? rule : `${rule} (${where})`)).join(", ");
 }
 
 /** The tool's own look at these arguments. One that throws has not made the call any safer. */

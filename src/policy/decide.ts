@@ -203,7 +203,7 @@ function besides(tool: ToolFacts, { adjusters, pack }: OwnTerms): readonly Reaso
   const quiet = pack.isQuiet !== undefined && tool.effects !== "read";
   return [
     ...blocks,
-    ...(quiet ? [{ rule: "pack: quiet hours", says: "CONFIRM" } as const] : []),
+    ...(quiet ? [{ rule: pack.quietRule, says: "CONFIRM" } as const] : []),
     ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", says: "RAISE" } as const]),
   ];
 }

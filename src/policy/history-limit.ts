@@ -47,7 +47,11 @@ export interface CompiledLimit {
   /** For people: `at most 3 calls in 3600 s by the principal`. */
   readonly text: string;
   readonly judge: (facts: Facts) => Kept;
+  /** How much of it is used, this call included, for people. */
+  readonly standing: (facts: Seen) => readonly string[];
 }
+
+type Seen = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
 
 /** What a limit counts when it names no tool. */
 export interface RuleSelector {
@@ -100,15 +104,22 @@ export function compileLimit(given: unknown, rule: RuleSelector, at: string): Co
       const history = facts.history[within];
       return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window, facts.key), facts);
     },
+    standing: (facts) => {
+      const history = facts.history[within];
+      if (history === undefined) return ["the past cannot be seen"];
+      const past = seen(history, facts.now - window, facts.key);
+      return checks.flatMap(({ standing }) => standing?.(past, facts) ?? []);
+    },
   };
 }
 
 interface Check {
   readonly text: string;
-  readonly judge: (past: readonly PastCall[], facts: Facts) => Kept;
+  readonly judge: (past: readonly PastCall[], facts: Seen) => Kept;
+  readonly standing?: (past: readonly PastCall[], facts: Seen) => string;
 }
 
-function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: Facts): Kept {
+function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: Seen): Kept {
   let worst: Kept = "kept";
   for (const { judge } of checks) {
     const kept = judge(past, facts);
@@ -127,14 +138,15 @@ function seen({ calls }: History, after: number, own: string | undefined): reado
 function countCheck(atMost: unknown, counted: Selector, at: string): Check {
   const most = checkedMost(atMost, at);
   if (!Number.isInteger(most)) throw invalid(`\`atMost\` of ${at} is \`${most}\`; it is a whole number of calls.`);
+  const callsIn = (past: readonly PastCall[], facts: Seen): number => {
+    let calls = counted.isThis(facts) ? 1 : 0;
+    for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
+    return calls;
+  };
   return {
     text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
-    judge: (past, facts) => {
-      if (counted.isUnclear(facts)) return "unclear";
-      let calls = counted.isThis(facts) ? 1 : 0;
-      for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
-      return calls > most ? "broken" : "kept";
-    },
+    judge: (past, facts) => (counted.isUnclear(facts) ? "unclear" : callsIn(past, facts) > most ? "broken" : "kept"),
+    standing: (past, facts) => `with this call there are ${callsIn(past, facts)}`,
   };
 }
 
@@ -144,14 +156,21 @@ function sumCheck(sum: unknown, counted: Selector, at: string): Check {
   const path = parsePath(text, `\`sum\` of ${at}`);
   const most = checkedMost(atMost, `\`sum\` of ${at}`);
   const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
+  const totalIn = (past: readonly PastCall[], facts: Seen): number => {
+    let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
+    for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
+    return total;
+  };
   return {
     text: `a sum of ${path.text} of at most ${most} over calls of ${counted.text}`,
     judge: (past, facts) => {
-      if (counted.isUnclear(facts)) return "unclear";
-      let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
-      for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
+      const total = counted.isUnclear(facts) ? Number.NaN : totalIn(past, facts);
       if (Number.isNaN(total)) return "unclear";
       return total - most > slack ? "broken" : "kept";
+    },
+    standing: (past, facts) => {
+      const total = totalIn(past, facts);
+      return Number.isNaN(total) ? "one of the values is no number" : `with this call it is ${total}`;
     },
   };
 }
@@ -193,12 +212,12 @@ function forbidsCheck(given: unknown, at: string): Check {
 interface Selector {
   readonly text: string;
   /** Undefined: the earlier call's path does not say where it leads, so it may be meant. */
-  readonly fits: (past: PastCall, facts: Facts) => boolean | undefined;
-  readonly isThis: (facts: Facts) => boolean;
+  readonly fits: (past: PastCall, facts: Seen) => boolean | undefined;
+  readonly isThis: (facts: Seen) => boolean;
   /** Its own path does not say where it leads. */
-  readonly isUnclear: (facts: Facts) => boolean;
+  readonly isUnclear: (facts: Seen) => boolean;
   /** What must be the same is there to be compared. */
-  readonly comparable: (facts: Facts) => boolean;
+  readonly comparable: (facts: Seen) => boolean;
 }
 
 /** @param usual the states that count where none are named */

@@ -160,7 +160,7 @@ function weighFindings({ findings = [] }: Facts, draft: Draft): void {
 /** What only reads disturbs nobody. Whether to ask is seen before the night itself raises the risk (C27). */
 function weighQuietHours({ tool, now }: Facts, draft: Draft, { pack }: Terms): void {
   if (pack.isQuiet === undefined || tool.effects === "read" || !pack.isQuiet(now)) return;
-  if (draft.risk !== "safe") draft.demand("CONFIRM", "pack: quiet hours");
+  if (draft.risk !== "safe") draft.demand("CONFIRM", pack.quietRule);
   draft.raise("adjuster quiet hours");
 }
 

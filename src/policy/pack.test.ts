@@ -125,7 +125,7 @@ it("the report of what holds is that of an ordinary day with nothing done", () =
     risk: "medium",
     depends: [
       { rule: "pack: anti-flap, 1 s", says: "BLOCK" },
-      { rule: "pack: quiet hours", says: "CONFIRM" },
+      { rule: "pack: quiet hours (00:00 to 23:59, UTC)", says: "CONFIRM" },
       { rule: "taint", says: "RAISE" },
     ],
   });

@@ -39,6 +39,8 @@ export interface PackBlock {
 
 export interface Pack {
   readonly isQuiet: ((now: number) => boolean) | undefined;
+  /** Names them with their hours. */
+  readonly quietRule: string;
   readonly blocks: readonly ((facts: Facts) => PackBlock | undefined)[];
   readonly reads: readonly { readonly reads: Reads }[];
   readonly readsFor: (tool: ToolFacts) => readonly { readonly reads: Reads }[];
@@ -67,6 +69,7 @@ export function compilePack(options: PackOptions): Pack {
   if (options.notifications !== undefined) watches.push(storm(options.notifications));
   return {
     isQuiet: options.quietHours === undefined ? undefined : quietHours(options.quietHours),
+    quietRule: `pack: quiet hours${options.quietHours === undefined ? "" : ` (${options.quietHours.from} to ${options.quietHours.to}, ${options.quietHours.timeZone})`}`,
     blocks: watches.map(
       ({ speaksOf, judge }) =>
         (facts) =>
@@ -93,7 +96,7 @@ function antiFlap(given: NonNullable<PackOptions["antiFlap"]>): Watch {
       const history = facts.history[scope];
       if (history === undefined) return { by: "antiflap", rule: "pack: anti-flap, the past cannot be seen" };
       const target = targetOf(facts.suggestion?.target, facts);
-      const again = history.calls.some(
+      const last = history.calls.findLast(
         (past) =>
           isOther(past, facts) &&
           past.at > facts.now - windowMs &&
@@ -101,9 +104,10 @@ function antiFlap(given: NonNullable<PackOptions["antiFlap"]>): Watch {
           isSame(past, facts.tool) &&
           targetOf(past.target, past) === target,
       );
-      return again
-        ? { by: "antiflap", rule: `pack: anti-flap cooldown, the same call within ${cooldownSeconds} s` }
-        : undefined;
+      if (last === undefined) return undefined;
+      const leftSeconds = Math.max(1, Math.ceil((last.at + windowMs - facts.now) / 1000));
+      const rule = `pack: anti-flap cooldown, the same call within ${cooldownSeconds} s; it may run again in ${leftSeconds} s`;
+      return { by: "antiflap", rule };
     },
   };
 }

@@ -9,6 +9,7 @@ export interface Demands {
   readonly reads: Reads | undefined;
   /** The limits, for people. */
   readonly text: string;
+  readonly limits: readonly CompiledLimit[];
 }
 
 /** @throws RuntimeFault `policy_invalid` */
@@ -30,6 +31,7 @@ export function compileDemands(rule: Rule, name: string): Demands | undefined {
     },
     reads: readsOf(limits),
     text: limits.map(({ text }) => text).join("; "),
+    limits,
   };
 }
 

@@ -8,6 +8,7 @@ import type { HistoryLimit } from "./history-limit.ts";
 import type { Facts, Reads, ToolFacts } from "./policy.ts";
 import { checkRule } from "./rule-check.ts";
 import { compileDemands } from "./rule-demands.ts";
+import { explainedBy } from "./why.ts";
 
 export type Effect = "allow" | "confirm" | "deny";
 
@@ -129,20 +130,20 @@ function compileRule(
   const server = matcher(rule.server);
   const scope = rule.scope === undefined ? undefined : globMatcher(rule.scope);
   const effects = rule.effects === undefined ? undefined : [rule.effects].flat();
+  const place = where !== undefined && { where };
+  const applied: Reason = Object.freeze({
+    rule: said === "" ? name : `${name}: ${said}`,
+    says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
+    ...place,
+  });
+  const unmet: Reason = Object.freeze({ rule: `${name} does not hold for this call`, says: "DENY", ...place });
+  explainedBy(rule, { reason: applied, unmet, limits: demands?.limits ?? [] });
   return {
     effect,
     origin,
     index,
-    reason: Object.freeze({
-      rule: said === "" ? name : `${name}: ${said}`,
-      says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
-      ...(where !== undefined && { where }),
-    }),
-    unmet: Object.freeze({
-      rule: `${name} does not hold for this call`,
-      says: "DENY",
-      ...(where !== undefined && { where }),
-    }),
+    reason: applied,
+    unmet,
     namesTool: rule.tool !== undefined && !isGlob(rule.tool),
     fitsTool: (facts) =>
       tool(facts.tool) &&

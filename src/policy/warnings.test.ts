@@ -32,7 +32,8 @@ describe("warnings about a policy", () => {
       {
         code: "matches_no_tool",
         rule: "rule deny #1 (typo)",
-        message: "The rule deny #1 (typo) matches no tool that is registered, so it denies nothing; did you mean `mail__send`?",
+        message:
+          "The rule deny #1 (typo) matches no tool that is registered, so it denies nothing; did you mean `mail__send`?",
         where: "p.yaml:7",
       },
     ]);

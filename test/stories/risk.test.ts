@@ -150,7 +150,7 @@ it("in quiet hours a medium call at A4 waits for a person, who reads what the to
   const [asked] = await runtime.approvals.list({});
   expect(asked).toMatchObject({ summary: "tells ada", risk: "high" });
   expect(asked?.why.map(({ rule }) => rule)).toEqual(
-    expect.arrayContaining(["pack: quiet hours", "adjuster quiet hours"]),
+    expect.arrayContaining(["pack: quiet hours (22:00 to 07:00, Europe/Berlin)", "adjuster quiet hours"]),
   );
 });
 
