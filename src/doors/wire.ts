@@ -11,6 +11,7 @@ import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Patience } from "../calls/session.ts";
 import type { CallContext } from "../face.ts";
+import { readableOutcome } from "../results/readable.ts";
 
 /** A content block with `mediaType` as `media_type`. */
 export type BlockWire = { readonly type: ContentBlock["type"] } & Readonly<Record<string, string>>;
@@ -36,7 +37,8 @@ export interface OutcomeWire {
   readonly timed_out?: true | undefined;
 }
 
-export function outcomeToWire(outcome: ToolOutcome): OutcomeWire {
+export function outcomeToWire(given: ToolOutcome): OutcomeWire {
+  const outcome = readableOutcome(given); // one that is on record is as the tool answered it
   const open = openRequest(outcome);
   return {
     status: outcome.status,

@@ -23,6 +23,7 @@ import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import { readableOutcome } from "../results/readable.ts";
 import { releasePins } from "../results/release-pins.ts";
 import { resume } from "../resume.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
@@ -158,7 +159,10 @@ export class RunningRuntime implements Runtime {
   }
 
   resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
-    return this.#entrance.entering(context, (arrival, caller) => resume(approvalId, arrival, caller, this.#parts));
+    return this.#entrance.entering(context, async (arrival, caller) => {
+      const outcome = await resume(approvalId, arrival, caller, this.#parts);
+      return outcome && readableOutcome(outcome);
+    });
   }
 
   runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome> {
@@ -285,7 +289,7 @@ export class RunningRuntime implements Runtime {
     }
     if (this.#entrance.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
-    return invoke(call, this.#reception.caller(session, per), this.#parts);
+    return invoke(call, this.#reception.caller(session, per), this.#parts).then(readableOutcome);
   }
 
   /** What its calls kept is held by nobody any more: their rows say whether it is needed. */

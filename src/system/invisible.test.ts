@@ -6,21 +6,21 @@ const tagged = (text: string): string =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
 
 it.each([
-  ["a zero-width space", "ig\u{200b}nore", "ig\\u{200b}nore"],
-  ["a joiner between Latin letters", "a\u{200d}b", "a\\u{200d}b"],
-  ["a bidi override", "a\u{202e}b", "a\\u{202e}b"],
-  ["an isolate in Hebrew", "\u{5d0}\u{2066}\u{5d1}", "\u{5d0}\\u{2066}\u{5d1}"],
-  ["tag letters", `x${tagged("hi")}`, "x\\u{e0068}\\u{e0069}"],
-  ["tag letters after a flag that is none", `\u{1f3f4}${tagged("hi")}`, "\u{1f3f4}\\u{e0068}\\u{e0069}"],
-  ["variation selectors that carry bytes", "\u{1f600}\u{fe01}\u{e0101}", "\u{1f600}\\u{fe01}\\u{e0101}"],
-  ["a second selector", "\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}\\u{fe0f}"],
-  ["a selector after a digit", "5\u{fe0f}", "5\\u{fe0f}"],
-  ["a soft hyphen", "so\u{ad}ft", "so\\u{ad}ft"],
-  ["fillers", "\u{115f}\u{3164}\u{ffa0}\u{2800}", "\\u{115f}\\u{3164}\\u{ffa0}\\u{2800}"],
-  ["unassigned ignorable code points", "\u{2065}\u{fff0}\u{e0fff}", "\\u{2065}\\u{fff0}\\u{e0fff}"],
-  ["the grapheme joiner", "a\u{34f}b", "a\\u{34f}b"],
-  ["a byte order mark", "a\u{feff}b", "a\\u{feff}b"],
-  ["two non-joiners in a row", "\u{645}\u{200c}\u{200c}\u{62e}", "\u{645}\\u{200c}\\u{200c}\u{62e}"],
+  ["a zero-width space", "ig\u{200b}nore", "ig[U+200B]nore"],
+  ["a joiner between Latin letters", "a\u{200d}b", "a[U+200D]b"],
+  ["a bidi override", "a\u{202e}b", "a[U+202E]b"],
+  ["an isolate in Hebrew", "\u{5d0}\u{2066}\u{5d1}", "\u{5d0}[U+2066]\u{5d1}"],
+  ["tag letters", `x${tagged("hi")}`, "x[U+E0068][U+E0069]"],
+  ["tag letters after a flag that is none", `\u{1f3f4}${tagged("hi")}`, "\u{1f3f4}[U+E0068][U+E0069]"],
+  ["variation selectors that carry bytes", "\u{1f600}\u{fe01}\u{e0101}", "\u{1f600}[U+FE01][U+E0101]"],
+  ["a second selector", "\u{2764}\u{fe0f}\u{fe0f}", "\u{2764}\u{fe0f}[U+FE0F]"],
+  ["a selector after a digit", "5\u{fe0f}", "5[U+FE0F]"],
+  ["a soft hyphen", "so\u{ad}ft", "so[U+00AD]ft"],
+  ["fillers", "\u{115f}\u{3164}\u{ffa0}\u{2800}", "[U+115F][U+3164][U+FFA0][U+2800]"],
+  ["unassigned ignorable code points", "\u{2065}\u{fff0}\u{e0fff}", "[U+2065][U+FFF0][U+E0FFF]"],
+  ["the grapheme joiner", "a\u{34f}b", "a[U+034F]b"],
+  ["a byte order mark", "a\u{feff}b", "a[U+FEFF]b"],
+  ["two non-joiners in a row", "\u{645}\u{200c}\u{200c}\u{62e}", "\u{645}[U+200C][U+200C]\u{62e}"],
 ])("shows %s", (_, text, shown) => {
   expect(showInvisible(text)).toBe(shown);
 });
@@ -53,10 +53,10 @@ it.each([
 });
 
 it.each([
-  ["s\u{435}nd_mail", "s\\u{435}nd_mail"],
-  ["g\u{3bf}\u{3bf}gle", "g\\u{3bf}\\u{3bf}gle"],
-  ["\u{ff53}end", "\\u{ff53}end"],
-  ["\u{1d41b}ank", "\\u{1d41b}ank"],
+  ["s\u{435}nd_mail", "s[U+0435]nd_mail"],
+  ["g\u{3bf}\u{3bf}gle", "g[U+03BF][U+03BF]gle"],
+  ["\u{ff53}end", "[U+FF53]end"],
+  ["\u{1d41b}ank", "[U+1D41B]ank"],
 ])("shows letters that pose as Latin ones: %s", (text, shown) => {
   expect(showHidden(text)).toBe(shown);
 });

@@ -36,7 +36,7 @@ const otherLetters = new RegExp(lookAlike.source, "gv");
 /** Letters that are neither Latin nor drawn like them: a word with one of them is a word of that script. */
 export const ownLetters: RegExp = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
 
-/** Every invisible character as `\u{200b}`, where it does not belong to the writing. The same text when there is none. */
+/** Every invisible character as `[U+200B]`, where it does not belong to the writing. The same text when there is none. */
 export function showInvisible(text: string): string {
   return invisible.test(text)
     ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? spelled(found))
@@ -55,6 +55,7 @@ export function showHidden(text: string): string {
   );
 }
 
+/** Without quotes and backslashes: JSON within the text stays JSON. */
 function spelled(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }

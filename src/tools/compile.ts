@@ -1,5 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { deepFrozen } from "../calls/json.ts";
+import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { shown } from "../calls/shown.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
@@ -94,9 +95,9 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   const idempotent = members.idempotent(over.idempotent ?? stated(draft, "idempotent"));
   const { guard, parse, inputSchema } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
-  const outputSchema = output === undefined ? {} : { outputSchema: readSchema(output, members.whose) };
+  const outputSchema = output === undefined ? {} : { outputSchema: readableSchema(readSchema(output, members.whose)) };
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
-  const description = members.text("description", stated(draft, "description"));
+  const description = readable(members.text("description", stated(draft, "description")));
   const title = stated(draft, "title");
   const action: Action = Object.freeze({
     ...{
@@ -110,7 +111,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
       previewBinds,
       parse,
     },
-    ...(title !== undefined && { title: members.text("title", title) }),
+    ...(title !== undefined && { title: readable(members.text("title", title)) }),
     annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
     ...(tool.icons !== undefined && { icons: deepFrozen(structuredClone(tool.icons)) }),
     ...(tool.meta !== undefined && { meta: deepFrozen(structuredClone(tool.meta)) }),
@@ -159,7 +160,7 @@ function argumentsOf(
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
   }
   const offered = offeredSchema({ input, inputSchema: shown }, tool.name);
-  const inputSchema = offered === undefined ? noArguments : readSchema(offered, members.whose);
+  const inputSchema = offered === undefined ? noArguments : readableSchema(readSchema(offered, members.whose));
   if (isStandardSchema(input)) return { inputSchema, parse: parserFor(input), guard: undefined };
   if (offered === undefined) return { inputSchema, parse: parserFor(undefined), guard: undefined };
   const guard = schemas.prepare(input ?? offered, members.whose, over.server !== undefined);

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../calls/json.ts";
+import { readable, readableSchema } from "../results/readable.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
 import {
   type ActionSpec,
@@ -162,8 +163,8 @@ function localSchema(given: LocalTool, action?: string, spec?: ActionSpec): Func
   const parameters = (spec && offeredSchema(spec, tool.name)) ?? offeredSchema(tool, tool.name) ?? noArguments;
   return {
     name: action === undefined ? tool.name : `${tool.name}__${action}`,
-    description: spec?.description ?? tool.description,
-    parameters,
+    description: readable(spec?.description ?? tool.description),
+    parameters: readableSchema(parameters),
     ...(tool.deferLoading === true && { deferLoading: true as const }),
   };
 }

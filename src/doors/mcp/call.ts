@@ -7,6 +7,7 @@ import { faultStatus } from "../../calls/fault-codes.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { CallContext, Runtime } from "../../face.ts";
 import { line } from "../../results/describe.ts";
+import { readable } from "../../results/readable.ts";
 import type { Windows } from "../windows.ts";
 import { answerOf, type People } from "./answer.ts";
 import { withBytes } from "./media.ts";
@@ -102,7 +103,7 @@ function fitted(answer: CallToolResult, context: ServerContext, text: string | u
 /** A line for people: the answer itself says what came out. */
 function wordsOf({ step, content }: AgentProgress): string {
   if (step === "TOOL_CALL") return `${content} runs`;
-  return line(content);
+  return readable(line(content));
 }
 
 /** Progress as it comes, and a sign of life where none comes: clients count the time since the last one. */
