@@ -6,6 +6,7 @@ import { SystemClock } from "./calls/clock.ts";
 import { messageOf } from "./calls/fault.ts";
 import type { PolicyFileOptions } from "./config/policy-file.ts";
 import type { Settings } from "./config/settings.ts";
+import type { RejectedTool } from "./config/tool-modules.ts";
 import { withoutValues } from "./doors/cli/command-name.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
 import type { Log } from "./doors/cli/log.ts";
@@ -67,6 +68,8 @@ interface Shared {
   readonly redactor: Redactor;
   readonly secrets: SecretStore;
   readonly memory: OpenMemory | undefined;
+  /** Tools of `tools.folders` that cannot be offered, once they are loaded. */
+  readonly rejected: RejectedTool[];
   /** Where it listens: empty until then. */
   readonly hosts: () => readonly string[];
 }
@@ -87,7 +90,7 @@ export async function wire(
   const redactor = createRedactor();
   const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, (digest, by) => runtime.artifacts.open(digest, by));
-  const shared: Shared = { settings, needs, log, redactor, secrets, memory, hosts: () => wired.hosts };
+  const shared: Shared = { settings, needs, log, redactor, secrets, memory, rejected: [], hosts: () => wired.hosts };
   const runtime = await createRuntime(await optionsOf(shared));
   const checkOffer = (): void => {
     const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
@@ -133,7 +136,7 @@ async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Pro
 
 async function httpDoorOf(
   { runtime, credentials, mcp }: Pick<HttpDoorOptions, "runtime" | "credentials"> & { readonly mcp: McpDoor },
-  { settings, needs, log, redactor, secrets, memory, hosts }: Shared,
+  { settings, needs, log, redactor, secrets, memory, rejected, hosts }: Shared,
 ): Promise<HttpDoor> {
   const [{ createHttpDoor }, { consoleFiles }, { buildConsole }] = await Promise.all([
     import("./doors/http/http-door.ts"),
@@ -144,6 +147,7 @@ async function httpDoorOf(
   return createHttpDoor({
     ...{ runtime, credentials, hosts, clock },
     memory: memory?.desk,
+    rejected,
     accounts: runtime.accounts,
     openId: await openIdOf({ settings, needs, log, redactor, secrets }),
     publicUrl: settings.listen.publicUrl,
@@ -172,7 +176,7 @@ async function openIdOf({
   log,
   secrets,
   redactor,
-}: Omit<Shared, "memory" | "hosts">): Promise<OpenIdSignIn | undefined> {
+}: Omit<Shared, "memory" | "hosts" | "rejected">): Promise<OpenIdSignIn | undefined> {
   const { openId } = settings.accounts;
   if (openId === undefined) return undefined;
   const [{ OpenId, missingPackage }, { withSecrets }, { revealer }] = await Promise.all([
@@ -192,14 +196,17 @@ async function toolsOf({
   settings,
   memory,
   log,
+  rejected,
 }: Shared): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
   const { loadToolFolders, loadToolModules } = await import("./config/tool-modules.ts");
   const { file = "", tools, toolModules, toolFolders, servers, skillFolders: folders, chains } = settings;
   const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
   const modules = await loadToolModules(toolModules, file);
-  const found = await loadToolFolders(toolFolders, file, (problem) => log.problem(problem));
+  const others = [...tools, ...modules, ...own];
+  const found = await loadToolFolders(toolFolders, file, { others, warn: (problem) => log.problem(problem) });
+  rejected.push(...found.rejected);
   return {
-    tools: [...tools, ...modules, ...found, ...own],
+    tools: [...tools, ...modules, ...found.tools, ...own],
     servers,
     ...(folders.length > 0 && { skills: { folders } }),
     ...(chains !== undefined && { chains }),

@@ -1,10 +1,12 @@
 import { existsSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
+import { SystemClock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
-import { scanCatalogue } from "../tools/catalogue.ts";
+import { type FoundTool, findTools } from "../tools/catalogue.ts";
 import type { AnyTool } from "../tools/kinds.ts";
-import { isToolset, type Toolset } from "../tools/sets/toolset.ts";
+import { Registry } from "../tools/registry.ts";
+import { isToolset, type Toolset, takeTools } from "../tools/sets/toolset.ts";
 import { isTool } from "./code-config.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
@@ -20,17 +22,25 @@ export async function loadToolModules(paths: readonly string[], file: string): P
   return tools;
 }
 
+/** A tool that is not offered, and why. */
+export interface RejectedTool {
+  /** Its own name, or its folder's. */
+  readonly tool: string;
+  readonly why: string;
+}
+
 /**
  * The tools in a configuration's folders: catalogues. One tool that cannot be used is skipped with a warning, so that the
  * others can.
  *
+ * @param others the tools that are offered beside them: none of a folder may look like one of them
  * @throws ConfigProblems for a folder that is none
  */
 export async function loadToolFolders(
   folders: readonly string[],
   file: string,
-  warn: (problem: string) => void,
-): Promise<readonly AnyTool[]> {
+  { others, warn }: { readonly others: readonly (AnyTool | Toolset)[]; readonly warn: (problem: string) => void },
+): Promise<{ readonly tools: readonly AnyTool[]; readonly rejected: readonly RejectedTool[] }> {
   const problems = folders.flatMap((folder, i): readonly ConfigProblem[] =>
     statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
       ? []
@@ -44,7 +54,40 @@ export async function loadToolFolders(
         ],
   );
   if (problems.length > 0) throw new ConfigProblems(problems);
-  return (await scanCatalogue(folders, { warn })).map(({ tool }) => tool);
+  const rejected: RejectedTool[] = [];
+  const reject = (tool: string, path: string, why: string): void => {
+    warn(`${path} is skipped: ${why}`);
+    rejected.push({ tool, why });
+  };
+  const found = await findTools(folders, (path, why) => reject(basename(dirname(path)), path, why));
+  const unusable = await refusalsOf(found, others);
+  for (const { tool, path } of found) {
+    const why = unusable.get(path);
+    if (why !== undefined) reject(tool.name, path, why);
+  }
+  return { tools: found.filter(({ path }) => !unusable.has(path)).map(({ tool }) => tool), rejected };
+}
+
+/** Why tools cannot be registered, by their paths. */
+async function refusalsOf(
+  found: readonly FoundTool[],
+  others: readonly (AnyTool | Toolset)[],
+): Promise<ReadonlyMap<string, string>> {
+  if (found.length === 0) return new Map();
+  await using trial = new Registry({ clock: new SystemClock() });
+  const attempt = (register: () => void): string | undefined => {
+    try {
+      register();
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  };
+  attempt(() => takeTools(others, (tool) => void trial.register(tool))); // what is wrong with them is told when they are taken
+  const refused = found.map(({ tool, path }) => [path, attempt(() => void trial.register(tool))] as const);
+  await trial.ready().catch(() => undefined); // `schemaProblem` says it of each
+  const late = found.map(({ tool, path }) => [path, trial.schemaProblem(tool.name)] as const);
+  return new Map([...late, ...refused].flatMap(([path, why]) => (why === undefined ? [] : [[path, why]])));
 }
 
 async function toolsOf(path: string, key: string, source: string): Promise<readonly (AnyTool | Toolset)[]> {

@@ -265,6 +265,8 @@ export interface HealthWire {
   readonly status: Health["status"];
   readonly problem?: string | undefined;
   readonly tools: number;
+  /** Tools of folders that cannot be offered, and why. */
+  readonly rejected: readonly { readonly tool: string; readonly why: string }[];
   readonly servers: readonly {
     readonly name: string;
     readonly status: Health["servers"][number]["status"];
@@ -273,12 +275,15 @@ export interface HealthWire {
   }[];
 }
 
-export function healthToWire({ status, problem, tools, servers }: Health): HealthWire {
+export function healthToWire(
+  { status, problem, tools, servers }: Health,
+  rejected: HealthWire["rejected"] = [],
+): HealthWire {
   const shown = servers.map((server) => ({
     name: server.name,
     status: server.status,
     refused: server.refused,
     problem: server.problem,
   }));
-  return { status, problem, tools, servers: shown };
+  return { status, problem, tools, rejected, servers: shown };
 }

@@ -40,14 +40,22 @@ export async function scanCatalogue(
   roots: string | readonly string[],
   { warn = (message) => process.emitWarning(message) }: CatalogueOptions = {},
 ): Promise<readonly FoundTool[]> {
+  return findTools(roots, (path, why) => warn(`${path} is skipped: ${why}`));
+}
+
+/** Called once for each path that is skipped. */
+export type Skip = (path: string, why: string) => void;
+
+/** As `scanCatalogue`, with what is skipped path by path. */
+export async function findTools(roots: string | readonly string[], skip: Skip): Promise<readonly FoundTool[]> {
   const found = new Map<string, FoundTool>();
   const toolNames = new Set<string>();
   for (const root of typeof roots === "string" ? [roots] : roots) {
-    for (const { name, path } of await candidates(resolve(root), warn)) {
+    for (const { name, path } of await candidates(resolve(root), skip)) {
       if (found.has(name)) continue;
-      const tool = await load(path, warn);
+      const tool = await load(path, skip);
       if (tool === undefined) continue;
-      if (toolNames.has(tool.name)) warn(`${path} is skipped: a tool named \`${tool.name}\` was found before it.`);
+      if (toolNames.has(tool.name)) skip(path, `a tool named \`${tool.name}\` was found before it.`);
       else found.set(name, { name, component: "tool", path, tool });
       toolNames.add(tool.name);
     }
@@ -57,7 +65,7 @@ export async function scanCatalogue(
 
 async function candidates(
   root: string,
-  warn: (message: string) => void,
+  skip: Skip,
 ): Promise<readonly { readonly name: string; readonly path: string }[]> {
   try {
     const folders = (await readdir(root, { withFileTypes: true })).filter(
@@ -73,20 +81,20 @@ async function candidates(
       marker === undefined ? [] : [{ name, path: join(root, name, marker) }],
     );
   } catch (error) {
-    warn(`${root} is skipped: ${messageOf(error)}`);
+    skip(root, messageOf(error));
     return [];
   }
 }
 
-async function load(path: string, warn: (message: string) => void): Promise<AnyTool | undefined> {
+async function load(path: string, skip: Skip): Promise<AnyTool | undefined> {
   try {
     const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>; // a module is a record of its exports
     const { default: main, ...others } = module;
     const [tool] = [main, ...Object.values(others)].flatMap(asTool);
-    if (tool === undefined) warn(`${path} is skipped: it exports no tool.`);
+    if (tool === undefined) skip(path, "it exports no tool.");
     return tool;
   } catch (error) {
-    warn(`${path} is skipped: ${messageOf(error)}`);
+    skip(path, messageOf(error));
     return undefined;
   }
 }

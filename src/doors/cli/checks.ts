@@ -175,9 +175,21 @@ function* serverFindings(found: HealthWire["servers"], configured: Inspected["se
         level: "warn",
         check,
         message: `\`${tool}\` is not offered. ${why}`,
-        fix: "Mend its definition in the server, or ask whoever makes it.",
+        fix: "Do what it says, or ask the makers of the server to mend the tool's definition.",
       };
   }
+}
+
+/** @param told what a Postern that was started for this has said itself */
+function* rejectedFindings(rejected: HealthWire["rejected"], told: readonly string[]): Generator<Finding> {
+  for (const { tool, why } of rejected)
+    if (!told.some((message) => message.endsWith(why)))
+      yield {
+        level: "warn",
+        check: "tools",
+        message: `\`${tool}\` is not offered: ${why}`,
+        fix: "Mend it, then start again.",
+      };
 }
 
 /** Where to look first, by what stands in the way. */
@@ -214,6 +226,7 @@ async function* inside(
       yield* routeFindings(approvals, await connection.operator.people.list());
       yield* aroundFindings(connection.operator);
       yield* serverFindings(health.servers, servers);
+      yield* rejectedFindings(health.rejected, told);
     } finally {
       await connection.close();
     }

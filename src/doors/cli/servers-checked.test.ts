@@ -50,6 +50,6 @@ it("`postern tools` says what a server lists and cannot be offered", async () =>
   writeFileSync(path, file);
   const { out } = await cli.run("tools", "--config", path);
   expect(out).toContain("large__waiting");
-  expect(out).toContain("Not offered, as their servers define them:");
+  expect(out).toContain("Not offered, as they are defined:");
   expect(out).toContain("  large__bare: Its `inputSchema` does not say `type: object`.");
 });

@@ -248,6 +248,7 @@ export const healthAnswer: ZodType = z
     status: z.enum(["ok", "broken"]),
     problem: text.optional(),
     tools: z.number().int(),
+    rejected: z.array(z.object({ tool: text, why: text })),
     servers: z.array(
       z.object({
         name: text,

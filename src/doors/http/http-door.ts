@@ -61,6 +61,7 @@ export interface HttpDoorOptions {
   readonly mcp?: McpHandler;
   /** Where people decide on what agents proposed to remember. */
   readonly memory?: CandidateDesk | undefined;
+  readonly rejected?: House["rejected"];
   /** Reads policies that are not in force, for `simulate` and `test`. */
   readonly policies?: PolicyReader | undefined;
   /** People, their sessions and tokens; without them the two tokens of the data folder are all there is. */
@@ -151,9 +152,9 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
 }
 
 function houseOf(options: HttpDoorOptions, windows: Windows, clock: Clock): House {
-  const { runtime, memory, policies, accounts, openId, publicUrl, learnSecret, command } = options;
+  const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command } = options;
   const now = (): number => clock.now();
-  return { runtime, windows, memory, policies, accounts, openId, publicUrl, learnSecret, command, now };
+  return { runtime, windows, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, now };
 }
 
 interface Inside {

@@ -26,6 +26,8 @@ export interface House {
   readonly windows: Windows;
   /** Where people decide on what agents proposed to remember, when memory is on. */
   readonly memory?: CandidateDesk | undefined;
+  /** Tools that were found and cannot be offered, and why. */
+  readonly rejected?: readonly { readonly tool: string; readonly why: string }[] | undefined;
   /** Reads policies that are not in force. */
   readonly policies?: PolicyReader | undefined;
   /** People, their tokens and sessions; none where a door was made without. */

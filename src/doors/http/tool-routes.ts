@@ -71,7 +71,7 @@ export const toolRoutes: readonly Route[] = [
     body: nothing,
     query: nothing,
     answers: healthAnswer,
-    run: async ({ runtime }) => answer(healthToWire(await runtime.checkHealth())),
+    run: async ({ runtime, rejected }) => answer(healthToWire(await runtime.checkHealth(), rejected)),
   }),
 ];
 

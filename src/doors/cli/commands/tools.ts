@@ -15,8 +15,8 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
     const tools = await work.agent.tools();
     if (work.json) printJson(work, { tools });
     else {
-      const { servers } = await work.operator.health();
-      work.terminal.out(toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint));
+      const { servers, rejected } = await work.operator.health();
+      work.terminal.out(toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint, rejected));
     }
     return exitCodes.ok;
   });
@@ -50,12 +50,16 @@ function askedOf({ agent, operator }: Work): Asked {
   return { explain: (call) => agent.explain(call), policy: operator.policy };
 }
 
-/** What a server lists and cannot be offered is missing above, so it is said. */
-export function refusedNote(servers: HealthWire["servers"], paint: Paint): string {
-  const lines = servers.flatMap(({ refused }) =>
-    refused.map(({ tool, why }) => `  ${visible(tool)}: ${visible(why)}\n`),
+/** What cannot be offered is missing above, so it is said: of servers, and of the operator's own folders. */
+export function refusedNote(
+  servers: HealthWire["servers"],
+  paint: Paint,
+  rejected: HealthWire["rejected"] = [],
+): string {
+  const lines = [...servers.flatMap(({ refused }) => refused), ...rejected].map(
+    ({ tool, why }) => `  ${visible(tool)}: ${visible(why)}\n`,
   );
-  return lines.length === 0 ? "" : `\n${paint("red", "Not offered")}, as their servers define them:\n${lines.join("")}`;
+  return lines.length === 0 ? "" : `\n${paint("red", "Not offered")}, as they are defined:\n${lines.join("")}`;
 }
 
 /** What changed behind the operator's back is worth a line of its own. */
@@ -92,17 +96,32 @@ async function toolText(work: Work, action: ToolWire): Promise<string> {
   const line = labelled(paint, 10);
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   return [
-    `${paint("bold", visible(actionText(action)))}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
+    `${paint("bold", visible(actionText(action)))}${action.title === undefined ? "" : ` ${visible(action.title)}`}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
     ...visibleLines(action.description).map((text) => `  ${text}\n`),
     line("from", action.server ?? "here"),
     line("now", `${asTypedHere(now.word, work.command)}${reasons === "" ? "" : `: ${reasons}`}`),
     line("trouble", asTypedHere(action.unavailable ?? "", work.command)),
     line("guess", guessText(action)),
     line("effects", action.effects),
+    line("hints", hintsText(action)),
+    line("icons", (action.icons ?? []).map(({ src }) => fit(String(src), mostDescribed)).join(", ")),
+    line("meta", action.meta === undefined ? "" : fit(JSON.stringify(action.meta), mostDescribed)),
     line("scopes", action.scopes.join(", ")),
-    `  ${paint("dim", "arguments")}\n`,
-    ...visibleLines(JSON.stringify(action.input_schema, undefined, 2)).map((text) => `    ${text}\n`),
+    ...schemaLines(paint("dim", "arguments"), action.input_schema),
+    ...(action.output_schema === undefined ? [] : schemaLines(paint("dim", "result"), action.output_schema)),
   ].join("");
+}
+
+function schemaLines(heading: string, schema: object): readonly string[] {
+  const lines = visibleLines(JSON.stringify(schema, undefined, 2)).map((text) => `    ${text}\n`);
+  return [`  ${heading}\n`, ...lines];
+}
+
+/** What MCP clients are told. */
+function hintsText({ annotations }: ToolWire): string {
+  return Object.entries(annotations)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(", ");
 }
 
 /** Until an operator states a risk it is `high` at least: what the tool looks like, and the line to write. */
