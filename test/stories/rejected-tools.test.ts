@@ -15,7 +15,7 @@ const execute = "execute: () => 'ran'";
 const good = `export default { name: "good", description: "d", risk: "safe", idempotent: true, ${execute} };`;
 const broken: Readonly<Record<string, readonly [text: string, why: RegExp]>> = {
   unrated: [`export default { name: "unrated", description: "d", ${execute} };`, /risk/],
-  alike: [
+  zz: [
     `export default { name: "g00d", description: "d", risk: "safe", idempotent: true, ${execute} };`,
     /looks like/,
   ],
@@ -46,7 +46,7 @@ it("lists them in `postern tools` and offers the others", async () => {
   expect(out).toMatch(/good +safe/);
   for (const [tool, [, why]] of Object.entries(broken)) {
     expect(err).toMatch(new RegExp(`${tool}/tool\\.mjs is skipped: .*${why.source}`));
-    expect(out).toMatch(new RegExp(`Not offered[^]*${tool === "alike" ? "g00d" : tool}: .*${why.source}`));
+    expect(out).toMatch(new RegExp(`Not offered[^]*${tool === "zz" ? "g00d" : tool}: .*${why.source}`));
   }
   expect(await cli.runIn(folder, "call", "good")).toMatchObject({ code: 0, out: "ran\n" });
 });

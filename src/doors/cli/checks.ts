@@ -175,7 +175,7 @@ function* serverFindings(found: HealthWire["servers"], configured: Inspected["se
         level: "warn",
         check,
         message: `\`${tool}\` is not offered. ${why}`,
-        fix: "Do what it says, or ask the makers of the server to mend the tool's definition.",
+        fix: "Mend its definition in the server, or ask whoever makes it.",
       };
   }
 }

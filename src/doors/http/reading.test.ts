@@ -66,6 +66,7 @@ describe("audit, artifacts, health", () => {
     expect(await bodyOf(await other.ask("/v1/health", { as: "agent" }))).toEqual({
       status: "ok",
       tools: 1,
+      rejected: [],
       servers: [{ name: "files", status: "connected", refused: [] }],
     });
   });
