@@ -15,10 +15,7 @@ const execute = "execute: () => 'ran'";
 const good = `export default { name: "good", description: "d", risk: "safe", idempotent: true, ${execute} };`;
 const broken: Readonly<Record<string, readonly [text: string, why: RegExp]>> = {
   unrated: [`export default { name: "unrated", description: "d", ${execute} };`, /risk/],
-  zz: [
-    `export default { name: "g00d", description: "d", risk: "safe", idempotent: true, ${execute} };`,
-    /looks like/,
-  ],
+  zz: [`export default { name: "g00d", description: "d", risk: "safe", idempotent: true, ${execute} };`, /looks like/],
   schema: [
     `export default { name: "schema", description: "d", risk: "safe", idempotent: true, input: { type: "object", properties: { a: { type: "objekt", pattern: "a" } } }, ${execute} };`,
     /not a valid 2020-12 schema/,

@@ -62,7 +62,7 @@ describe("audit, artifacts, health", () => {
     const { runtime } = stubRuntime();
     const server = { name: "files", status: "connected", refused: [], processId: 7 } as const;
     const health = () => ({ status: "ok", tools: 1, servers: [server] }) as const;
-    await using other = await httpHouse({ ...runtime, health });
+    await using other = await httpHouse({ ...runtime, health, checkHealth: async () => health() });
     expect(await bodyOf(await other.ask("/v1/health", { as: "agent" }))).toEqual({
       status: "ok",
       tools: 1,

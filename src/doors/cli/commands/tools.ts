@@ -16,7 +16,9 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
     if (work.json) printJson(work, { tools });
     else {
       const { servers, rejected } = await work.operator.health();
-      work.terminal.out(toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint, rejected));
+      work.terminal.out(
+        toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint, rejected),
+      );
     }
     return exitCodes.ok;
   });
