@@ -14,11 +14,11 @@ export function rankOf(risk: Risk): number {
   return riskRanks[risk];
 }
 
-/** @throws RuntimeFault `risk_unknown` for a word that is no level: it would find nothing, in silence */
+/** @throws RuntimeFault `request_invalid` for a word that is no level: it would find nothing, in silence */
 export function requireRisk(text: unknown): Risk {
   const level = parseRisk(text);
   if (level !== undefined) return level;
-  throw new RuntimeFault("risk_unknown", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
+  throw new RuntimeFault("request_invalid", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
 }
 
 /** Reads a level as people write it; `low` is an alias of `safe` (C3). */

@@ -220,7 +220,7 @@ export class Registry implements AsyncDisposable {
     return [...this.#entries.keys()].sort();
   }
 
-  /** Tools with an action of this risk. @throws RuntimeFault `risk_unknown` */
+  /** Tools with an action of this risk. @throws RuntimeFault `request_invalid` */
   byRisk(risk: string): readonly RegisteredTool[] {
     const level = requireRisk(risk);
     return this.all().filter(({ riskMap }) => Object.values(riskMap).includes(level));

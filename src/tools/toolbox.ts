@@ -66,7 +66,7 @@ export class Toolbox {
     return [...this.#tools.keys()];
   }
 
-  /** @throws RuntimeFault `risk_unknown` */
+  /** @throws RuntimeFault `request_invalid` */
   byRisk(risk: string): readonly AnyTool[] {
     const level = requireRisk(risk);
     return this.all().filter((tool) => parseRisk(tool.risk) === level);

@@ -42,7 +42,7 @@ it("call types and provider specs are told wherever the tool is told", async () 
 it("an MCP client is told of a provider-defined tool, and not of a hosted one", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
   const visit = { caller: { principal: asker.principal }, server: undefined } as Parameters<typeof listed>[1]; // all it reads
-  expect(listed(runtime, visit)).toMatchObject([
+  expect(listed(runtime, visit, true)).toMatchObject([
     {
       name: "computer",
       _meta: { "postern/provider_specs": computer.provider_specs, "postern/call_types": computer.call_types },
