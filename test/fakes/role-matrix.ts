@@ -101,6 +101,8 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/audit/{seq}/proof": reading("audit:read", 200, 404),
   "get /v1/audit/export": reading("audit:export"),
   "post /v1/audit/checkpoint": doing("audit:sign"),
+  "put /v1/audit/heads/{name}": doing("audit:sign", 200, { note: "log\n1\nAAAA\n\n— log AAAA\n" }),
+  "get /v1/audit/heads/{name}": reading("audit:sign", 404),
   "get /v1/controls": reading("controls:read"),
   "get /v1/controls/history": reading("controls:read"),
   "post /v1/controls/pause": doing("controls:write"),

@@ -50,7 +50,7 @@ export const auditHeadRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/v1/audit/heads/{name}",
-    needs: "audit:read",
+    needs: "audit:sign",
     summary: "The head that is kept for another Postern's audit log.",
     body: nothing,
     query: nothing,
