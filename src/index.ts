@@ -201,7 +201,13 @@ export type { VerdictChange } from "./policy/simulate.ts";
 export type { PolicyWarning } from "./policy/warnings.ts";
 export { policyWarnings } from "./policy/warnings.ts";
 export type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
-export type { ArtifactMeta, ArtifactStore } from "./results/artifact-store.ts";
+export type {
+  ArtifactMeta,
+  ArtifactStore,
+  ArtifactStream,
+  ByteRange,
+  OwnArtifactStore,
+} from "./results/artifact-store.ts";
 export { describe as describeResult } from "./results/describe.ts";
 export type { ErrorCategory, ErrorInfo, ResultArtifact, ToolResult } from "./results/tool-result.ts";
 export { toolResult } from "./results/tool-result.ts";
@@ -247,6 +253,7 @@ export type { MemoryOptions } from "./tools/builtin/memory/memory-tools.ts";
 export { memoryTools } from "./tools/builtin/memory/memory-tools.ts";
 export type { ServerMemoryOptions } from "./tools/builtin/memory/server-memory.ts";
 export { serverMemory } from "./tools/builtin/memory/server-memory.ts";
+export { readArtifact } from "./tools/builtin/read-artifact.ts";
 export type { SkillKeeping } from "./tools/builtin/skills/active.ts";
 export type { GivenSkill, SkillDefinition } from "./tools/builtin/skills/define-skill.ts";
 export { defineSkill } from "./tools/builtin/skills/define-skill.ts";
@@ -276,7 +283,7 @@ export { prefixed } from "./tools/sets/prefixed.ts";
 export { skilled } from "./tools/sets/skilled.ts";
 export type { GivenTools, Toolset } from "./tools/sets/toolset.ts";
 export type { ActionStatistics, Minute, ToolStatistics } from "./tools/statistics.ts";
-export type { Offer, ToolAnswer, ToolContext, ToolHealth } from "./tools/tool.ts";
+export type { Offer, ToolAnswer, ToolArtifacts, ToolContext, ToolHealth } from "./tools/tool.ts";
 export { Toolbox } from "./tools/toolbox.ts";
 export type { Difference } from "./tools/upstream/differences.ts";
 export type { KeptDefinition } from "./tools/upstream/pin.ts";

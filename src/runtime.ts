@@ -1,7 +1,7 @@
 /** The only file that knows every part. It wires and decides nothing. */
 import { type AlarmHouse, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
 import { SystemClock } from "./calls/clock.ts";
-import { checkedLimits, directLimits, type Limits, limitsWarning, type Patience } from "./calls/session.ts";
+import { type Limits, limitsOf, limitsWarning, type Patience } from "./calls/session.ts";
 import type { ChainParts } from "./chains/chains.ts";
 import type { ChannelsHouse } from "./channels/open-channels.ts";
 import { preview } from "./executors/preview.ts";
@@ -52,7 +52,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const later = {} as Later; // `run` fills it, before anything can be called
     const inFlight = new InFlight(ground.clock, ground.log);
     const parts = partsOf(options, { ...ground, ...house, inFlight }, later);
-    const limits = checkedLimits({ ...directLimits, ...options.limits });
+    const limits = limitsOf(options.limits);
     const opened: Opened = { ...ground, ...house, parts, inFlight, attached: {}, limits, closing };
     const running = await run(options, opened, later);
     await offerTools(options, opened, later.entrance);

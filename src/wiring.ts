@@ -4,6 +4,7 @@ import type { OpenIdSignIn } from "./accounts/accounts.ts";
 import type { Approver } from "./approvals/approver.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { messageOf } from "./calls/fault.ts";
+import { serverInlineBytes } from "./calls/session.ts";
 import type { PolicyFileOptions } from "./config/policy-file.ts";
 import type { Settings } from "./config/settings.ts";
 import type { RejectedTool } from "./config/tool-modules.ts";
@@ -110,7 +111,8 @@ export async function wire(
 
 async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
   const { settings, needs, log, redactor, secrets } = shared;
-  const { dataFolder: folder, policy, guardrails, autonomy, limits, audit, results, channels, hooks } = settings;
+  const { dataFolder: folder, policy, guardrails, autonomy, audit, results, channels, hooks } = settings;
+  const limits = { maxInlineResultBytes: serverInlineBytes, ...settings.limits };
   const tellsPeople = needs.channels === true && channels !== undefined;
   return {
     ...{ folder, policy, guardrails, autonomy, limits, audit, results },
@@ -130,8 +132,7 @@ async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
 
 async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Promise<McpDoor> {
   const { createMcpDoor } = await import("./doors/mcp/mcp-door.ts");
-  const { command = "postern" } = shared.needs;
-  return createMcpDoor({ runtime, name: "postern", version, command, console: consoleAt(shared) });
+  return createMcpDoor({ runtime, name: "postern", version, console: consoleAt(shared) });
 }
 
 async function httpDoorOf(
@@ -198,15 +199,20 @@ async function toolsOf({
   log,
   rejected,
 }: Shared): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
-  const { loadToolFolders, loadToolModules } = await import("./config/tool-modules.ts");
+  const [{ loadToolFolders, loadToolModules }, { readArtifact, readArtifactName }] = await Promise.all([
+    import("./config/tool-modules.ts"),
+    import("./tools/builtin/read-artifact.ts"),
+  ]);
   const { file = "", tools, toolModules, toolFolders, servers, skillFolders: folders, chains } = settings;
   const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
   const modules = await loadToolModules(toolModules, file);
   const others = [...tools, ...modules, ...own];
   const found = await loadToolFolders(toolFolders, file, { others, warn: (problem) => log.problem(problem) });
   rejected.push(...found.rejected);
+  const all = [...tools, ...modules, ...found.tools, ...own];
+  const reads = all.some((tool) => "name" in tool && tool.name === readArtifactName) ? [] : [readArtifact];
   return {
-    tools: [...tools, ...modules, ...found.tools, ...own],
+    tools: [...all, ...reads],
     servers,
     ...(folders.length > 0 && { skills: { folders } }),
     ...(chains !== undefined && { chains }),

@@ -1,28 +1,54 @@
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { Refusal } from "./refusals.ts";
 
 export type CallStatus = ToolOutcome["status"];
 
-/** What a tool's answer is made of: MCP's blocks in our spelling. Bytes are base64 text, or an artifact's digest. */
-export type ContentBlock =
-  | { readonly type: "text"; readonly text: string }
-  | MediaBlock
-  | {
-      readonly type: "resource";
-      readonly uri: string;
-      readonly mediaType?: string;
-      readonly text?: string;
-      readonly data?: string;
-    }
-  | { readonly type: "link"; readonly uri: string; readonly name?: string; readonly mediaType?: string };
+/** What a server says of a block beside its content: passed on as it came, read by nothing here. */
+interface BlockNotes {
+  /** MCP's `annotations`: audience, priority, last change. */
+  readonly annotations?: JsonObject;
+  /** MCP's `_meta` of the block. */
+  readonly meta?: JsonObject;
+}
 
-/** An image, a sound or another file: inline (`data`, base64) or by reference (`artifact`). */
-export interface MediaBlock {
+/** What a tool's answer is made of: MCP's blocks in our spelling. Bytes are base64 text, or an artifact's digest. */
+export type ContentBlock = BlockNotes &
+  ({ readonly type: "text"; readonly text: string } | MediaFields | ResourceFields | LinkFields);
+
+/** An image, a sound or another file: inline (`data`, base64), by reference (`artifact`), or somewhere else (`url`, `fileId`). */
+export type MediaBlock = BlockNotes & MediaFields;
+
+interface MediaFields {
   readonly type: "image" | "audio" | "file";
   readonly mediaType: string;
   readonly data?: string;
   readonly artifact?: string;
+  readonly url?: string;
+  /** What a model provider calls a file that it keeps. */
+  readonly fileId?: string;
   readonly name?: string;
+}
+
+interface ResourceFields {
+  readonly type: "resource";
+  readonly uri: string;
+  readonly mediaType?: string;
+  readonly text?: string;
+  readonly data?: string;
+  /** MCP's `_meta` of the resource inside the block. */
+  readonly resourceMeta?: JsonObject;
+}
+
+interface LinkFields {
+  readonly type: "link";
+  readonly uri: string;
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mediaType?: string;
+  /** Bytes. */
+  readonly size?: number;
+  readonly icons?: Json;
 }
 
 /** A media block that was kept as an artifact: where a script finds it (SPEC 3.6, 10.2). */
@@ -54,15 +80,31 @@ export interface Mark {
   readonly why: string;
 }
 
+/** How much of a result that is kept as an artifact stands in the text. */
+export interface Cut {
+  /** UTF-8 bytes of the result that are in the text. */
+  readonly shownBytes: number;
+  /** Bytes of the artifact. */
+  readonly totalBytes: number;
+  /** The text is the beginning of the artifact, which goes on at this byte. Left out: the artifact is `{ text?, structured?, content? }`. */
+  readonly continuesAt?: number;
+  /** The structured content was `{ [this]: text }`, which the artifact does not repeat. */
+  readonly member?: string;
+  /** Text and structured content are a short form that the tool itself made. */
+  readonly isBrief?: true;
+}
+
 /** What an outcome may have whatever its status is. */
 interface Left {
   readonly callId: string;
   readonly content: readonly ContentBlock[];
-  /** The text blocks, joined by line breaks. */
+  /** The text blocks, and a line for each link and for what is somewhere else, joined by line breaks. */
   readonly text: string;
   readonly structured?: Json;
   /** Digest of the whole result when only its head is inline. */
   readonly artifact?: string;
+  /** Present with `artifact`: how much of it the text shows. */
+  readonly cut?: Cut;
   readonly files?: readonly ResultFile[];
   /** What the whole result is, in one line of at most 480 bytes, when not all of it is inline. */
   readonly summary?: string;
@@ -86,14 +128,44 @@ export type ToolOutcome =
   | (Left & { readonly status: "preview"; readonly preview: Preview })
   | (Left & { readonly status: "denied" | "error"; readonly refusal: Refusal });
 
+/** Text, and nothing that its server said of it. */
+export function isPlainText(
+  block: ContentBlock | undefined,
+): block is { readonly type: "text"; readonly text: string } {
+  return block?.type === "text" && block.annotations === undefined && block.meta === undefined;
+}
+
 export function textOf(content: readonly ContentBlock[]): string {
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
-  return content
-    .flatMap((block) =>
-      (block.type === "text" || block.type === "resource") && block.text !== undefined ? [block.text] : [],
-    )
-    .join("\n");
+  return content.flatMap((block) => wordsOf(block) ?? []).join("\n");
+}
+
+/** A block as a reader of text sees it. Undefined: bytes, which are in `files` or in the block itself. */
+function wordsOf(block: ContentBlock): string | undefined {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource":
+      return block.text ?? lineOf("embedded resource", [block.uri, block.mediaType]);
+    case "link": {
+      const { uri, title, name, mediaType, size, description } = block;
+      const bytes = size === undefined ? undefined : `${size} bytes`;
+      return lineOf("resource link", [title ?? name, uri, mediaType, bytes, description]);
+    }
+    case "image":
+    case "audio":
+    case "file": {
+      const { type, name, url, fileId, mediaType } = block;
+      const place = url ?? (fileId === undefined ? undefined : `file ${fileId}`);
+      return place === undefined ? undefined : lineOf(type, [name, place, mediaType]);
+    }
+  }
+}
+
+function lineOf(what: string, parts: readonly (string | undefined)[]): string {
+  const told = parts.filter((part) => part !== undefined && part !== "").map((part) => part?.replaceAll(/\s+/g, " "));
+  return `[${what}: ${told.join(", ")}]`;
 }
 
 /** An outcome without a result: its text is what the model is told. */

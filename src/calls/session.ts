@@ -37,6 +37,22 @@ export const directLimits: Limits = {
   maxInlineResultBytes: 4096,
 };
 
+/** What servers for agents put inline where the operator states no limit: a whole source file, which a model can read at once. */
+export const serverInlineBytes: number = 64 * 1024;
+
+/**
+ * The limits that an operator sets, over the defaults. The total time grows with a longer call, so that one call with its
+ * wait always fits into half of a session (doors/windows.ts).
+ *
+ * @throws RuntimeFault `limits_invalid`
+ */
+export function limitsOf(asked: Partial<Limits> = {}): Limits {
+  const limits = checkedLimits({ ...directLimits, ...asked });
+  const { callTimeoutMs, approvalWaitMs, totalTimeoutMs } = limits;
+  if (asked.totalTimeoutMs !== undefined) return limits;
+  return { ...limits, totalTimeoutMs: Math.max(totalTimeoutMs, 2 * (callTimeoutMs + approvalWaitMs)) };
+}
+
 const limitNames: ReadonlySet<string> = new Set([...Object.keys(directLimits), "maxRiskUnapproved"]);
 
 /** @throws RuntimeFault `limits_invalid` for an unknown name, and for what is no whole number from 0 (case 59) */

@@ -1,5 +1,4 @@
 import type { Clock } from "../calls/clock.ts";
-import { directLimits } from "../calls/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
 
 interface Window {
@@ -71,7 +70,7 @@ export class Windows {
   }
 
   #opened(whose: string, context: CallContext, now: number): Window {
-    const session = this.#runtime.openSession(directLimits, context);
+    const session = this.#runtime.openSession({}, context);
     const old = this.#open.get(whose);
     if (old !== undefined) this.#end(whose, old);
     this.#sweep(now);

@@ -11,10 +11,12 @@ import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Patience } from "../calls/session.ts";
 import type { CallContext } from "../face.ts";
+import { withCutNote } from "../results/cut-note.ts";
 import { readableOutcome } from "../results/readable.ts";
+import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 
-/** A content block with `mediaType` as `media_type`. */
-export type BlockWire = { readonly type: ContentBlock["type"] } & Readonly<Record<string, string>>;
+/** A content block in snake_case. */
+export type BlockWire = { readonly type: ContentBlock["type"] } & JsonObject;
 
 export interface OutcomeWire {
   readonly status: CallStatus;
@@ -37,8 +39,9 @@ export interface OutcomeWire {
   readonly timed_out?: true | undefined;
 }
 
+/** A cut text says so, and where the rest of it is. */
 export function outcomeToWire(given: ToolOutcome): OutcomeWire {
-  const outcome = readableOutcome(given); // one that is on record is as the tool answered it
+  const outcome = withCutNote(readableOutcome(given), readOn); // one that is on record is as the tool answered it
   const open = openRequest(outcome);
   return {
     status: outcome.status,
@@ -64,6 +67,10 @@ export function outcomeToWire(given: ToolOutcome): OutcomeWire {
   };
 }
 
+function readOn(digest: string, fromByte: number): string {
+  return `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}, or get /v1/artifacts/${digest}`;
+}
+
 /** A request a person has not decided yet. */
 export interface OpenRequest {
   readonly id: string;
@@ -81,10 +88,15 @@ export function openRequest({ status, approvalId, expiresAt, refusal }: ToolOutc
 }
 
 function blockToWire(block: ContentBlock): BlockWire {
-  if (!("mediaType" in block)) return block;
-  const { mediaType, ...rest } = block;
-  return { ...rest, media_type: mediaType };
+  const members = Object.entries(block).map(([name, value]) => [snakeNames.get(name) ?? name, value]);
+  return Object.fromEntries(members) as BlockWire; // the same members, which are JSON
 }
+
+const snakeNames: ReadonlyMap<string, string> = new Map([
+  ["mediaType", "media_type"],
+  ["fileId", "file_id"],
+  ["resourceMeta", "resource_meta"],
+]);
 
 /** `kind`: what to draw first; the summary is always there. */
 export type PreviewWire = Preview & { readonly kind: "text" | "diff" | "table" | "message" };

@@ -1,4 +1,4 @@
-import type { Autonomy, Principal } from "../calls/call.ts";
+import type { Autonomy, Principal, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { Announce } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -6,11 +6,12 @@ import { copyOf, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
+import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import { lend } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import type { LazySignal } from "../tools/run-foreign.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { ToolArtifacts, ToolContext } from "../tools/tool.ts";
 
 /** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
 export type CallChild = (
@@ -21,6 +22,7 @@ export type CallChild = (
 ) => Promise<ToolOutcome>;
 
 export interface ContextParts {
+  readonly artifacts: ArtifactStore;
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly clock: Clock;
@@ -98,6 +100,11 @@ export class CallContext implements ToolContext {
     return this.#secrets;
   }
 
+  get artifacts(): ToolArtifacts {
+    const { session } = this.#caller;
+    return artifactsFor(this.#call, session.limits.maxInlineResultBytes, this.#parts);
+  }
+
   get progress(): ToolContext["progress"] {
     return (content, fraction) => this.#progress(content, fraction);
   }
@@ -141,4 +148,21 @@ export class CallContext implements ToolContext {
     this.#children += 1;
     return this.#parts.child(this.#call, this.#children, request, this.#caller);
   }
+}
+
+/** What a tool may read: what its caller may. */
+export function artifactsFor(
+  { authority }: Pick<ToolCall, "authority">,
+  inlineBytes: number,
+  { artifacts }: Pick<ContextParts, "artifacts">,
+): ToolArtifacts {
+  return {
+    inlineBytes,
+    open: (artifact, range) =>
+      artifacts.openStream(
+        typeof artifact === "string" ? artifact : artifact[referenceKey],
+        authority.principal,
+        range,
+      ),
+  };
 }

@@ -4,6 +4,8 @@ import type { Announce } from "../calls/event.ts";
 import type { Caller } from "../calls/session.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import { mostAnswerBytes } from "../results/raw-result.ts";
+import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/stored-streams.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { failureOf } from "../tools/failure.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
@@ -14,6 +16,9 @@ export interface ExecuteParts {
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly artifacts: ArtifactStore;
+  /** What one artifact may have that a stream gives; left out: `mostArtifactBytes`. */
+  readonly artifactBytes?: number | undefined;
+  readonly answerBytes?: number | undefined;
   readonly clock: Clock;
   readonly announce: Announce;
   readonly child: CallChild;
@@ -31,11 +36,29 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
   const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
   const body = (run: LazySignal): unknown => {
     const context = new CallContext(call, caller, run, parts);
-    if (call.references.length === 0) return found.execute(call.input, context);
-    return inputOf(call, parts.artifacts).then((input) => found.execute(input, context));
+    const answer =
+      call.references.length === 0
+        ? found.execute(call.input, context)
+        : inputOf(call, parts.artifacts).then((input) => found.execute(input, context));
+    return answer instanceof Promise
+      ? answer.then((late) => keptStreams(late, { call, caller, run }, parts))
+      : keptStreams(answer, { call, caller, run }, parts);
   };
   const onLate = (late: Ran<unknown>): void => tellLate(call, late, parts);
   return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
+}
+
+/** Within the call: its timeout and its end hold for the streams of its answer. */
+function keptStreams(
+  answer: unknown,
+  { call, caller, run }: { readonly call: ClaimedCall; readonly caller: Caller; readonly run: LazySignal },
+  { artifacts, redactor, artifactBytes = mostArtifactBytes, answerBytes = mostAnswerBytes }: ExecuteParts,
+): unknown {
+  if (!holdsStream(answer)) return answer;
+  const owner = call.authority.principal;
+  const { session } = caller;
+  const signal = (): AbortSignal => run.signal;
+  return withStoredStreams(answer, { owner, session, redactor, artifacts, artifactBytes, answerBytes, signal });
 }
 
 /** Whoever settles an `unknown` call wants to know that it came to an end. That a tool stopped when it was told to is no news. */

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../calls/fault.ts";
-import { bytesBehind, filled, textOf } from "../gates/references.ts";
+import { filledInput } from "../gates/filled-input.ts";
 import type { ValidCall } from "../gates/stages.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 
@@ -11,18 +11,10 @@ import type { ArtifactStore } from "../results/artifact-store.ts";
  * @throws RuntimeFault `artifact_unavailable`, `arguments_invalid`
  */
 export async function inputOf(call: ValidCall, artifacts: ArtifactStore): Promise<unknown> {
-  const { found, references } = call;
-  const bytes = await bytesBehind(references, call, artifacts);
-  const texts = await found.parse(filled(call.arguments, (digest) => textOr(bytes.get(digest))));
-  if ("input" in texts) return texts.input;
-  const raw = await found.parse(filled(call.arguments, (digest) => bytes.get(digest)));
-  if ("input" in raw) return raw.input;
+  const { references } = call;
+  const parsed = await filledInput(call, artifacts);
+  if ("input" in parsed) return parsed.input;
   const what = references.length === 0 ? "The arguments" : "An artifact's bytes";
-  const why = "unusable" in texts ? texts.unusable : (texts.issues[0]?.message ?? "no reason given");
+  const why = "unusable" in parsed ? parsed.unusable : (parsed.issues[0]?.message ?? "no reason given");
   throw new RuntimeFault("arguments_invalid", `${what} do not fit the schema of \`${call.tool}\`: ${why}`);
-}
-
-/** UTF-8 text, or the bytes themselves when they are none. */
-function textOr(bytes: Uint8Array | undefined): string | Uint8Array | undefined {
-  return bytes && (textOf(bytes) ?? bytes);
 }

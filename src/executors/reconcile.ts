@@ -20,6 +20,7 @@ import { failureOf } from "../tools/failure.ts";
 import { isRecord } from "../tools/kinds.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { ToolContext } from "../tools/tool.ts";
+import { artifactsFor } from "./context.ts";
 import { guardResult, withheldText, withMarks } from "./guarded.ts";
 import { inputOf } from "./input.ts";
 import { looking } from "./looking.ts";
@@ -56,7 +57,12 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (isEnding(valid)) return unknown("its arguments do not fit the tool's schema any more");
   const loan = lend(parts.secrets, parts.redactor);
   const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
-    hook(await inputOf(valid, parts.artifacts), contextOf(record, lazy, loan));
+    hook(
+      await inputOf(valid, parts.artifacts),
+      Object.assign(contextOf(record, lazy, loan), {
+        artifacts: artifactsFor(record.call, session.limits.maxInlineResultBytes, parts),
+      }),
+    );
   const ran = await runForeign<unknown>(body, { limitMs: reconcileTimeoutMs, clock: parts.clock });
   loan.end();
   if (ran.ran === "threw") return unknown(parts.redactor.redact(failureOf(ran.error).message));
@@ -99,7 +105,7 @@ function contextOf(
   { call, key }: CallRecord,
   lazy: { readonly signal: AbortSignal },
   secrets: SecretStore,
-): ToolContext {
+): Omit<ToolContext, "artifacts"> {
   return Object.assign(looking(call, key, lazy), {
     secrets,
     frozen: undefined,

@@ -10,9 +10,11 @@ import type { GuardrailParts } from "../gates/guardrails.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Ledger, Settlement } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
+import { noArtifacts } from "../results/own-artifacts.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { releasePins } from "../results/release-pins.ts";
 import { shape } from "../results/shape.ts";
+import { mostArtifactBytes } from "../results/stored-streams.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
@@ -28,6 +30,8 @@ export interface SettleParts extends GuardrailParts {
   readonly artifacts: ArtifactStore;
   /** What one answer may have; none: `mostAnswerBytes`. */
   readonly answerBytes?: number | undefined;
+  /** What a text may have that is kept as an artifact; left out: `mostArtifactBytes`. */
+  readonly artifactBytes?: number | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
 }
@@ -120,11 +124,16 @@ function returned(
       outcome: { ...pending, ...(files.length > 0 && { files }) },
     };
   }
-  const raw = toRawResult(value, parts.answerBytes);
+  const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
   const made =
     raw instanceof Promise ? raw.then((late) => guarded(call, late, caller, parts)) : guarded(call, raw, caller, parts);
   if (!isOnRecord(call) || !isCutShort(value)) return made;
   return made instanceof Promise ? made.then((end) => goesOn(call, end)) : goesOn(call, made);
+}
+
+/** Text goes into the store as it is; without one it stays in the outcome. */
+function textBytesOf({ artifacts, answerBytes, artifactBytes = mostArtifactBytes }: SettleParts): number | undefined {
+  return artifacts === noArtifacts ? answerBytes : artifactBytes;
 }
 
 /** Where it has put itself away it waits there still; else it is as one whose process has died (recovery.ts). */

@@ -7,6 +7,7 @@ import type { Redactor } from "../secrets/secret-store.ts";
 import { issueText } from "../tools/issues.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
+import { filledInput, sureBytes, wantedIn } from "./filled-input.ts";
 import { pathText, type Reference, referencesIn, resolvedArguments } from "./references.ts";
 import type { FoundCall, Open, ValidCall } from "./stages.ts";
 
@@ -47,6 +48,8 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   const parsed = call.found.parse(copyOf(call.arguments));
   const valid = judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
   if (isEnding(valid) || references.length === 0) return valid;
+  const misfit = await bytesFault(valid, parts);
+  if (misfit !== undefined) return misfit;
   try {
     const { arguments: given, artifacts } = await resolvedArguments(valid, parts.artifacts, references);
     const masked = artifacts.map((one) =>
@@ -78,6 +81,25 @@ function secretPath(given: Json, redactor: Redactor, path: Reference["path"]): R
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The bytes of larger artifacts are checked only where the tool runs: a call that waits is checked each time it goes on. */
+const checkedBytes = 16 * 2 ** 20;
+
+/** What the bytes behind the references are is part of the arguments: what does not fit is refused before the claim. */
+async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentParts): Promise<Ending | undefined> {
+  try {
+    let bytes = 0;
+    for (const { digest, wants } of wantedIn(call))
+      if (wants !== "reference") bytes += (await artifacts.meta(digest, call.authority.principal)).bytes;
+    if (bytes > checkedBytes && bytes <= sureBytes) return undefined;
+    const parsed = await filledInput(call, artifacts);
+    if ("input" in parsed) return undefined;
+    if ("unusable" in parsed) return refuse("tool_unavailable", `${parsed.unusable} The tool was not run.`);
+    return refuse("arguments_invalid", sentence(call.tool, parsed.issues));
+  } catch (error) {
+    return refuse("artifact_unavailable", `${redactor.redact(messageOf(error))} The tool was not run.`);
+  }
 }
 
 /** A schema that looks for ever must not hold a call for ever (G9). */

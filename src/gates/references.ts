@@ -2,7 +2,6 @@ import type { ToolCall } from "../calls/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ReferencedArtifact } from "../calls/records.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
-import type { FoundCall } from "./stages.ts";
 
 /** Where the arguments name an artifact, and which. */
 export interface Reference {
@@ -19,28 +18,19 @@ export function referencesIn(value: Json, path: readonly (string | number)[] = [
   return Object.entries(value).flatMap(([name, inner]) => referencesIn(inner, [...path, name]));
 }
 
-/** @throws RuntimeFault `artifact_unavailable` */
-export async function bytesBehind(
-  digests: readonly string[],
-  call: FoundCall,
-  artifacts: ArtifactStore,
-): Promise<ReadonlyMap<string, Uint8Array>> {
-  const bytes = new Map<string, Uint8Array>();
-  for (const digest of digests) bytes.set(digest, (await artifacts.open(digest, call.authority.principal)).bytes);
-  return bytes;
-}
-
 /** The arguments with something in the place of each reference. */
-export function filled(given: JsonObject, fill: (digest: string) => unknown): JsonObject {
-  return filledValue(given, fill) as JsonObject; // an object stays one; what is put in is the asker's affair
+export function filled(given: JsonObject, fill: (reference: Reference) => unknown): JsonObject {
+  return filledValue(given, [], fill) as JsonObject; // an object stays one; what is put in is the asker's affair
 }
 
-function filledValue(value: Json, fill: (digest: string) => unknown): unknown {
-  if (Array.isArray(value)) return value.map((inner: Json) => filledValue(inner, fill));
+function filledValue(value: Json, path: Reference["path"], fill: (reference: Reference) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((inner: Json, i) => filledValue(inner, [...path, i], fill));
   if (!isJsonObject(value)) return value;
   const digest = value[referenceKey];
-  if (typeof digest === "string") return fill(digest);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, filledValue(inner, fill)]));
+  if (typeof digest === "string") return fill({ path, digest });
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, filledValue(inner, [...path, name], fill)]),
+  );
 }
 
 /** Undefined: they are no UTF-8. */
@@ -86,7 +76,7 @@ export async function resolvedArguments(
     texts.set(digest, textOf(own) ?? Buffer.from(own).toString("latin1"));
   }
   return {
-    arguments: filled(given, (digest) => texts.get(digest) ?? { [referenceKey]: digest }),
+    arguments: filled(given, ({ digest }) => texts.get(digest) ?? { [referenceKey]: digest }),
     artifacts: references.map(({ digest, path }) => {
       const { mediaType = "", bytes = 0 } = metas.get(digest) ?? {};
       const text = texts.get(digest);

@@ -1,5 +1,5 @@
 import type { Json } from "../calls/json.ts";
-import { type ContentBlock, textOf } from "../calls/outcome.ts";
+import { type ContentBlock, isPlainText, textOf } from "../calls/outcome.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { foundInTurns, isLong, redactedInTurns } from "./in-turns.ts";
 import type { RawResult } from "./raw-result.ts";
@@ -39,14 +39,19 @@ export async function cleanInTurns(raw: RawResult, redactor: Redactor): Promise<
   const value = isSame ? { value: structured, text: given } : anew();
   const content: ContentBlock[] = [];
   for (const block of raw.content) {
-    const isWhole = isSame && block.type === "text" && block.text === given;
+    const isWhole = isSame && isPlainText(block) && block.text === given;
     content.push(isWhole ? block : await blockInTurns(block, redactor));
   }
   return { content, text: textOf(content), structured: value, ...cleanBrief(brief, redactor) };
 }
 
 async function blockInTurns(block: ContentBlock, redactor: Redactor): Promise<ContentBlock> {
-  if (block.type === "text") return { type: "text", text: sound(await redactedInTurns(block.text, redactor)) };
+  if (block.type === "text" && isLong(block.text)) {
+    return {
+      ...cleanFields({ ...block, text: "" }, redactor),
+      text: sound(await redactedInTurns(block.text, redactor)),
+    };
+  }
   if (!("data" in block) || !isLong(block.data) || block.data === undefined) return cleanBlock(block, redactor);
   const { data } = block;
   const holds =
@@ -83,7 +88,6 @@ export function cleanJson(value: Json, redactor: Redactor): CleanJson {
 function cleanBlock(block: ContentBlock, redactor: Redactor): ContentBlock {
   switch (block.type) {
     case "text":
-      return { type: "text", text: cleanText(block.text, redactor) };
     case "link":
     case "resource":
     case "image":
@@ -109,12 +113,17 @@ function holdsSecret(base64: string, redactor: Redactor): boolean {
 
 /** Everything but the bytes, which were looked through already and may be large. */
 function cleanFields<Block extends ContentBlock>(block: Block, redactor: Redactor): Block {
-  const cleaned = Object.entries(block).map(([name, value]) => [
-    name,
-    typeof value === "string" && name !== "data" ? cleanText(value, redactor) : value,
-  ]);
+  const cleaned = Object.entries(block).flatMap(([name, value]) => {
+    const clean = cleanField(name, value, redactor);
+    return typeof clean === typeof value ? [[name, clean]] : []; // notes in which nothing could be masked alone are left out
+  });
   // The same names with the same kinds of values; `type` holds no secret.
   return Object.fromEntries(cleaned) as Block;
+}
+
+function cleanField(name: string, value: Json, redactor: Redactor): Json {
+  if (name === "data") return value;
+  return typeof value === "string" ? cleanText(value, redactor) : cleanJson(value, redactor).value;
 }
 
 /**

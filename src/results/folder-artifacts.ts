@@ -1,11 +1,12 @@
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { codeOf } from "../system/error-code.ts";
 import { Locks } from "../system/locks.ts";
-import { makeFolder, writeWhole } from "../system/whole-file.ts";
-import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
+import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
+import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { digestInTurns } from "./in-turns.ts";
@@ -61,33 +62,48 @@ class FolderArtifacts implements ArtifactShelf {
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const digest = await digestInTurns(bytes);
+    const write = (path: string): Promise<void> => writeWhole(path, bytes, this.#temporary);
+    return this.#keep({ digest, mediaType, bytes: bytes.length }, owner, write);
+  }
+
+  async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    checkPut(new Uint8Array(), mediaType, owner);
+    const hash = createHash("sha256");
+    let bytes = 0;
+    const draft = await writeDraft(chunks, this.#temporary, (chunk) => {
+      hash.update(chunk);
+      bytes += chunk.length;
+    });
+    try {
+      const meta = { digest: hash.digest("hex"), mediaType, bytes };
+      return await this.#keep(meta, owner, (path) => placeDraft(draft, path));
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  /** Pinned before it is written, so that no sweep comes in between. */
+  async #keep(meta: ArtifactMeta, owner: Principal, write: (path: string) => Promise<void>): Promise<ArtifactMeta> {
+    const { digest, bytes, mediaType } = meta;
     this.#holds.pin(digest);
     try {
-      await this.#keep(digest, bytes, (releases) => releasedTo(releases, owner, mediaType));
+      await this.#changes.with([digest], async () => {
+        const path = this.#path(digest);
+        const found = await this.#sidecar(digest);
+        const isWhole = found !== undefined && (await sizeOf(path)) === bytes;
+        if (!isWhole) {
+          await makeFolder(dirname(path));
+          await write(path);
+        }
+        const releases = releasedTo(found?.releases ?? [], owner, mediaType);
+        const storedAt = new Date(this.#clock.now()).toISOString();
+        await this.#write(digest, { bytes, storedAt, releases });
+      });
     } catch (error) {
       this.#holds.unpin(digest);
       throw error;
     }
-    return { digest, mediaType, bytes: bytes.length };
-  }
-
-  #keep(
-    digest: string,
-    bytes: Uint8Array,
-    released: (before: readonly Release[]) => readonly Release[],
-  ): Promise<void> {
-    return this.#changes.with([digest], async () => {
-      const path = this.#path(digest);
-      const found = await this.#sidecar(digest);
-      const whole = found !== undefined && (await sizeOf(path)) === bytes.length;
-      if (!whole) {
-        await makeFolder(dirname(path));
-        await writeWhole(path, bytes, this.#temporary);
-      }
-      const releases = released(found?.releases ?? []);
-      const storedAt = new Date(this.#clock.now()).toISOString();
-      await this.#write(digest, { bytes: bytes.length, storedAt, releases });
-    });
+    return meta;
   }
 
   async mayUse(digest: string, principal: Principal): Promise<boolean> {
@@ -117,9 +133,14 @@ class FolderArtifacts implements ArtifactShelf {
       throw unavailable(digest, error);
     });
     if ((await digestInTurns(bytes)) !== digest) {
-      throw unavailable(digest, new Error("The bytes on the disk are not the ones that were kept."));
+      throw unavailable(digest, damaged());
     }
     return { meta: { digest, mediaType, bytes: bytes.length }, bytes };
+  }
+
+  async openStream(digest: string, principal: Principal, range: ByteRange = {}): Promise<ArtifactStream> {
+    const meta = await this.meta(digest, principal);
+    return { meta, chunks: readInPieces(this.#path(digest), meta, range) };
   }
 
   async pin(digest: string): Promise<void> {
@@ -218,4 +239,32 @@ async function sizeOf(path: string): Promise<number | undefined> {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** A part cannot be checked against the digest of the whole. */
+async function* readInPieces(
+  path: string,
+  { digest, bytes }: ArtifactMeta,
+  { start = 0, end = bytes }: ByteRange,
+): AsyncGenerator<Uint8Array, void> {
+  const to = Math.min(end, bytes);
+  if (start >= to && bytes > 0) return;
+  const file = await open(path).catch((error: unknown) => {
+    throw unavailable(digest, error);
+  });
+  const hash = start === 0 && to === bytes ? createHash("sha256") : undefined;
+  try {
+    for await (const chunk of file.createReadStream({ start, end: Math.max(start, to - 1), autoClose: false })) {
+      const piece = chunk as Buffer; // a stream without an encoding gives bytes
+      hash?.update(piece);
+      yield piece;
+    }
+  } finally {
+    await file.close();
+  }
+  if (hash !== undefined && hash.digest("hex") !== digest) throw unavailable(digest, damaged());
+}
+
+function damaged(): Error {
+  return new Error("The bytes on the disk are not the ones that were kept.");
 }

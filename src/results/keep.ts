@@ -1,6 +1,6 @@
 import type { Principal } from "../calls/call.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
-import type { ContentBlock, MediaBlock, ResultFile } from "../calls/outcome.ts";
+import { type ContentBlock, type Cut, type MediaBlock, type ResultFile, textOf } from "../calls/outcome.ts";
 import type { Session } from "../calls/session.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
 import type { CleanJson, CleanResult } from "./clean.ts";
@@ -27,6 +27,7 @@ export interface Shaped {
   readonly text: string;
   readonly structured?: Json;
   readonly artifact?: string;
+  readonly cut?: Cut;
   readonly files?: readonly ResultFile[];
   readonly summary?: string;
 }
@@ -34,9 +35,9 @@ export interface Shaped {
 /** A media block that still has its bytes with it. */
 type Bytes = MediaBlock & { readonly data: string };
 
-/** Nothing of it has to be kept: no bytes of media, and the rest within the limit. */
-export function isSmall(result: CleanResult, limitBytes: number): boolean {
-  return !result.content.some(hasBytes) && isInline(result, limitBytes);
+/** Nothing of it has to be kept: no media, and the rest within the limit. */
+export function isSmall(result: CleanResult, { limitBytes, session }: ShapeOrder): boolean {
+  return !result.content.some((block) => hasBytes(block) || isKept(block, session)) && isInline(result, limitBytes);
 }
 
 /**
@@ -55,6 +56,12 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
       files.push({ path: mediaPath(order.tool, files.length, mediaType), mediaType, artifact: digest });
       content.push({ ...rest, artifact: digest });
     } else {
+      if (isKept(block, order.session))
+        files.push({
+          path: mediaPath(order.tool, files.length, block.mediaType),
+          mediaType: block.mediaType,
+          artifact: block.artifact,
+        });
       content.push(block);
     }
   }
@@ -68,30 +75,51 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
 
 /** The whole result as one artifact; the head of its text, a summary and the media's references stay. */
 async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
-  const { content, text } = result;
+  const { content, text, brief } = result;
   const others = content.filter(isOther);
-  const structured = repeats(result) ? undefined : result.structured;
-  const plain = structured === undefined && others.length === 0;
-  const body = plain ? [text] : await wholeBody(text, structured, others);
-  const mediaType = plain ? "text/plain" : "application/json";
+  const isOneText = others.length === 0 && (result.structured === undefined || isSaidTwice(result));
+  const structured = restates(result) ? undefined : result.structured;
+  const body = isOneText ? [text] : await wholeBody(ownText(content), structured, others);
+  const mediaType = isOneText && structured === undefined ? "text/plain" : "application/json";
   const { digest, bytes } = await put({ bytes: await bytesInTurns(body), mediaType }, order, artifacts);
   const summary = structured && summaryOf(structured.value, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
   const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
   const head =
-    result.brief === undefined
-      ? cut(told, Math.max(0, order.limitBytes - summaryBytes))
-      : cut(result.brief.text, order.limitBytes);
+    brief === undefined ? cut(told, Math.max(0, order.limitBytes - summaryBytes)) : cut(brief.text, order.limitBytes);
   const short = inBrief(result, digest, bytes) ?? summary;
+  const shownBytes = brief === undefined ? shownOf(head, told, text) : Buffer.byteLength(head);
   return {
     content: [...(head === "" ? [] : [{ type: "text" as const, text: head }]), ...content.filter(isMedia)],
     text: head,
     ...(short && { structured: short }),
     artifact: digest,
+    cut: {
+      ...{ shownBytes, totalBytes: bytes },
+      ...(isOneText && brief === undefined && { continuesAt: shownBytes }),
+      ...(structured === undefined && memberOf(result)),
+      ...(brief !== undefined && { isBrief: true as const }),
+    },
   };
 }
 
-/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it; a text that is the structured content's own is not said twice. */
+/** Without the lines that stand for links and for what is somewhere else: these are kept as themselves. */
+function ownText(content: readonly ContentBlock[]): string {
+  return textOf(content.filter((block) => "text" in block));
+}
+
+/** Without the "…" that ends a head; none of a text that only says that the result is kept. */
+function shownOf(head: string, told: string, text: string): number {
+  if (head === told) return told === text ? Buffer.byteLength(head) : 0;
+  return Buffer.byteLength(head.replace(/…$/, ""));
+}
+
+function memberOf({ structured }: CleanResult): { readonly member?: string } {
+  const [member] = isJsonObject(structured?.value) ? Object.keys(structured.value) : [];
+  return member === undefined ? {} : { member };
+}
+
+/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it; a text that is the structured content's own is not written twice. */
 async function wholeBody(
   text: string,
   structured: CleanJson | undefined,
@@ -111,38 +139,55 @@ function inBrief({ brief }: CleanResult, digest: string, bytes: number): Json | 
   return { ...brief.structured.value, [referenceKey]: digest, bytes };
 }
 
-/** MCP servers say a plain text twice, the second time as `{ content: text }`: kept, it is that text, so that it can be passed on. */
-function repeats({ text, structured }: CleanResult): boolean {
+/** MCP servers send a plain text twice, the second time as `{ content: text }`: the artifact is that text, so that it can be passed on. */
+function restates({ text, structured }: CleanResult): boolean {
   if (!isJsonObject(structured?.value)) return false;
   const values = Object.values(structured.value);
   return values.length === 1 && values[0] === text;
 }
 
-/** Each artifact is pinned once for a session, however often it was put: its close takes back one pin each. */
+/** Whether text and structured content say the same, so that it counts once: MCP servers send JSON as a text too, often indented. */
+function isSaidTwice(result: CleanResult): boolean {
+  const { text, structured } = result;
+  if (structured === undefined) return false;
+  if (text === structured.text || text === structured.value || restates(result)) return true;
+  if (text.length < structured.text.length || !/^\s*[[{]/.test(text)) return false;
+  try {
+    return JSON.stringify(JSON.parse(text)) === structured.text;
+  } catch {
+    return false; // it is no JSON
+  }
+}
+
 async function put(
   { bytes, mediaType }: { readonly bytes: Uint8Array; readonly mediaType: string },
   { owner, session }: ShapeOrder,
   artifacts: ArtifactStore,
 ): Promise<ArtifactMeta> {
   const meta = await artifacts.put(bytes, mediaType, owner);
-  if (session.pins.includes(meta.digest)) {
-    await artifacts.unpin(meta.digest).catch(() => undefined); // one pin too many: it only lives longer
-  } else {
-    session.pin(meta.digest);
-  }
+  await pinOnce(meta.digest, session, artifacts);
   return meta;
+}
+
+/** Each artifact is pinned once for a session, however often it was put: its close takes back one pin each. */
+export async function pinOnce(digest: string, session: Session, artifacts: ArtifactStore): Promise<void> {
+  if (!session.pins.includes(digest)) session.pin(digest);
+  else await artifacts.unpin(digest).catch(() => undefined); // one pin too many: it only lives longer
 }
 
 /** Most of what is too big is so by its length alone. */
 function isInline(result: CleanResult, limitBytes: number): boolean {
   const { text, structured } = result;
-  return text.length + (structured?.text.length ?? 0) <= limitBytes && bytesOf(result) <= limitBytes;
+  const leastBytes = Math.max(text.length, structured?.text.length ?? 0);
+  return leastBytes <= limitBytes && bytesOf(result) <= limitBytes;
 }
 
 /** What counts towards the limit; media do not, they have artifacts of their own. */
-function bytesOf({ content, text, structured }: CleanResult): number {
-  let bytes = Buffer.byteLength(text);
-  if (structured !== undefined) bytes += Buffer.byteLength(structured.text);
+function bytesOf(result: CleanResult): number {
+  const { content, text, structured } = result;
+  const textBytes = Buffer.byteLength(content.some(isOther) ? ownText(content) : text);
+  const structuredBytes = structured === undefined ? 0 : Buffer.byteLength(structured.text);
+  let bytes = isSaidTwice(result) ? Math.max(textBytes, structuredBytes) : textBytes + structuredBytes;
   for (const block of content) {
     if (!isOther(block)) continue;
     // A resource's text is counted above.
@@ -158,6 +203,11 @@ function isMedia(block: ContentBlock): block is MediaBlock {
 
 function hasBytes(block: ContentBlock): block is Bytes {
   return isMedia(block) && block.data !== undefined;
+}
+
+/** A stream that was kept while it was read (stored-streams.ts). */
+function isKept(block: ContentBlock, session: Session): block is MediaBlock & { readonly artifact: string } {
+  return isMedia(block) && block.artifact !== undefined && session.pins.includes(block.artifact);
 }
 
 /** Resources and links: neither text nor media. */

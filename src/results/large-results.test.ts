@@ -1,22 +1,34 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createRuntime, type ToolOutcome } from "../index.ts";
+import { createRuntime, type Runtime, type ToolOutcome } from "../index.ts";
 
 const row = { id: 1, name: "somebody", mail: "somebody@example.com" };
 const part = Array.from({ length: 1_000 }, () => row);
 
-async function answered(answer: () => unknown, maxBytes?: number): Promise<readonly [ToolOutcome, readonly string[]]> {
+async function answered(
+  answer: () => unknown,
+  maxBytes?: number,
+): Promise<readonly [ToolOutcome, readonly string[], Runtime]> {
   const tool = { name: "export", description: "Exports.", risk: "safe", idempotent: false, execute: answer } as const;
   const runtime = await createRuntime({ tools: [tool], ...(maxBytes !== undefined && { results: { maxBytes } }) });
   onTestFinished(() => runtime.close());
   const outcome = await runtime.invoke({ tool: "export" });
   const events = await runtime.audit.query({ callId: outcome.callId });
-  return [outcome, events.map(({ type }) => type).filter((type) => /succeeded|failed|unknown/.test(type))];
+  return [outcome, events.map(({ type }) => type).filter((type) => /succeeded|failed|unknown/.test(type)), runtime];
 }
 
 it.each([
-  ["text", () => "x".repeat(200_000_000)],
-  ["bytes", () => Buffer.alloc(200_000_000)],
-  ["an image", () => ({ content: [{ type: "image", data: "A".repeat(200_000_000) }] })],
+  ["text", () => "x".repeat(200_000_000), 200_000_000],
+  ["bytes", () => Buffer.alloc(200_000_000), 200_000_000],
+  ["an image", () => ({ content: [{ type: "image", data: "A".repeat(200_000_000) }] }), 150_000_000],
+])("200 MB of %s are kept as an artifact without any configuration", async (_what, answer, bytes) => {
+  const [outcome, terminal, runtime] = await answered(answer);
+  expect(outcome.status).toBe("ok");
+  const digest = outcome.artifact ?? outcome.files?.[0]?.artifact ?? "";
+  expect(await runtime.artifacts.meta(digest, { tenant: "default", agent: "default" })).toMatchObject({ bytes });
+  expect(terminal).toEqual(["tool_call.succeeded"]);
+});
+
+it.each([
   ["rows", () => Array.from({ length: 4_000 }, () => part)],
   ["structured content", () => ({ structured: { pages: Array.from({ length: 4_000 }, () => part) } })],
 ])("a tool that returns 200 MB of %s has run, and its answer is refused: one terminal event", async (_what, answer) => {

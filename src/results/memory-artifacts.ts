@@ -1,10 +1,12 @@
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import type { ArtifactMeta, ArtifactShelf, Needed } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { copiedInTurns, digestInTurns } from "./in-turns.ts";
+import { streamOf } from "./own-artifacts.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
+import { collected } from "./streams.ts";
 
 export interface MemoryArtifactsOptions {
   readonly clock: Clock;
@@ -42,6 +44,15 @@ export class MemoryArtifacts implements ArtifactShelf {
     this.#all.set(digest, kept);
     this.#holds.pin(digest);
     return { digest, mediaType, bytes: bytes.length };
+  }
+
+  async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    return this.put(await collected(chunks), mediaType, owner);
+  }
+
+  async openStream(digest: string, principal: Principal, range?: ByteRange): Promise<ArtifactStream> {
+    const meta = await this.meta(digest, principal);
+    return streamOf({ meta, bytes: this.#find(digest).bytes }, range);
   }
 
   mayUse(digest: string, principal: Principal): boolean {

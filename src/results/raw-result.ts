@@ -54,6 +54,9 @@ export class LostAnswer {
   }
 }
 
-export function tooManyBytes(limitBytes: number): string {
-  return `more than ${limitBytes} bytes, the most that is taken (\`results.max_bytes\`)`;
+/** @param setting which limit it is */
+export function tooManyBytes(limitBytes: number, setting: AnswerLimit = "results.max_bytes"): string {
+  return `more than ${limitBytes} bytes, the most that is taken (\`${setting}\`)`;
 }
+
+export type AnswerLimit = "results.max_bytes" | "results.max_artifact_bytes";

@@ -1,5 +1,5 @@
 import { messageOf } from "../calls/fault.ts";
-import { refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
+import { isPlainText, refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
 import { type Refusal, refusal } from "../calls/refusals.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
@@ -7,10 +7,11 @@ import { type CleanResult, cleanInTurns, cleanResult, cleanText } from "./clean.
 import { cut, fits } from "./cut.ts";
 import { isLong } from "./in-turns.ts";
 import { isSmall, keep, type Shaped, type ShapeOrder } from "./keep.ts";
+import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
 
 export interface ShapeParts {
-  /** None: everything stays inline (SPEC 7.3). */
+  /** Left out, or `noArtifacts`: everything stays inline (SPEC 7.3). */
   readonly artifacts?: ArtifactStore | undefined;
   readonly redactor: Redactor;
   /** Told why a result could not be kept; the caller only learns that. */
@@ -28,17 +29,18 @@ const failureBytes = 500;
  * was pinned before stays on record in the session (case 187). Synchronous unless something is kept.
  */
 export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): ToolOutcome | Promise<ToolOutcome> {
-  const { artifacts, redactor } = parts;
+  const { redactor } = parts;
+  const artifacts = storeIn(parts);
   const { callId, limitBytes } = order;
   try {
     const [only] = raw.content;
     if (isLongResult(raw)) return inTurns({ raw, order, parts });
-    if (only?.type === "text" && raw.content.length === 1 && raw.structured === undefined) {
+    if (isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
     }
-    if (only?.type === "text" && raw.spelled === true && isClean(only.text, redactor)) {
-      if (artifacts === undefined || fits(only.text, limitBytes / 2)) return spelled(callId, raw, only.text);
+    if (isPlainText(only) && raw.spelled === true && isClean(only.text, redactor)) {
+      if (artifacts === undefined || fits(only.text, limitBytes)) return spelled(callId, raw, only.text);
     }
     return shaped({ raw, order, parts }, cleanResult(raw, redactor));
   } catch (error) {
@@ -55,9 +57,9 @@ interface Shaping {
 
 function shaped(shaping: Shaping, result: CleanResult): ToolOutcome | Promise<ToolOutcome> {
   const { raw, order, parts } = shaping;
-  const { artifacts } = parts;
+  const artifacts = storeIn(parts);
   const { content, text, structured } = result;
-  if (artifacts === undefined || raw.brief === "whole" || isSmall(result, order.limitBytes)) {
+  if (artifacts === undefined || raw.brief === "whole" || isSmall(result, order)) {
     const value = structured && { structured: structured.value };
     return outcome(order.callId, failureOf(raw, text), { content, text, ...value });
   }
@@ -65,6 +67,10 @@ function shaped(shaping: Shaping, result: CleanResult): ToolOutcome | Promise<To
     (kept) => outcome(order.callId, failureOf(raw, text), kept),
     (error: unknown) => lost(shaping, error, text),
   );
+}
+
+function storeIn({ artifacts }: ShapeParts): ArtifactStore | undefined {
+  return artifacts === noArtifacts ? undefined : artifacts;
 }
 
 function isLongResult({ content, structuredText }: RawResult): boolean {

@@ -17,6 +17,7 @@ import { openGuardrails } from "../policy/guardrails.ts";
 import { ownPolicy } from "../policy/own-policy.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
+import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/env-secrets.ts";
 import type { SkillsHouse } from "../tools/builtin/skills/library.ts";
 import { openSkills } from "../tools/builtin/skills/open-skills.ts";
@@ -64,6 +65,7 @@ export async function openHouse(
     ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
     ...(await openApprovals(asked)),
     answerBytes: options.results?.maxBytes,
+    artifactBytes: options.results?.maxArtifactBytes,
     runs,
     ledger: ledgerOf(options, { policy, tools, artifacts, runs }, ground),
     secrets: options.secrets ?? environmentSecrets({ redactor }),
@@ -78,10 +80,12 @@ function policyOf({ policy, limits }: RuntimeOptions): Policy {
 }
 
 async function artifactsOf(
-  { results }: RuntimeOptions,
+  { results, artifacts }: RuntimeOptions,
   { folder, store, clock, log }: Ground,
   closing: AsyncDisposableStack,
 ): Promise<Parts["artifacts"]> {
+  if (artifacts === false) return noArtifacts;
+  if (artifacts !== undefined) return completeStore(artifacts);
   const needed: typeof store.needed = (digests) => store.needed(digests);
   const { shelf, sweeper } = await openArtifacts({ folder, retentionDays: results?.retentionDays, needed, clock, log });
   closing.use(sweeper);

@@ -14,6 +14,7 @@ import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Guardrail } from "../policy/guardrails.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { OwnArtifactStore } from "../results/artifact-store.ts";
 import { answerBytesRange } from "../results/raw-result.ts";
 import { type PatternMode, patternModes, type Redactor, type SecretStore } from "../secrets/secret-store.ts";
 import type { Store } from "../stores/store.ts";
@@ -68,9 +69,13 @@ export interface RuntimeOptions {
   readonly results?: {
     /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
     readonly retentionDays?: number;
-    /** What one answer of a tool may have, as JSON text, media as base64. What is larger is not taken. Default 32 MiB. */
+    /** What one structured answer of a tool may have, as JSON text. What is larger is not taken. Default 32 MiB. */
     readonly maxBytes?: number;
+    /** What one artifact may have that a tool answers with as text, bytes or a stream. Default 2 GiB. */
+    readonly maxArtifactBytes?: number;
   };
+  /** A store of your own for what is too large to go inline; `false`: there is none, and everything goes inline. Default: the data folder, else memory. */
+  readonly artifacts?: OwnArtifactStore | false;
   /** Folders of skills: what is active is then kept over restarts. Or skills that were opened already. */
   readonly skills?: SkillsOptions | Skills;
   /** Code mode: scripts that call tools. Left out: off. */
@@ -94,6 +99,7 @@ const optionNames: ReadonlySet<string> = new Set([
   ...["tools", "policy", "store", "secrets", "redactor", "hooks", "clock", "autonomy", "limits"],
   ...[
     "accounts",
+    "artifacts",
     "approvals",
     "audit",
     "results",
@@ -134,14 +140,17 @@ export function checkOptions(options: RuntimeOptions): void {
   known("audit.", options.audit ?? {}, new Set(["recheck", "witness"]));
   known("audit.recheck.", options.audit?.recheck ?? {}, new Set(["enabled", "entriesPerSecond"]));
   paceOf(options.audit?.recheck ?? {}, true);
-  known("results.", results, new Set(["retentionDays", "maxBytes"]));
-  const { retentionDays, maxBytes } = results;
+  known("results.", results, new Set(["retentionDays", "maxBytes", "maxArtifactBytes"]));
+  const { retentionDays, maxBytes, maxArtifactBytes } = results;
   if (retentionDays !== undefined && !(Number.isFinite(retentionDays) && retentionDays >= 0)) {
     throw invalid("results.retentionDays", retentionDays, "a number of days from 0");
   }
   const { from, to } = answerBytesRange;
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= from && maxBytes <= to))
     throw invalid("results.maxBytes", maxBytes, `a whole number of bytes from ${from} to ${to}`);
+  if (maxArtifactBytes !== undefined && !(Number.isSafeInteger(maxArtifactBytes) && maxArtifactBytes >= from))
+    throw invalid("results.maxArtifactBytes", maxArtifactBytes, `a whole number of bytes from ${from}`);
+  checkStore(options.artifacts);
   if (durability !== undefined && durability !== "strict")
     throw invalid("durability", durability, "strict, or left out");
   const { secretPatterns: patterns } = options;
@@ -149,6 +158,15 @@ export function checkOptions(options: RuntimeOptions): void {
     throw invalid("secretPatterns", patterns, "off, mark or mask");
   if (hooks !== undefined) known("hooks.", hooks, new Set(["toolStart", "toolEnd"]));
   if (archive !== undefined) known("archive.", archive, new Set(["folder", "config"]));
+}
+
+function checkStore(artifacts: unknown): void {
+  if (artifacts === undefined || artifacts === false) return;
+  const isStore =
+    typeof artifacts === "object" &&
+    artifacts !== null &&
+    ["put", "open", "pin", "unpin"].every((verb) => typeof Reflect.get(artifacts, verb) === "function");
+  if (!isStore) throw invalid("artifacts", artifacts, "a store with `put`, `open`, `pin` and `unpin`, or false");
 }
 
 function known(prefix: string, given: object, names: ReadonlySet<string>): void {

@@ -22,6 +22,34 @@ export async function writeWhole(
   await syncFolder(dirname(path));
 }
 
+/**
+ * A file that is written piece by piece, whole on the disk when this resolves, under a name of its own: whoever knows its
+ * name by then puts it in its place, or removes it. When the stream throws, nothing is left.
+ *
+ * @param each is given every piece before it is written
+ */
+export async function writeDraft(
+  chunks: AsyncIterable<Uint8Array>,
+  temporary: string,
+  each: (chunk: Uint8Array) => void,
+): Promise<string> {
+  const draft = join(temporary, randomUUID());
+  const pieces = (async function* () {
+    for await (const chunk of chunks) {
+      each(chunk);
+      yield chunk;
+    }
+  })();
+  await placed(draft, pieces, async () => undefined);
+  return draft;
+}
+
+/** Puts a draft in its place, which names it on the disk when this resolves. */
+export async function placeDraft(draft: string, path: string): Promise<void> {
+  await rename(draft, path);
+  await syncFolder(dirname(path));
+}
+
 /** The same, but never over a file that is there. False: there was one. */
 export async function createWhole(path: string, bytes: Uint8Array): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`;
@@ -36,7 +64,11 @@ export async function createWhole(path: string, bytes: Uint8Array): Promise<bool
   return true;
 }
 
-async function placed(draft: string, bytes: Uint8Array | string, place: () => Promise<void>): Promise<void> {
+async function placed(
+  draft: string,
+  bytes: Uint8Array | string | AsyncIterable<Uint8Array>,
+  place: () => Promise<void>,
+): Promise<void> {
   try {
     const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
     try {

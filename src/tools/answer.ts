@@ -2,7 +2,7 @@ import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import { fits } from "../results/cut.ts";
-import { briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
+import { type AnswerLimit, briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { HeldJson } from "./json-in-slices.ts";
 import { isRecord } from "./kinds.ts";
@@ -31,27 +31,41 @@ const resultMembers: ReadonlySet<string> = new Set([
  * its own text. A promise where there is so much of it that others have to have their turn meanwhile.
  *
  * Contract: never throws or rejects. What is no JSON (a cycle, a bigint, a function) and what has more than `limitBytes`,
- * as JSON text and with its media as base64, is an error that says so; it is found early, however much there is.
+ * as JSON text, is an error that says so; it is found early, however much there is.
+ *
+ * @param textBytes of text and media, which cost no more than themselves
  */
-export function toRawResult(answer: unknown, limitBytes: number = mostAnswerBytes): RawResult | Promise<RawResult> {
+export function toRawResult(
+  answer: unknown,
+  limitBytes: number = mostAnswerBytes,
+  textBytes: number = limitBytes,
+): RawResult | Promise<RawResult> {
   try {
-    if (typeof answer === "string") return { content: contentOf(within(answer, limitBytes)), isError: false };
+    if (typeof answer === "string")
+      return { content: contentOf(within(answer, textBytes, limitBytes)), isError: false };
     if (answer === undefined || answer === null) return { content: [], isError: false };
     if (answer instanceof LostAnswer) return failed(answer.why);
     if (answer instanceof Uint8Array) {
       if (answer.byteLength > (limitBytes / 4) * 3) throw new TooManyBytes(limitBytes);
       return { content: [blockOf(answer)], isError: false };
     }
-    const made = isResult(answer, limitBytes) ? fromResult(answer, limitBytes) : fromJson(answer, limitBytes);
+    const made = isResult(answer, limitBytes)
+      ? fromResult(answer, limitBytes, textBytes)
+      : fromJson(answer, limitBytes);
     return made instanceof Promise ? made.catch(unusable) : made;
   } catch (error) {
     return unusable(error);
   }
 }
 
-function within(text: string, limitBytes: number): string {
-  if (fits(text, limitBytes)) return text;
-  throw new TooManyBytes(limitBytes);
+function within(text: string, textBytes: number, limitBytes: number): string {
+  if (fits(text, textBytes)) return text;
+  throw new TooManyBytes(textBytes, settingOf(textBytes, limitBytes));
+}
+
+/** Without a store there is one limit for everything. */
+function settingOf(textBytes: number, limitBytes: number): AnswerLimit {
+  return textBytes === limitBytes ? "results.max_bytes" : "results.max_artifact_bytes";
 }
 
 /** Blocks are flat; what is deeper in one is its own JSON. */
@@ -70,14 +84,18 @@ function isResult(answer: unknown, limitBytes: number): answer is Record<string,
   return Object.keys(answer).every((name) => resultMembers.has(name));
 }
 
-function fromResult(answer: Record<string, unknown>, limitBytes: number): RawResult | Promise<RawResult> {
+function fromResult(
+  answer: Record<string, unknown>,
+  limitBytes: number,
+  textBytes: number,
+): RawResult | Promise<RawResult> {
   const { content, text } = answer;
   const given = structuredOf(answer);
   const blocks = content ?? text;
-  const left = blocks === undefined ? limitBytes : weighed(blocks, limitBytes, blockLevels);
-  if (left < 0) throw new TooManyBytes(limitBytes);
-  const structured =
-    given === undefined ? undefined : jsonOf(given, limitBytes, Number.isNaN(left) ? limitBytes : left);
+  const left = blocks === undefined ? textBytes : weighed(blocks, textBytes, blockLevels);
+  if (left < 0) throw new TooManyBytes(textBytes, settingOf(textBytes, limitBytes));
+  const room = Number.isNaN(left) ? limitBytes : Math.min(left, limitBytes);
+  const structured = given === undefined ? undefined : jsonOf(given, limitBytes, room);
   return structured instanceof Promise
     ? structured.then((late) => resultOf(answer, late))
     : resultOf(answer, structured);

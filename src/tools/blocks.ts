@@ -1,8 +1,9 @@
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import { isRecord } from "./kinds.ts";
 import { plain } from "./plain.ts";
 
-/** A content block in whatever spelling a tool uses (ours, MCP's, snake_case); one of an unknown kind becomes its JSON. */
+/** A content block in the form of ours, of MCP or of a model provider, in camelCase or snake_case; one of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {
   if (block instanceof Uint8Array) {
     return {
@@ -24,27 +25,20 @@ export function blockOf(block: unknown): ContentBlock {
 function knownBlock(block: Record<string, unknown>): ContentBlock | undefined {
   const { type } = block;
   const text = textIn(block, "text");
-  const data = dataIn(block);
-  const uri = textIn(block, "uri", "url");
   switch (type) {
     case "text":
-      return text === undefined ? undefined : { type, text };
+      return text === undefined ? undefined : { type, text, ...notesOf(block) };
     case "image":
     case "audio":
     case "file":
-      return media(type, block, data);
+      return media(type, block);
+    case "image_url":
+      return media("image", block);
     case "resource":
-      return resource(isRecord(block["resource"]) ? block["resource"] : block);
+      return resource(block);
     case "link":
     case "resource_link":
-      return uri === undefined
-        ? undefined
-        : {
-            type: "link",
-            uri,
-            ...optional("name", textIn(block, "name", "title")),
-            ...optional("mediaType", mediaTypeOf(block)),
-          };
+      return link(block);
     default:
       return undefined;
   }
@@ -56,33 +50,80 @@ const defaultMediaTypes = {
   file: "application/octet-stream",
 } as const;
 
-function media(
-  type: "image" | "audio" | "file",
-  block: Record<string, unknown>,
-  data: string | undefined,
-): ContentBlock | undefined {
-  const artifact = textIn(block, "artifact");
-  if (data === undefined && artifact === undefined) return undefined;
-  const mediaType = mediaTypeOf(block) ?? defaultMediaTypes[type];
+/** Providers put the bytes, the URL or the file's id into `source` or `image_url`. */
+function media(type: "image" | "audio" | "file", block: Record<string, unknown>): ContentBlock | undefined {
+  const inner = [block["source"], block["image_url"], block[type]].find(isRecord) ?? {};
+  const given = { ...inner, ...block };
+  const data = dataIn(given);
+  const artifact = textIn(given, "artifact");
+  const url = textIn(given, "url", "uri", "image_url");
+  const fileId = textIn(given, "fileId", "file_id");
+  if ((data ?? artifact ?? url ?? fileId) === undefined) return undefined;
   return {
     type,
-    mediaType,
+    mediaType: mediaTypeOf(given) ?? defaultMediaTypes[type],
     ...optional("data", data),
     ...optional("artifact", artifact),
-    ...optional("name", textIn(block, "name")),
+    ...optional("url", url),
+    ...optional("fileId", fileId),
+    ...optional("name", textIn(given, "name", "filename")),
+    ...notesOf(block),
   };
 }
 
+/** With text or bytes: the resource and what it holds. With neither: only where it is. */
 function resource(block: Record<string, unknown>): ContentBlock | undefined {
-  const uri = textIn(block, "uri");
+  const nested = block["resource"];
+  const given = isRecord(nested) ? nested : block;
+  const uri = textIn(given, "uri");
   if (uri === undefined) return undefined;
+  const mediaType = optional("mediaType", mediaTypeOf(given));
+  const text = textIn(given, "text");
+  const data = dataIn(given);
+  if ((text ?? data) === undefined) return { type: "link", uri, ...mediaType, ...notesOf(block) };
+  const inner = isRecord(nested) ? jsonIn(nested, "_meta", "meta") : jsonIn(block, "resourceMeta", "resource_meta");
   return {
     type: "resource",
     uri,
-    ...optional("mediaType", mediaTypeOf(block)),
-    ...optional("text", textIn(block, "text")),
-    ...optional("data", dataIn(block)),
+    ...mediaType,
+    ...optional("text", text),
+    ...optional("data", data),
+    ...(isJsonObject(inner) && { resourceMeta: inner }),
+    ...notesOf(block),
   };
+}
+
+function link(block: Record<string, unknown>): ContentBlock | undefined {
+  const uri = textIn(block, "uri", "url");
+  if (uri === undefined) return undefined;
+  const { size } = block;
+  const icons = jsonIn(block, "icons");
+  return {
+    type: "link",
+    uri,
+    ...optional("name", textIn(block, "name")),
+    ...optional("title", textIn(block, "title")),
+    ...optional("description", textIn(block, "description")),
+    ...optional("mediaType", mediaTypeOf(block)),
+    ...(typeof size === "number" && Number.isFinite(size) && { size }),
+    ...(Array.isArray(icons) && { icons }),
+    ...notesOf(block),
+  };
+}
+
+function notesOf(block: Record<string, unknown>): { readonly annotations?: JsonObject; readonly meta?: JsonObject } {
+  if (block["annotations"] === undefined && block["_meta"] === undefined && block["meta"] === undefined) return noNotes;
+  const annotations = jsonIn(block, "annotations");
+  const meta = jsonIn(block, "_meta", "meta");
+  return { ...(isJsonObject(annotations) && { annotations }), ...(isJsonObject(meta) && { meta }) };
+}
+
+const noNotes = {};
+
+/** Of the first name that has a value, as plain JSON. Undefined where it is nested too deep. */
+function jsonIn(block: Record<string, unknown>, ...names: readonly string[]): Json | undefined {
+  const value = names.map((name) => block[name]).find((one) => one !== undefined && one !== null);
+  return value === undefined ? undefined : plain(value).value;
 }
 
 /** Base64 text, whether it was given as such or as bytes. */
@@ -92,7 +133,8 @@ function dataIn(block: Record<string, unknown>): string | undefined {
 }
 
 function mediaTypeOf(block: Record<string, unknown>): string | undefined {
-  return textIn(block, "mediaType", "mimeType", "media_type", "mime_type");
+  const mediaType = textIn(block, "mediaType", "mimeType", "media_type", "mime_type");
+  return mediaType === "" ? undefined : mediaType;
 }
 
 function textIn(block: Record<string, unknown>, ...names: readonly string[]): string | undefined {

@@ -1,8 +1,8 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { deepFrozen } from "../calls/json.ts";
+import { shown } from "../calls/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
-import { shown } from "../calls/shown.ts";
 import { inOurSpelling, offeredSchema } from "./define.ts";
 import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
@@ -93,7 +93,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   const { tool, name, over, members } = draft;
   const facts = factsOf(draft);
   const idempotent = members.idempotent(over.idempotent ?? stated(draft, "idempotent"));
-  const { guard, parse, inputSchema } = argumentsOf(draft, schemas);
+  const { guard, parse, takesBytes, inputSchema } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
   const outputSchema = output === undefined ? {} : { outputSchema: readableSchema(readSchema(output, members.whose)) };
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
@@ -110,6 +110,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
       idempotent,
       previewBinds,
       parse,
+      takesBytes,
     },
     ...(title !== undefined && { title: readable(members.text("title", title)) }),
     annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
@@ -154,17 +155,17 @@ function termsOf(draft: Draft): Terms {
 function argumentsOf(
   { tool, spec, members, over }: Draft,
   schemas: JsonSchemas,
-): Pick<Action, "parse" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
+): Pick<Action, "parse" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
   const { input, inputSchema: shown } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
   }
   const offered = offeredSchema({ input, inputSchema: shown }, tool.name);
   const inputSchema = offered === undefined ? noArguments : readableSchema(readSchema(offered, members.whose));
-  if (isStandardSchema(input)) return { inputSchema, parse: parserFor(input), guard: undefined };
-  if (offered === undefined) return { inputSchema, parse: parserFor(undefined), guard: undefined };
+  if (isStandardSchema(input)) return { inputSchema, parse: parserFor(input), takesBytes: true, guard: undefined };
+  if (offered === undefined) return { inputSchema, parse: parserFor(undefined), takesBytes: false, guard: undefined };
   const guard = schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
-  return { inputSchema, parse: parserFor(guard), guard };
+  return { inputSchema, parse: parserFor(guard), takesBytes: false, guard };
 }
 
 type Body = "execute" | "preview" | "classifyRisk" | "reconcile";

@@ -67,6 +67,7 @@ function declared(
     requireIdempotencyKey: members.flag("requireIdempotencyKey", over.requireIdempotencyKey),
     ...{ suspends: false, detached: false, previewBinds: false, deferLoading: false, concurrencySafe: false },
     parse: (given) => ({ input: given }), // a model made them after its provider's own schema, which is not told
+    takesBytes: true,
     ...{ classifyRisk: undefined, preview: undefined, reconcile: undefined },
   };
 }

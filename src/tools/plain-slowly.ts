@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Json, maxDepth } from "../calls/json.ts";
 import { pieceEnd } from "../results/in-turns.ts";
-import { tooManyBytes } from "../results/raw-result.ts";
+import { type AnswerLimit, tooManyBytes } from "../results/raw-result.ts";
 import type { Plain } from "./plain.ts";
 
 /** What is at most so large is written at once: about a millisecond. */
@@ -13,8 +13,8 @@ const sliceMs = 0.5;
 
 /** More than is taken. */
 export class TooManyBytes extends RangeError {
-  constructor(limitBytes: number) {
-    super(`it has ${tooManyBytes(limitBytes)}`);
+  constructor(limitBytes: number, setting?: AnswerLimit) {
+    super(`it has ${tooManyBytes(limitBytes, setting)}`);
   }
 }
 

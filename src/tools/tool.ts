@@ -11,6 +11,7 @@ import type { Autonomy, Principal, Risk } from "../calls/call.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../calls/outcome.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
+import type { ArtifactStream, ByteRange } from "../results/artifact-store.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 
 /** SPEC 2.4: grouping, dashboards, audit; never routing. */
@@ -39,6 +40,8 @@ export interface ToolContext {
   readonly grantedScopes: readonly string[];
   /** Set when a tool that suspended goes on. */
   readonly frozen: string | undefined;
+  /** Artifacts that its caller may use. */
+  readonly artifacts: ToolArtifacts;
   /** What it is doing, for those who look on, and how much of it is done, from 0 to 1, where that is known. */
   progress(content: string, fraction?: number): void;
   /** For those who look on: what the tool did, in a word like `file.read`. No content and no secrets in `data`. */
@@ -53,10 +56,26 @@ export interface ToolContext {
   }): Promise<ToolOutcome>;
 }
 
-/** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
-export type PreviewContext = Omit<ToolContext, "secrets" | "call" | "frozen">;
+/** How a tool reads artifacts that are too large to be handed to it. */
+export interface ToolArtifacts {
+  /** How many UTF-8 bytes of a result go inline to this caller. */
+  readonly inlineBytes: number;
+  /**
+   * The bytes piece by piece: all, or a part. A tool is given `{"$artifact": digest}` itself, and not the bytes, where its
+   * schema names a property `$artifact`.
+   *
+   * @throws RuntimeFault `artifact_unavailable` when it is gone or not the caller's
+   */
+  open(artifact: string | { readonly $artifact: string }, range?: ByteRange): Promise<ArtifactStream>;
+}
 
-/** What `execute` may answer: text, blocks, or any other JSON value as structured content. */
+/** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
+export type PreviewContext = Omit<ToolContext, "secrets" | "call" | "frozen" | "artifacts">;
+
+/**
+ * What `execute` may answer: text, blocks, bytes, or any other JSON value as structured content. A stream of bytes
+ * (`ReadableStream`, `AsyncIterable`, `Blob`), by itself or as the `data` of a block, is kept as an artifact while it is read.
+ */
 export type ToolAnswer =
   | string
   | Json
@@ -165,6 +184,8 @@ export interface Offer {
 export interface Action extends Omit<Offer, "previews"> {
   /** Synchronous for our own tools and simple schemas; a stranger's schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
+  /** Its arguments may hold bytes: they are checked by code, and not as JSON. */
+  readonly takesBytes?: boolean | undefined;
   readonly classifyRisk: ((given: JsonObject) => Risk | Suggestion) | undefined;
   readonly preview:
     | ((

@@ -15,7 +15,7 @@ export function noPostern(columns = 80): NoPostern {
   const unreachable = () => Promise.reject(new Error("a command looked for a Postern"));
   const host: Host = {
     terminal: {
-      out: (text) => void out.push(text),
+      out: (text) => void out.push(String(text)),
       aside: (text) => void err.push(text),
       ...{ colour: false, columns, rows: 24, interactive: false, screen: false },
     },

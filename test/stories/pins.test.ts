@@ -65,7 +65,7 @@ const blocked = {
     code: "tool_unavailable",
     retry: "later",
     message: expect.stringMatching(
-      /its server changed its definition \(description\)\..*postern tools diff files__read.*postern tools approve files__read/,
+      /its server changed its definition \(description\)\. An operator must look at it and approve it; go on without/,
     ),
   },
 };

@@ -6,6 +6,7 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { accountCommands } from "./groups/accounts.ts";
 import { alarmCommands } from "./groups/alarms.ts";
 import { approvalCommands } from "./groups/approvals.ts";
+import { artifactCommands } from "./groups/artifacts.ts";
 import { auditCommands } from "./groups/audit.ts";
 import { callCommands } from "./groups/call.ts";
 import { chainCommands } from "./groups/chain.ts";
@@ -75,7 +76,16 @@ function commands(host: Host, version: string, ended: Ended): Command {
 
 /** In the order of their help. */
 const groups: readonly ((program: Command, host: Host, act: Act) => void)[] = [
-  ...[initCommand, startCommand, callCommands, chainCommands, toolCommands, approvalCommands, auditCommands],
+  ...[
+    initCommand,
+    startCommand,
+    callCommands,
+    artifactCommands,
+    chainCommands,
+    toolCommands,
+    approvalCommands,
+    auditCommands,
+  ],
   ...[controlCommands, runCommands, policyCommands, skillCommands, memoryCommands, secretCommands],
   ...[accountCommands, tokenCommands, alarmCommands, channelCommands, doctorCommand],
 ];

@@ -5,7 +5,7 @@ import { exitCodes } from "./exit-codes.ts";
 /** Where a command writes, and whether a person is there to read and answer. Injected, so that tests need no terminal. */
 export interface Terminal {
   /** Results: what a pipe should get. */
-  out(text: string): void;
+  out(text: string | Uint8Array): void;
   /** Everything about the result: problems, hints, progress. */
   aside(text: string): void;
   readonly colour: boolean;

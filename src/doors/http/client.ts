@@ -89,6 +89,12 @@ export class PosternClient {
     return this.#line.post(`/v1/calls/${encodeURIComponent(id)}/settle`, { outcome, reason });
   }
 
+  /** @param owner whose it is, for an operator */
+  artifact(digest: string, owner: { agent?: string; user?: string } = {}): AsyncIterable<Uint8Array> {
+    const search = new URLSearchParams(owner);
+    return this.#line.bytes(`/v1/artifacts/${encodeURIComponent(digest)}${search.size === 0 ? "" : `?${search}`}`);
+  }
+
   async tools(): Promise<readonly ToolWire[]> {
     const { tools } = await this.#line.get<{ readonly tools: readonly ToolWire[] }>("/v1/tools");
     return tools;

@@ -110,8 +110,9 @@ async function sendArtifact({ runtime, by, part, query }: Asked<unknown, Artifac
       ? undefined
       : { tenant, agent: query.agent, ...(query.user !== undefined && { user: query.user }) };
   try {
-    const { meta, bytes } = await runtime.artifacts.open(digest, named ?? by.principal);
-    return new Response(Buffer.from(bytes), { headers: artifactHeaders(digest, meta.mediaType) });
+    const { meta, chunks } = await runtime.artifacts.openStream(digest, named ?? by.principal);
+    const headers = { ...artifactHeaders(digest, meta.mediaType), "content-length": String(meta.bytes) };
+    return new Response(ReadableStream.from(chunks), { headers });
   } catch (error) {
     if (error instanceof RuntimeFault && error.code === "artifact_unavailable") return missing;
     throw error;

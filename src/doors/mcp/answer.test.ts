@@ -4,7 +4,7 @@ import { refusal } from "../../calls/refusals.ts";
 import { answerOf as answerHere } from "./answer.ts";
 
 const answerOf = (outcome: ToolOutcome, tool: string, console?: () => string | undefined) =>
-  answerHere(outcome, tool, { command: "npx postern --data 'my data'", console });
+  answerHere(outcome, tool, { console });
 
 const ok: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "" };
 
@@ -39,7 +39,7 @@ it("every kind of block becomes the protocol's own", () => {
   ]);
 });
 
-it("a suspended call says where to approve it and to send the same call again", () => {
+it("a suspended call says that a person decides, to go on meanwhile and to send it again", () => {
   const { isError, structuredContent, content } = answerOf(
     { ...ok, status: "pending", approvalId: "apr_1", expiresAt: 0 },
     "send",
@@ -49,11 +49,20 @@ it("a suspended call says where to approve it and to send the same call again", 
     status: "approval_pending",
     approval_id: "apr_1",
     expires_at: "1970-01-01T00:00:00.000Z",
+    meanwhile: "go on with other work",
     retry: "send the same call again",
   });
   expect(content).toEqual([
-    { type: "text", text: expect.stringContaining("`npx postern --data 'my data' approvals approve apr_1`") },
+    {
+      type: "text",
+      text: expect.stringMatching(/a person must decide it.*Go on with other work.*send the same call again/),
+    },
   ]);
+});
+
+it("an agent is never told the command that approves", () => {
+  const held = { ...ok, status: "pending", approvalId: "apr_1", expiresAt: 0 } as const;
+  expect(JSON.stringify(answerOf(held, "send", () => "http://127.0.0.1:7420"))).not.toMatch(/postern\b.*approv|POST/);
 });
 
 it("a held call links to its page of the console, once it is known where that is", () => {

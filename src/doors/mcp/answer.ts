@@ -1,31 +1,33 @@
 import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
 import type { Json, JsonObject } from "../../calls/json.ts";
-import type { ContentBlock, MediaBlock, ToolOutcome } from "../../calls/outcome.ts";
+import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../calls/outcome.ts";
 import { chainToolName } from "../../chains/names.ts";
 import { shortTrace } from "../../chains/trace.ts";
+import { isStandIn, withCutNote } from "../../results/cut-note.ts";
+import { readArtifactName } from "../../tools/builtin/read-artifact.ts";
 import { type OpenRequest, openRequest } from "../wire.ts";
 
-/** How whoever decides gets here. */
-export interface People {
-  /** How they type `postern`, with the flags that say which one is meant. */
-  readonly command: string;
-  /** Where they reach the console, once it listens. */
+/** What an answer says about other places. */
+export interface Places {
+  /** Where people reach the console, once it listens. */
   readonly console?: (() => string | undefined) | undefined;
+  /** Whether this caller is offered a tool that reads artifacts. */
+  readonly readsArtifacts?: boolean | undefined;
 }
 
-/**
- * An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which.
- *
- * @param people how they get here: what they type, and where they look
- */
-export function answerOf(outcome: ToolOutcome, tool: string, people: People = { command: "postern" }): CallToolResult {
-  const asked = openRequest(outcome);
-  const how = asked === undefined ? "" : howToDecide(asked, people);
-  const structured =
-    asked === undefined ? structuredOf(outcome, tool) : pendingOf(outcome, asked, { how, page: people.console?.() });
+/** The URI of an artifact, for `resources/read`. */
+export function artifactUri(digest: string): string {
+  return `artifact:${digest}`;
+}
+
+/** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
+export function answerOf(given: ToolOutcome, tool: string, places: Places = {}): CallToolResult {
+  const asked = openRequest(given);
+  const page = asked && pageOf(asked, places);
+  const outcome = withCutNote(given, (digest, fromByte) => readOn(given, { digest, fromByte }, places));
+  const structured = asked === undefined ? structuredOf(outcome, tool) : pendingOf(outcome, asked, page);
   return {
-    content:
-      asked === undefined ? outcome.content.map(blockOf) : [{ type: "text", text: pendingText(tool, asked, how) }],
+    content: asked === undefined ? contentOf(outcome) : [{ type: "text", text: pendingText(tool, asked, page) }],
     ...(structured !== undefined && { structuredContent: structured }),
     isError: outcome.status !== "ok",
     _meta: {
@@ -37,40 +39,56 @@ export function answerOf(outcome: ToolOutcome, tool: string, people: People = { 
   };
 }
 
-function howToDecide({ id }: OpenRequest, { command, console }: People): string {
-  const page = console?.();
-  const there = page === undefined ? "the Postern console" : `the Postern console (${pageOf(page, id)})`;
-  return `approve or deny it in ${there}, or with \`${command} approvals approve ${id}\``;
+function readOn(
+  outcome: ToolOutcome,
+  { digest, fromByte }: { readonly digest: string; readonly fromByte: number },
+  { readsArtifacts }: Places,
+): string {
+  const read = `read the resource ${artifactUri(digest)}`;
+  const call = `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}`;
+  const left = isStandIn(outcome) ? "; the structured content is there, too" : "";
+  return `${readsArtifacts === true ? `${call}, or ${read}` : read}${left}`;
 }
 
-function pageOf(console: string, id: string): string {
-  return `${console}/approvals/${encodeURIComponent(id)}`;
+/** The whole of a cut result is linked. */
+function contentOf({ content, artifact, cut }: ToolOutcome): McpBlock[] {
+  const blocks = content.map(blockOf);
+  if (artifact === undefined || cut === undefined) return blocks;
+  const { totalBytes: size } = cut;
+  return [...blocks, { type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
 }
 
-function pendingOf(
-  { callId }: ToolOutcome,
-  { id, expiresAt }: OpenRequest,
-  { how, page }: { readonly how: string; readonly page: string | undefined },
-): JsonObject {
+/** People decide there; how they do it is not the agent's affair. */
+function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
+  const base = console?.();
+  return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
+}
+
+function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: OpenRequest, page: string | undefined): JsonObject {
   return {
     status: "approval_pending",
     call_id: callId,
     approval_id: id,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
-    how_to_approve: how,
-    ...(page !== undefined && { url: pageOf(page, id) }),
+    how_to_approve: `A person decides ${placeOf(page)}.`,
+    ...(page !== undefined && { url: page }),
+    meanwhile: "go on with other work",
     retry: "send the same call again",
   };
 }
 
-function pendingText(tool: string, { id, expiresAt }: OpenRequest, how: string): string {
-  const until = expiresAt === undefined ? "" : ` It can be decided until ${expiresAt}.`;
-  return `Not run yet: \`${tool}\` needs a person's approval, and the request ${id} is still open.${until} Tell the user: ${how}. Then send the same call again, with exactly the same arguments: it will run once, or say what was decided.`;
+function placeOf(page: string | undefined): string {
+  return page === undefined ? "in the Postern console" : `in the Postern console (${page})`;
+}
+
+function pendingText(tool: string, { id, expiresAt }: OpenRequest, page: string | undefined): string {
+  const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
+  return `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}. Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
 }
 
 function structuredOf(outcome: ToolOutcome, tool: string): Json | undefined {
   const { status, refusal, preview } = outcome;
-  const structured = tool === chainToolName ? shortTrace(outcome) : outcome.structured;
+  const structured = tool === chainToolName ? shortTrace(outcome) : ownStructured(outcome);
   if (refusal !== undefined) {
     const { code, message, retry, details } = refusal;
     return {
@@ -85,7 +103,20 @@ function structuredOf(outcome: ToolOutcome, tool: string): Json | undefined {
   return preview === undefined ? structured : { status, preview: preview as unknown as Json }; // a preview is plain JSON
 }
 
+/** A reference in the place of structured content would not fit the tool's output schema; a cut text in its member does. */
+function ownStructured(outcome: ToolOutcome): Json | undefined {
+  const { cut, structured, text } = outcome;
+  if (cut?.member !== undefined) return { [cut.member]: text };
+  return isStandIn(outcome) ? undefined : structured;
+}
+
 function blockOf(block: ContentBlock): McpBlock {
+  const { annotations, meta } = block;
+  const notes = { ...(annotations !== undefined && { annotations }), ...(meta !== undefined && { _meta: meta }) };
+  return { ...bareBlockOf(block), ...notes } as McpBlock; // its notes are MCP's own, passed on as they came
+}
+
+function bareBlockOf(block: ContentBlock): McpBlock {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text };
@@ -94,34 +125,44 @@ function blockOf(block: ContentBlock): McpBlock {
     case "file":
       return mediaOf(block);
     case "resource": {
-      const { uri, mediaType, text, data } = block;
-      const described = { uri, ...(mediaType !== undefined && { mimeType: mediaType }) };
+      const { uri, mediaType, text, data, resourceMeta } = block;
+      const described = {
+        uri,
+        ...(mediaType !== undefined && { mimeType: mediaType }),
+        ...(resourceMeta !== undefined && { _meta: resourceMeta }),
+      };
       if (text !== undefined) return { type: "resource", resource: { ...described, text } };
       return data === undefined
         ? { type: "resource_link", name: uri, ...described }
         : { type: "resource", resource: { ...described, blob: data } };
     }
     case "link": {
-      const { uri, name, mediaType } = block;
+      const { uri, name, title, mediaType, type: _, annotations: _a, meta: _m, ...rest } = block;
       return {
         type: "resource_link",
         uri,
-        name: name ?? uri,
+        name: name ?? title ?? uri,
+        ...(title !== undefined && { title }),
         ...(mediaType !== undefined && { mimeType: mediaType }),
+        ...(rest as { readonly description?: string; readonly size?: number }), // and icons, which are MCP's own
       };
     }
   }
 }
 
 /** Bytes that were kept instead of sent are linked: a later call names them as `{"$artifact": digest}`. */
-function mediaOf({ type, mediaType, data, artifact, name }: MediaBlock): McpBlock {
-  if (data === undefined)
+function mediaOf({ type, mediaType, data, artifact, url, fileId, name }: MediaBlock): McpBlock {
+  if (data === undefined && fileId !== undefined && (artifact ?? url) === undefined)
+    return { type: "text", text: textOf([{ type, mediaType, fileId, ...(name !== undefined && { name }) }]) };
+  if (data === undefined) {
+    const uri = artifact === undefined ? (url ?? "") : artifactUri(artifact);
     return {
       type: "resource_link",
-      uri: `artifact:${artifact ?? ""}`,
-      name: name ?? "artifact",
+      uri,
+      name: name ?? (artifact === undefined ? type : "artifact"),
       mimeType: mediaType,
     };
+  }
   if (type !== "file") return { type, mimeType: mediaType, data };
   return {
     type: "resource",

@@ -26,7 +26,7 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     approvals: { patience: "suspend" },
   });
   const windows = new Windows(runtime, clock);
-  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, people: { command: "npx postern --data there" } };
+  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, console: undefined };
   const visit = {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
@@ -60,7 +60,7 @@ it("a held call is answered after 20 s with approval_pending", async () => {
   await settled();
   expect(answered()).toMatchObject({
     status: "approval_pending",
-    how_to_approve: expect.stringMatching(/`npx postern --data there approvals approve apr_\S+`$/),
+    how_to_approve: "A person decides in the Postern console.",
     retry: "send the same call again",
   });
   await close();

@@ -8,8 +8,9 @@ import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { CallContext, Runtime } from "../../face.ts";
 import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
+import { readArtifactName } from "../../tools/builtin/read-artifact.ts";
 import type { Windows } from "../windows.ts";
-import { answerOf, type People } from "./answer.ts";
+import { answerOf, type Places } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { promisesStructure, targetOf } from "./offer.ts";
 import { relayedError } from "./relayed-error.ts";
@@ -24,7 +25,8 @@ export interface CallParts {
   readonly windows: Windows;
   readonly clock: Clock;
   readonly approvalWaitMs: number;
-  readonly people: People;
+  /** Where people reach the console, once it listens. */
+  readonly console: Places["console"];
 }
 
 export interface Asked {
@@ -36,7 +38,7 @@ export interface Asked {
 /** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
 export async function callTool({ request, context, visit }: Asked, parts: CallParts): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
-  const { runtime, windows, clock, approvalWaitMs, people } = parts;
+  const { runtime, windows, clock, approvalWaitMs, console } = parts;
   const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = said(meta, "postern/idempotency-key", 256);
   const reason = said(meta, "postern/reason", 2_000);
@@ -59,7 +61,9 @@ export async function callTool({ request, context, visit }: Asked, parts: CallPa
       if (relayed !== undefined) throw relayed;
       const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
       const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
-      return fitted(answerOf({ ...outcome, content }, name, people), context, promises ? outcome.text : undefined);
+      const readsArtifacts = runtime.tools.has(readArtifactName);
+      const answer = answerOf({ ...outcome, content }, name, { console, readsArtifacts });
+      return fitted(answer, context, promises ? textOf(answer) : undefined);
     });
   } catch (error) {
     throw error instanceof RuntimeFault && faultStatus(error.code) < 500 ? invalidParams(error) : error;
@@ -98,6 +102,10 @@ function fitted(answer: CallToolResult, context: ServerContext, text: string | u
   const isMissing = structuredContent === undefined || (isOld(context) && !isJsonObject(structuredContent));
   if (!isMissing) return answer;
   return text !== undefined && answer.isError !== true ? { ...plain, structuredContent: { text } } : plain;
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /** A line for people: the answer itself says what came out. */

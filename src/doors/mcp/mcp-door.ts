@@ -11,6 +11,7 @@ import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { Windows } from "../windows.ts";
 import { acceptedBy, inForm, naming } from "./accepted.ts";
+import { serveArtifacts } from "./artifact-resources.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
@@ -25,8 +26,6 @@ export interface McpDoorOptions {
   /** How long a call that needs a person is held before its client is told to come back. Default 20 s: clients give up after 60. */
   readonly approvalWaitMs?: number;
   readonly clock?: Clock;
-  /** How a person types `postern` here, with the flags that say which one is meant: agents pass it on. */
-  readonly command?: string;
   /** Where people reach the console, once it listens: agents pass that on, too. */
   readonly console?: () => string | undefined;
 }
@@ -62,7 +61,6 @@ class Doorway implements McpDoor {
     version = "0",
     approvalWaitMs = 20_000,
     clock = new SystemClock(),
-    command = "postern",
     console,
   }: McpDoorOptions) {
     this.#identity = { name, version };
@@ -71,7 +69,7 @@ class Doorway implements McpDoor {
       windows: new Windows(runtime, clock),
       clock,
       approvalWaitMs,
-      people: { command, console },
+      console,
     };
     const visitOf = ({ http }: ServerContext): Visit | undefined =>
       http?.req === undefined ? undefined : this.#visits.get(http.req);
@@ -140,7 +138,7 @@ class Doorway implements McpDoor {
     const { name, version } = this.#identity;
     const identity = at === undefined ? this.#identity : { name: at, title: `${at} (${name})`, version };
     const server = new Server(identity, {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: { tools: { listChanged: true }, resources: {} },
       instructions,
       // Nothing is ever elicited; the default would build a code generator for every request.
       jsonSchemaValidator: {
@@ -152,6 +150,11 @@ class Doorway implements McpDoor {
     }));
     server.setRequestHandler("tools/call", (request, context) =>
       callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),
+    );
+    serveArtifacts(
+      server,
+      this.#parts.runtime.artifacts,
+      (context: ServerContext) => known(visitOf(context)).caller.principal,
     );
     return server;
   }

@@ -1,6 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { digestOf, type JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
+import { readArtifactName } from "../../tools/builtin/read-artifact.ts";
 import { insideOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { ownNameOf } from "../../tools/upstream/adapter.ts";
@@ -17,7 +18,10 @@ export interface Target {
 export function listed(runtime: Runtime, { caller, server }: Visit, isOld: boolean): Tool[] {
   const actions = runtime
     .offered(caller.principal)
-    .filter(({ kind, facts }) => kind !== "hosted" && (server === undefined || facts.server === server))
+    .filter(({ kind, facts, tool }) => {
+      const isHere = server === undefined || facts.server === server || isReader(runtime, server, tool);
+      return kind !== "hosted" && isHere;
+    })
     .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
   return actions
     .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action), isOld))
@@ -47,7 +51,13 @@ export function targetOf(runtime: Runtime, { server }: Visit, name: string): Tar
     offer?.facts.server === server && localName(runtime, offer) === name;
   const likely = runtime.tools.offer(publicName(server, name));
   const action = isMeant(likely) ? likely : runtime.tools.offers().find(isMeant);
-  return action === undefined ? nowhere : { tool: action.tool, action: action.name };
+  if (action !== undefined) return { tool: action.tool, action: action.name };
+  return isReader(runtime, server, name) ? { tool: name, action: "default" } : nowhere;
+}
+
+/** Whoever gets a server's results reads the large ones with it, also at the server's own address; a server's own tool goes first. */
+function isReader({ tools }: Runtime, server: string, tool: string): boolean {
+  return tool === readArtifactName && !tools.has(publicName(server, readArtifactName));
 }
 
 function openName({ tool, name }: Offer): string {
@@ -80,7 +90,7 @@ function describe(action: Offer, name: string, isOld: boolean): Tool {
 }
 
 const anythingElse = {
-  description: 'Anything else: parts may be masked, and a large value stands as a reference ({"$artifact": …}).',
+  description: "Anything else: parts may be masked, and a large value is left out: the text says where it is.",
 };
 
 /** Whether a tool is listed with an output schema. Revision 2025-11-25 knows objects only. */

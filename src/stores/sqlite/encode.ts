@@ -3,7 +3,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
 import { deepFrozen, type Json, sha256 } from "../../calls/json.ts";
-import type { ToolOutcome } from "../../calls/outcome.ts";
+import { isPlainText, type ToolOutcome } from "../../calls/outcome.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
 import { callStates } from "../../calls/states.ts";
@@ -141,11 +141,10 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
 function outcomeText({ outcome, call }: CallRecord): string | null {
   if (outcome === undefined) return null;
   const [only] = outcome.content;
-  if (outcome.content.length !== 1 || only?.type !== "text" || only.text !== outcome.text)
-    return JSON.stringify(outcome);
-  const { status, callId, text, structured, expiresAt, artifact, summary, files, preview, marks } = outcome;
+  if (outcome.content.length !== 1 || !isPlainText(only) || only.text !== outcome.text) return JSON.stringify(outcome);
+  const { status, callId, text, structured, expiresAt, artifact, cut, summary, files, preview, marks } = outcome;
   const { refusal, approvalId, replayed, timedOut } = outcome;
-  const rare = artifact ?? summary ?? files ?? preview ?? marks ?? refusal ?? approvalId ?? replayed ?? timedOut;
+  const rare = artifact ?? cut ?? summary ?? files ?? preview ?? marks ?? refusal ?? approvalId ?? replayed ?? timedOut;
   if (rare === undefined && status === "ok" && callId === call.id && expiresAt === undefined) {
     if (structured === undefined) return JSON.stringify(text);
     if (JSON.stringify(structured) === text) return `[${text}]`; // what spells itself is kept once
@@ -156,6 +155,7 @@ function outcomeText({ outcome, call }: CallRecord): string | null {
     text,
     structured,
     artifact,
+    cut,
     files,
     summary,
     preview,

@@ -12,6 +12,7 @@ type May = Exclude<keyof ToolOutcome, Always>;
 const fields: { readonly [Name in May]-?: NonNullable<ToolOutcome[Name]> } = {
   structured: { sum: 3 },
   artifact: "a".repeat(64),
+  cut: { shownBytes: 9, totalBytes: 20, continuesAt: 9 },
   files: [{ path: "a.png", mediaType: "image/png", artifact: "b".repeat(64) }],
   summary: "3 rows",
   preview: { summary: "nothing was done", supported: true },

@@ -26,7 +26,7 @@ it("text, sound, bytes and links keep what they say of themselves", () => {
       { type: "resource_link", uri: "x:2", name: "two", mimeType: "text/csv" },
     ]),
   ).toEqual([
-    { type: "text", text: "hi" },
+    { type: "text", text: "hi", annotations: { priority: 1 } },
     { type: "audio", mediaType: "audio/ogg", data: "aGk=" },
     { type: "resource", uri: "x:1", mediaType: "application/gzip", data: "aGk=" },
     { type: "link", uri: "x:2", name: "two", mediaType: "text/csv" },

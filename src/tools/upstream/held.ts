@@ -1,13 +1,13 @@
 import type { Block } from "../registered.ts";
 
-/** Why a tool cannot be called, for whoever called it and for the operator: each with the command that mends it. */
+/** Why a tool cannot be called, for agents too: the operator's commands stand in `postern tools`, and not here. */
 export function changedBlock(tool: string, fields: readonly string[]): Block {
-  const problem = `\`${tool}\` is blocked: its server changed its definition (${fields.join(", ")}). ${mend(tool)}`;
+  const problem = `\`${tool}\` is blocked: its server changed its definition (${fields.join(", ")}). ${mend}`;
   return { why: "changed", problem };
 }
 
 export function newBlock(tool: string): Block {
-  const problem = `\`${tool}\` is blocked: no operator has approved its definition yet. ${mend(tool)}`;
+  const problem = `\`${tool}\` is blocked: no operator has approved its definition yet. ${mend}`;
   return { why: "new", problem };
 }
 
@@ -17,6 +17,4 @@ export function waitingBlock(tool: string, problem?: string): Block {
   return { why: "waiting", problem: `\`${tool}\` is blocked: its definition ${why}` };
 }
 
-function mend(tool: string): string {
-  return `An operator looks at it with \`postern tools diff ${tool}\` and approves it with \`postern tools approve ${tool}\`.`;
-}
+const mend = "An operator must look at it and approve it; go on without this tool until then.";

@@ -48,15 +48,17 @@ export async function deliverablesIn(folder: string): Promise<Pick<ArtifactManif
 export async function artifactEntries(
   tenant: string,
   kept: ReadonlyMap<string, Omit<Principal, "tenant">>,
-  artifacts: Pick<ArtifactStore, "open"> | undefined,
+  artifacts: Pick<ArtifactStore, "openStream"> | undefined,
 ): Promise<ArtifactManifest["artifacts"]> {
   const entries: ArtifactManifest["artifacts"][number][] = [];
   for (const [sha256, owner] of kept) {
     try {
-      const opened = await artifacts?.open(sha256, { tenant, ...owner });
-      entries.push(
-        opened === undefined ? { sha256 } : { sha256, bytes: opened.meta.bytes, media_type: opened.meta.mediaType },
-      );
+      const opened = await artifacts?.openStream(sha256, { tenant, ...owner });
+      if (opened === undefined) entries.push({ sha256 });
+      else {
+        for await (const _ of opened.chunks); // read to its end it is checked against its digest
+        entries.push({ sha256, bytes: opened.meta.bytes, media_type: opened.meta.mediaType });
+      }
     } catch (error) {
       entries.push({ sha256, problem: messageOf(error).slice(0, 200) });
     }

@@ -22,7 +22,7 @@ export interface OpenRunsOptions {
   ) => Promise<void>;
   readonly redact: Redact;
   readonly summarize: Summarize;
-  readonly artifacts?: Pick<ArtifactStore, "open">;
+  readonly artifacts?: Pick<ArtifactStore, "openStream">;
   readonly log: (problem: string) => void;
   /** The effective configuration, as YAML; kept with each run that begins. */
   readonly config?: string | undefined;

@@ -96,7 +96,7 @@ export async function checkDeliverables(run: RunLog): Promise<readonly string[]>
 /** `artifact-manifest.json`, and the digests a seal vouches for. */
 export async function writeManifest(
   run: RunLog,
-  artifacts: Pick<ArtifactStore, "open"> | undefined,
+  artifacts: Pick<ArtifactStore, "openStream"> | undefined,
   madeAt: number,
 ): Promise<void> {
   const manifest: ArtifactManifest = {

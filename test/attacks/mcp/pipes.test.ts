@@ -87,20 +87,21 @@ it("a Postern over pipes refuses what could be read in two ways, and serves the 
   await expectStrict(piped);
 });
 
-it("a held call names the command with the flags that were given, so that it reaches this Postern", async () => {
+it("a held call says that a person decides, and names no command that does it", async () => {
   const config = join(postern.folder, "hasty.yaml");
   writeFileSync(config, "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\nlimits:\n  approval_wait_ms: 50\n");
   const data = join(postern.folder, "elsewhere");
   using piped = new Piped(data, "--config", config);
   await piped.greet();
   const send = { name: "send", arguments: { text: "hi" } };
-  const how = `postern --config ${config} --data ${data} approvals approve apr_`;
-  expect(await piped.ask(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: send }))).toMatchObject({
+  const answer = await piped.ask(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: send }));
+  expect(answer).toMatchObject({
     result: {
-      content: [{ text: expect.stringContaining(how) }],
-      structuredContent: { status: "approval_pending", how_to_approve: expect.stringContaining(how) },
+      content: [{ text: expect.stringContaining("a person must decide it") }],
+      structuredContent: { status: "approval_pending", how_to_approve: expect.stringContaining("A person decides") },
     },
   });
+  expect(JSON.stringify(answer)).not.toMatch(/postern [^"]*approv/);
 });
 
 describe("pipes that join a running Postern", () => {

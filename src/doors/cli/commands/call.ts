@@ -137,8 +137,7 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
     for (const line of outcome.preview === undefined ? [] : previewDetails(outcome.preview, paint))
       terminal.aside(`${line}\n`);
-    if (outcome.artifact !== undefined)
-      terminal.aside(`${paint("dim", `The whole result is artifact ${outcome.artifact}.`)}\n`);
+    for (const line of keptLines(outcome, work.command)) terminal.aside(`${paint("dim", line)}\n`);
     if (outcome.replayed === true)
       terminal.aside(`${paint("dim", "Not run again: this is what the same call ended with before.")}\n`);
     return;
@@ -147,6 +146,25 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
   if (isOpen(outcome) && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
   else terminal.aside(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
+  if (refusal?.code === "tool_unavailable") await showBlocked(work, tool);
+}
+
+/** What is kept instead of shown, and how a person prints it. */
+function keptLines({ artifact, files = [] }: OutcomeWire, command: string): readonly string[] {
+  const print = (digest: string): string => `\`${command} artifacts get ${digest}\` prints it`;
+  return [
+    ...(artifact === undefined ? [] : [`The whole result is artifact ${artifact}: ${print(artifact)}.`]),
+    ...files.map((file) => `${visible(file.media_type)} is artifact ${file.artifact}: ${print(file.artifact)}.`),
+  ];
+}
+
+/** A tool whose definition changed waits for an operator, who reads here how to look at it. */
+async function showBlocked({ agent, terminal, command }: Work, tool: string): Promise<void> {
+  const { actions } = await agent.showTool(tool).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
+  if (!actions.some(({ blocked }) => blocked === "changed" || blocked === "new")) return;
+  terminal.aside(
+    `Look at it:  ${command} tools diff ${visible(tool)}\nTrust it:    ${command} tools approve ${visible(tool)}\n`,
+  );
 }
 
 async function showPending(

@@ -124,7 +124,7 @@ async function ask(
 }
 
 async function answerIn(
-  { structured, artifact, text }: ToolOutcome,
+  { structured, artifact, cut, text }: ToolOutcome,
   principal: Principal,
   open: ServerMemoryOptions["open"],
 ): Promise<Json> {
@@ -137,7 +137,8 @@ async function answerIn(
   }
   const whole = parsed(Buffer.from((await open(artifact, principal)).bytes).toString("utf8"));
   const isReference = isJsonObject(structured) && Object.hasOwn(structured, referenceKey);
-  return isReference && isJsonObject(whole) ? (whole["structured"] ?? null) : whole;
+  const isWrapped = isReference && cut?.continuesAt === undefined;
+  return isWrapped && isJsonObject(whole) ? (whole["structured"] ?? null) : whole;
 }
 
 function parsed(text: string): Json {

@@ -14,7 +14,7 @@ export interface Finder {
 }
 
 /** @throws Rejection `pattern_invalid`, saying what is wrong with it */
-export function finderOf(task: GrepTask): Finder {
+export function finderOf(task: Pick<GrepTask, "pattern" | "ignoreCase" | "literal">): Finder {
   const { pattern, ignoreCase } = task;
   checkLength(pattern);
   if (task.literal || !/[\\^$.*+?()[\]{}|]/.test(pattern)) return plainFinder(pattern, ignoreCase);

@@ -1,0 +1,117 @@
+import type { Principal } from "../calls/call.ts";
+import type { Session } from "../calls/session.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
+import { pinOnce } from "./keep.ts";
+import { noArtifacts } from "./own-artifacts.ts";
+import { briefOf, LostAnswer, tooManyBytes, withBrief } from "./raw-result.ts";
+import { collected, piecesOf, SecretInStream, StreamTooLong, vetted } from "./streams.ts";
+
+/** Bytes in memory that are larger are kept piece by piece too: as base64 they would be several times their size. */
+const fewBytes = 1024 * 1024;
+
+/** Room for the gigabyte that a dump or a video has, and an end to a stream that has none. */
+export const mostArtifactBytes: number = 2 * 2 ** 30;
+
+export interface StreamOrder {
+  readonly owner: Principal;
+  /** Learns what was pinned, so that its close takes it back. */
+  readonly session: Session;
+  readonly redactor: Redactor;
+  readonly artifacts: ArtifactStore;
+  /** Of one artifact, in bytes. */
+  readonly artifactBytes: number;
+  /** Without a store a stream becomes inline bytes, of which there may be so many. */
+  readonly answerBytes: number;
+  /** The end of the call: reading stops. */
+  readonly signal: () => AbortSignal;
+}
+
+type Block = Readonly<Record<string, unknown>>;
+
+/** Whether the answer, or a block of it, is a stream or has many bytes. */
+export function holdsStream(answer: unknown): boolean {
+  if (typeof answer !== "object" || answer === null) return false;
+  if (isStream(answer)) return true;
+  const content: unknown = Reflect.get(answer, "content");
+  return Array.isArray(content) && content.some((block) => isStream(streamIn(block)));
+}
+
+/** The answer with every stream kept as an artifact that its block names. Throws what a stream throws: the tool failed. */
+export async function withStoredStreams(answer: unknown, order: StreamOrder): Promise<unknown> {
+  try {
+    if (isStream(answer)) return { content: [await stored({ type: "file" }, answer, order)] };
+    const { content, ...rest } = answer as { readonly content: readonly Block[] }; // `holdsStream` has looked
+    const blocks: unknown[] = [];
+    for (const block of content) {
+      const stream = streamIn(block);
+      blocks.push(isStream(stream) ? await stored(block, stream, order) : block);
+    }
+    const brief = briefOf(answer as object);
+    const made = { ...rest, content: blocks };
+    return brief === undefined ? made : withBrief(made, brief);
+  } catch (error) {
+    if (!(error instanceof StreamTooLong)) throw error;
+    const setting = order.artifacts === noArtifacts ? "results.max_bytes" : "results.max_artifact_bytes";
+    return new LostAnswer(`a stream gave ${tooManyBytes(limitOf(order), setting)}`);
+  }
+}
+
+async function stored(block: Block, stream: Stream, order: StreamOrder): Promise<Block> {
+  const { data: _data, blob: _blob, ...rest } = block;
+  const chunks = vetted(until(order.signal(), chunksOf(stream)), limitOf(order), order.redactor);
+  const { mediaType = rest["mimeType"] ?? rest["media_type"], type } = rest;
+  const named = typeof mediaType === "string" && mediaType !== "" ? mediaType : "application/octet-stream";
+  try {
+    if (order.artifacts === noArtifacts) return { ...rest, mediaType: named, data: await collected(chunks) };
+    const { digest } = await order.artifacts.putStream(chunks, named, order.owner);
+    await pinOnce(digest, order.session, order.artifacts);
+    return { ...rest, mediaType: named, artifact: digest };
+  } catch (error) {
+    if (!(error instanceof SecretInStream)) throw error;
+    return { type: "text", text: `[redacted: this ${String(type)} held a secret]` };
+  }
+}
+
+function limitOf({ artifacts, artifactBytes, answerBytes }: StreamOrder): number {
+  return artifacts === noArtifacts ? Math.floor((answerBytes / 4) * 3) : artifactBytes;
+}
+
+type Stream = AsyncIterable<unknown> | Blob | Uint8Array;
+
+function isStream(value: unknown): value is Stream {
+  if (value instanceof Uint8Array) return value.byteLength > fewBytes;
+  return value instanceof Blob || (typeof value === "object" && value !== null && Symbol.asyncIterator in value);
+}
+
+function streamIn(block: unknown): unknown {
+  return typeof block === "object" && block !== null
+    ? (Reflect.get(block, "data") ?? Reflect.get(block, "blob"))
+    : undefined;
+}
+
+function chunksOf(stream: Stream): AsyncIterable<unknown> {
+  if (stream instanceof Uint8Array) return piecesOf(stream);
+  return stream instanceof Blob ? stream.stream() : stream;
+}
+
+/** Ends the stream with the call, also while it is waited for. */
+async function* until(signal: AbortSignal, chunks: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const stop = (): void => void iterator.return?.().catch(ignored);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await iterator.next();
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+/** Its call has ended, with its own answer or with the fault that is told. */
+function ignored(): void {}

@@ -1,0 +1,60 @@
+import { setImmediate } from "node:timers/promises";
+import type { Redactor } from "../secrets/secret-store.ts";
+
+/** What is handed on at once. */
+const pieceBytes = 64 * 1024;
+/** UTF-8 bytes of one character, at most. */
+const bytesACharacter = 4;
+/** How far a redactor looks that does not say it. */
+const usualReach = 16 * 1024;
+
+/** Bytes as a stream, with turns for others. */
+export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  for (let from = 0; from < bytes.length; from += pieceBytes, await setImmediate())
+    yield bytes.subarray(from, from + pieceBytes);
+}
+
+export async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}
+
+/** More than is taken. */
+export class StreamTooLong extends RangeError {}
+
+/** A known secret was found: nothing of the stream may be kept. */
+export class SecretInStream extends Error {}
+
+/**
+ * The same bytes, counted and looked through for known secrets, also over the edge of two pieces.
+ *
+ * @throws StreamTooLong, SecretInStream
+ */
+export async function* vetted(
+  chunks: AsyncIterable<unknown>,
+  limitBytes: number,
+  redactor: Redactor,
+): AsyncGenerator<Uint8Array, void> {
+  const overlap = bytesACharacter * (redactor.reach ?? usualReach);
+  let tail: Uint8Array = new Uint8Array();
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const piece = bytesOf(chunk);
+    bytes += piece.length;
+    if (bytes > limitBytes) throw new StreamTooLong();
+    for (let from = 0; from < piece.length; from += pieceBytes) {
+      const part = Buffer.concat([tail, piece.subarray(from, from + pieceBytes)]);
+      if (redactor.finds(part.toString())) throw new SecretInStream();
+      tail = part.subarray(Math.max(0, part.length - overlap));
+    }
+    yield piece;
+  }
+}
+
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (typeof chunk === "string") return Buffer.from(chunk);
+  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  throw new TypeError(`A stream of bytes gave a ${typeof chunk}; it must give Uint8Array or text.`);
+}
