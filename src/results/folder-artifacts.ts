@@ -11,6 +11,7 @@ import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { digestInTurns } from "./in-turns.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
+import { collectSoon, pieceBytes } from "./streams.ts";
 
 export interface FolderArtifactsOptions {
   /** Belongs to one process at a time, as the data folder it lies in does. */
@@ -140,6 +141,7 @@ class FolderArtifacts implements ArtifactShelf {
 
   async openStream(digest: string, principal: Principal, range: ByteRange = {}): Promise<ArtifactStream> {
     const meta = await this.meta(digest, principal);
+    if ((await sizeOf(this.#path(digest))) !== meta.bytes) throw unavailable(digest, damaged());
     return { meta, chunks: readInPieces(this.#path(digest), meta, range) };
   }
 
@@ -254,10 +256,15 @@ async function* readInPieces(
   });
   const hash = start === 0 && to === bytes ? createHash("sha256") : undefined;
   try {
-    for await (const chunk of file.createReadStream({ start, end: Math.max(start, to - 1), autoClose: false })) {
-      const piece = chunk as Buffer; // a stream without an encoding gives bytes
-      hash?.update(piece);
-      yield piece;
+    for (let at = start; at < to; ) {
+      const piece = new Uint8Array(Math.min(pieceBytes, to - at));
+      const { bytesRead } = await file.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) throw unavailable(digest, damaged());
+      at += bytesRead;
+      const read = piece.subarray(0, bytesRead);
+      hash?.update(read);
+      yield read;
+      collectSoon(bytesRead);
     }
   } finally {
     await file.close();

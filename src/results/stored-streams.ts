@@ -95,22 +95,45 @@ function chunksOf(stream: Stream): AsyncIterable<unknown> {
   return stream instanceof Blob ? stream.stream() : stream;
 }
 
-/** Ends the stream with the call, also while it is waited for. */
+/** Ends with the call, also while the next piece is waited for: a stream may stand still for ever. */
 async function* until(signal: AbortSignal, chunks: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const stop = (): void => void iterator.return?.().catch(ignored);
-  signal.addEventListener("abort", stop, { once: true });
+  const { next, stop } = sourceOf(chunks);
+  let giveUp = (_reason: unknown): void => {};
+  const onAbort = (): void => giveUp(signal.reason);
+  signal.addEventListener("abort", onAbort);
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { done, value } = await iterator.next();
+      const { done, value } = await new Promise<IteratorResult<unknown>>((resolve, reject) => {
+        giveUp = reject;
+        next().then(resolve, reject);
+      });
       if (done === true) return;
       yield value;
     }
   } finally {
-    signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", onAbort);
     stop();
   }
+}
+
+/** A web stream is cancelled at once; a generator hears of its end when it gives its next piece. */
+function sourceOf(chunks: AsyncIterable<unknown>): {
+  readonly next: () => Promise<IteratorResult<unknown>>;
+  readonly stop: () => void;
+} {
+  if (chunks instanceof ReadableStream) {
+    const reader = chunks.getReader();
+    return {
+      next: async () => {
+        const { done, value } = await reader.read();
+        return done ? { done, value: undefined } : { done, value };
+      },
+      stop: () => void reader.cancel().catch(ignored),
+    };
+  }
+  const iterator = chunks[Symbol.asyncIterator]();
+  return { next: async () => iterator.next(), stop: () => void iterator.return?.().catch(ignored) };
 }
 
 /** Its call has ended, with its own answer or with the fault that is told. */

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Redactor } from "../secrets/secret-store.ts";
 
 /** What is handed on at once. */
-const pieceBytes = 64 * 1024;
+export const pieceBytes: number = 64 * 1024;
 /** UTF-8 bytes of one character, at most. */
 const bytesACharacter = 4;
 /** How far a redactor looks that does not say it. */
@@ -43,13 +43,26 @@ export async function* vetted(
     const piece = bytesOf(chunk);
     bytes += piece.length;
     if (bytes > limitBytes) throw new StreamTooLong();
-    for (let from = 0; from < piece.length; from += pieceBytes) {
-      const part = Buffer.concat([tail, piece.subarray(from, from + pieceBytes)]);
-      if (redactor.finds(part.toString())) throw new SecretInStream();
-      tail = part.subarray(Math.max(0, part.length - overlap));
+    if (overlap > 0) {
+      for (let from = 0; from < piece.length; from += pieceBytes) {
+        const part = Buffer.concat([tail, piece.subarray(from, from + pieceBytes)]);
+        if (redactor.finds(part.toString())) throw new SecretInStream();
+        tail = Uint8Array.from(part.subarray(Math.max(0, part.length - overlap)));
+      }
     }
     yield piece;
+    collectSoon(piece.length);
   }
+}
+
+let garbage: readonly number[] = [];
+
+/**
+ * Bytes lie outside of the engine's heap, and it collects them when the heap has garbage enough: after 64 MiB of a stream.
+ * As much garbage on the heap keeps a stream in a third of that.
+ */
+export function collectSoon(bytes: number): void {
+  garbage = new Array<number>(Math.ceil(Math.min(bytes, pieceBytes) / 8)).fill(garbage.length);
 }
 
 function bytesOf(chunk: unknown): Uint8Array {

@@ -36,6 +36,37 @@ export function artifactContract(openWith: (options: ShelfOptions) => Promise<Ar
     expect(Buffer.from(opened.bytes)).toEqual(bytes);
   });
 
+  it("keeps a stream as the same bytes at once would be kept, and gives a stream back", async () => {
+    const store = await open();
+    const oneByOne = async function* () {
+      for (const byte of bytes) yield Uint8Array.of(byte);
+    };
+    expect(await store.putStream(oneByOne(), "text/plain", anna)).toEqual(await store.put(bytes, "text/plain", anna));
+    const read = async (range?: { start?: number; end?: number }): Promise<string> => {
+      const { meta, chunks } = await store.openStream(digest, anna, range);
+      expect(meta).toEqual({ digest, mediaType: "text/plain", bytes: bytes.length });
+      const pieces: Uint8Array[] = [];
+      for await (const chunk of chunks) pieces.push(chunk);
+      return Buffer.concat(pieces).toString();
+    };
+    expect(await read()).toBe("the whole result");
+    expect(await read({ start: 4, end: 9 })).toBe("whole");
+    expect(await read({ start: 10 })).toBe("result");
+    expect(await read({ start: 10, end: 1000 })).toBe("result");
+    expect(await read({ start: 500 })).toBe("");
+    await expect(store.openStream(digest, stranger)).rejects.toMatchObject(refusedAs);
+  });
+
+  it("keeps nothing of a stream that throws", async () => {
+    const store = await open();
+    const broken = async function* () {
+      yield bytes;
+      throw new Error("the source went away");
+    };
+    await expect(store.putStream(broken(), "text/plain", anna)).rejects.toThrow("the source went away");
+    expect(await store.mayUse(digest, anna)).toBe(false);
+  });
+
   it("keeps what was given, not what the giver makes of it later", async () => {
     const store = await open();
     const mine = Uint8Array.from(bytes);

@@ -9,6 +9,7 @@ export const heavy: readonly string[] = [
   "test/attacks/sandbox/*.test.ts",
   "test/stories/chain-cases/*.test.ts",
   "test/stories/runs-behind.test.ts",
+  "test/stories/results-gigabyte.test.ts",
   "src/chains/drivers/{runsc,firecracker,kubernetes}/*.test.ts",
   "src/chains/drivers/python/**/{cpython,pyodide}.test.ts",
   "src/chains/drivers/javascript/{freeze,hostile}.test.ts",
