@@ -6,19 +6,29 @@ import { collected, piecesOf } from "./streams.ts";
 
 /** A store of the embedder's own, with the verbs that it leaves out. */
 export function completeStore(own: OwnArtifactStore): ArtifactStore {
-  const open: ArtifactStore["open"] = async (digest, principal) => own.open(digest, principal);
+  const open: ArtifactStore["open"] = async (digest, principal) => told(digest, () => own.open(digest, principal));
   return {
     open,
     put: async (bytes, mediaType, owner) => own.put(bytes, mediaType, owner),
     pin: async (digest) => own.pin(digest),
     unpin: async (digest) => own.unpin(digest),
     mayUse: (digest, principal) => own.mayUse?.(digest, principal) ?? isThere(own, digest, principal),
-    meta: async (digest, principal) => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta,
+    meta: async (digest, principal) =>
+      told(digest, async () => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta),
     putStream: async (chunks, mediaType, owner) =>
       own.putStream?.(chunks, mediaType, owner) ?? own.put(await collected(chunks), mediaType, owner),
     openStream: async (digest, principal, range) =>
       own.openStream?.(digest, principal, range) ?? streamOf(await open(digest, principal), range),
   };
+}
+
+/** Whatever keeps an artifact from being read, its caller is told the one thing. */
+async function told<Answer>(digest: string, ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw unavailable(digest, error);
+  }
 }
 
 async function isThere(own: OwnArtifactStore, digest: string, principal: Principal): Promise<boolean> {
