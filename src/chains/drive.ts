@@ -151,9 +151,8 @@ async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
     return { asked, settled: await answerHost(asked, run), outcome: undefined };
   const outcome = await run.call(asked);
   const settled = settledOf(asked.place, outcome, run.facts.offer.sketches);
-  const { artifact } = outcome;
-  if (artifact === undefined || outcome.status !== "ok" || !isElsewhere(outcome)) return { asked, settled, outcome };
-  return { asked, settled: await withData(settled, artifact, run), outcome };
+  if (outcome.status !== "ok" || !isElsewhere(outcome)) return { asked, settled, outcome };
+  return { asked, settled: await withData(settled, outcome, run), outcome };
 }
 
 /** Every frame of an engine is untrusted: places only grow, or one call could be answered with another one's result. */

@@ -212,3 +212,24 @@ it.each([true, false])(
     expect(head.startsWith('{"rows":[{"at":0')).toBe(true);
   },
 );
+
+it.each([
+  ["is the text", (value: Json) => JSON.stringify(value)],
+  ["is the text, indented", (value: Json) => JSON.stringify(value, undefined, 1)],
+])("JSON counts once against the limit when it %s", async (_what, spelledAs) => {
+  const artifacts = memoryArtifacts();
+  const structured = Array.from({ length: 100 }, (_, id) => ({ id, name: "somebody" }));
+  const said = spelledAs(structured);
+  const limitBytes = Buffer.byteLength(said);
+  const raw = { ...text(said), structured };
+  expect(await shaped(raw, { artifacts, limitBytes })).toMatchObject({ text: said, structured });
+  expect(await shaped(raw, { artifacts, limitBytes: limitBytes - 1 })).toHaveProperty("artifact");
+});
+
+it("a text that is the only member of structured content counts once, one beside other content twice", async () => {
+  const artifacts = memoryArtifacts();
+  const said = "x".repeat(3_000);
+  expect(await shaped({ ...text(said), structured: { content: said } }, { artifacts })).toMatchObject({ text: said });
+  const other = await shaped({ ...text(said), structured: { content: said, more: 1 } }, { artifacts });
+  expect(other).toHaveProperty("artifact");
+});
