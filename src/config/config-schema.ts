@@ -81,7 +81,7 @@ const limits = z.strictObject({
     .min(64)
     .max(16 * 1024 * 1024)
     .optional()
-    .describe("Larger results are kept as artifacts."),
+    .describe("Larger results are kept as artifacts; 65536 (64 KiB) if left out."),
   max_risk_unapproved: z
     .enum(["safe", "medium", "high"])
     .optional()
