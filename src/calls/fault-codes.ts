@@ -15,6 +15,7 @@ export const faultStatuses = {
   approvals_invalid: 500,
   arguments_invalid: 422,
   artifact_unavailable: 404,
+  artifacts_off: 501,
   audit_key_foreign: 500,
   audit_key_missing: 500,
   audit_key_unreadable: 500,

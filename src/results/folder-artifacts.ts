@@ -7,7 +7,7 @@ import { codeOf } from "../system/error-code.ts";
 import { Locks } from "../system/locks.ts";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
 import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
+import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { digestInTurns } from "./in-turns.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
@@ -68,7 +68,7 @@ class FolderArtifacts implements ArtifactShelf {
   }
 
   async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
-    checkPut(new Uint8Array(), mediaType, owner);
+    checkPutStream(chunks, mediaType, owner);
     const hash = createHash("sha256");
     let bytes = 0;
     const draft = await writeDraft(chunks, this.#temporary, (chunk) => {

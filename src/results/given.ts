@@ -16,6 +16,14 @@ export function checkPut(bytes: Uint8Array, mediaType: string, owner: Principal)
   checkPrincipal(owner);
 }
 
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an owner that is none */
+export function checkPutStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): void {
+  if (typeof chunks !== "object" || chunks === null || !(Symbol.asyncIterator in chunks))
+    throw new RuntimeFault(code, `\`chunks\` is ${shown(chunks)}; it must be an AsyncIterable of Uint8Array.`);
+  checkMember("mediaType", mediaType, "a text", code);
+  checkPrincipal(owner);
+}
+
 /** @throws RuntimeFault `request_invalid`, or `context_invalid` for a principal that is none */
 export function checkUse(digest: string, principal: Principal): void {
   checkDigest(digest);

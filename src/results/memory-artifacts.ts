@@ -1,7 +1,7 @@
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkUse } from "./given.ts";
+import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
 import { copiedInTurns, digestInTurns } from "./in-turns.ts";
 import { streamOf } from "./own-artifacts.ts";
@@ -47,6 +47,7 @@ export class MemoryArtifacts implements ArtifactShelf {
   }
 
   async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+    checkPutStream(chunks, mediaType, owner);
     return this.put(await collected(chunks), mediaType, owner);
   }
 

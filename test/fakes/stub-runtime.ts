@@ -222,9 +222,9 @@ export function stubRuntime(options: StubOptions = {}): {
       explainCall: heard("explainCall", { reached: "verdict", decision, facts }),
     },
     artifacts: {
-      open: heard("artifact", {
+      openStream: heard("artifact", {
         meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },
-        bytes: Buffer.from("hi"),
+        chunks: [Buffer.from("hi")],
       }),
     },
     runs: {
