@@ -32,7 +32,7 @@ export default defineConfig({
             test: {
               name: "apart",
               include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-              exclude: [...heavy, ...together],
+              exclude: [...heavy, ...together, "test/agents/**"],
               sequence: { groupOrder: 1 },
             },
           },

@@ -12,6 +12,7 @@ import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
 import type { AuditLog } from "./audit/log.ts";
 import type { Actor } from "./calls/actor.ts";
+import type { AgentRuns } from "./calls/agent-runs.ts";
 import type { Autonomy, Principal } from "./calls/call.ts";
 import type { CallEvent, ProgressSink } from "./calls/event.ts";
 import type { Json, JsonObject } from "./calls/json.ts";
@@ -51,6 +52,11 @@ export interface CallContext {
   readonly scopes?: readonly string[];
   readonly autonomy?: Autonomy;
   readonly idempotencyKey?: string;
+  /**
+   * The id that a model's provider gave the call. The same id in the same run, with the same arguments, is the same call:
+   * it runs once. A call with a new id joins an open or approved request for the same arguments, as a call without a key does.
+   */
+  readonly toolCallId?: string;
   readonly patience?: Patience;
   readonly approvalWaitMs?: number;
   readonly signal?: AbortSignal;
@@ -65,7 +71,7 @@ export interface CallContext {
 export type SessionCall = Omit<CallContext, "principal" | "runId">;
 
 /** One of several calls at once, with a key of its own. */
-export type BatchedCall = CallRequest & Pick<CallContext, "idempotencyKey">;
+export type BatchedCall = CallRequest & Pick<CallContext, "idempotencyKey" | "toolCallId">;
 
 /** A chain's, a client's or an agent's budget, trace and pins, for one run. */
 export interface RuntimeSession extends AsyncDisposable {
@@ -83,8 +89,10 @@ export interface RuntimeSession extends AsyncDisposable {
    */
   invokeAll(
     requests: readonly BatchedCall[],
-    context?: Omit<SessionCall, "idempotencyKey">,
+    context?: Omit<SessionCall, "idempotencyKey" | "toolCallId">,
   ): Promise<readonly ToolOutcome[]>;
+  /** What would be decided about a call of this session; nothing is executed, counted or written. */
+  explain(request: CallRequest, context?: SessionCall): Promise<Explanation>;
   close(): Promise<void>;
 }
 
@@ -229,6 +237,8 @@ export interface Runtime extends AsyncDisposable {
   readonly chains: Chains | undefined;
   /** What happens, live, for pages and terminals that look on. */
   readonly feed: Feed;
+  /** Where conversations of agents are kept (`postern/agents/loop`). */
+  readonly agentRuns: AgentRuns;
   /** What somebody should look at. */
   readonly alarms: Alarms;
   /** Undefined: none are configured. */

@@ -8,6 +8,7 @@ import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
+import { storedAgentRuns } from "./runtime/agent-runs.ts";
 import { Entrance } from "./runtime/entrance.ts";
 import { type Ground, openGround } from "./runtime/ground.ts";
 import { type House, openHouse } from "./runtime/house.ts";
@@ -112,6 +113,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   const running = new RunningRuntime({
     ...opened,
     ...{ tools: registry, alarms, entrance, approver },
+    agentRuns: storedAgentRuns(store, secondLayer.written),
     policy: policyDeskOf(options, opened),
     channels: await openChannelsIn(options.channels, closing, channelsHouse(opened, later)),
     feed: closing.use(

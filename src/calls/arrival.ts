@@ -20,6 +20,7 @@ export class Arrival implements ToolCall {
   readonly problem: string | undefined;
   readonly parentId: string | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly toolCallId: string | undefined;
   readonly resumes: string | undefined;
   readonly resumesBy: string | undefined;
   readonly batch: Set<string> | undefined;
@@ -59,6 +60,7 @@ export class Arrival implements ToolCall {
     this.problem = call.problem;
     this.parentId = call.parentId;
     this.idempotencyKey = call.idempotencyKey;
+    this.toolCallId = call.toolCallId;
     this.resumes = call.resumes;
     this.resumesBy = call.resumesBy;
     this.batch = call.batch;
@@ -79,6 +81,7 @@ export function dataOf(call: ToolCall): ToolCall {
     arrivedAt: call.arrivedAt,
     parentId: call.parentId,
     idempotencyKey: call.idempotencyKey,
+    toolCallId: call.toolCallId,
     resumes: call.resumes,
   };
 }

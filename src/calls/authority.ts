@@ -119,6 +119,7 @@ function checkClaims({ traceId, taskId, stepId, scopes, autonomy }: CallClaims):
 /** What one call says of its waiting. */
 export interface PerCall {
   readonly idempotencyKey?: string | undefined;
+  readonly toolCallId?: string | undefined;
   readonly patience?: Patience | undefined;
   readonly approvalWaitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -130,6 +131,7 @@ export interface PerCall {
 /** A number that is none, or a patience nobody knows, would be a limit that never ends: it would widen (DESIGN 3). */
 export function perCallFault({
   idempotencyKey,
+  toolCallId,
   patience,
   approvalWaitMs,
   signal,
@@ -143,6 +145,8 @@ export function perCallFault({
   ) {
     return invalid("idempotencyKey", idempotencyKey, "a text that is not empty, without half surrogate pairs");
   }
+  if (toolCallId !== undefined && !(typeof toolCallId === "string" && toolCallId !== "" && toolCallId.isWellFormed()))
+    return invalid("toolCallId", toolCallId, "a text that is not empty, without half surrogate pairs");
   if (patience !== undefined && !isPatience(patience))
     return invalid("patience", patience, "`deny`, `wait` or `suspend`");
   if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0))
@@ -167,7 +171,7 @@ export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait
 export function withinWaiting(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
-    ...{ idempotencyKey: call.idempotencyKey, onProgress, reason },
+    ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),
     deadline: earlier(deadline, session.deadline),

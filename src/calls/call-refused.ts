@@ -9,8 +9,9 @@ export class CallRefused extends Error {
   readonly outcome: ToolOutcome;
   readonly code: string;
 
-  constructor(outcome: ToolOutcome) {
-    super(outcome.text);
+  /** @param message what its reader is told; by default the outcome's text */
+  constructor(outcome: ToolOutcome, message: string = outcome.text) {
+    super(message);
     this.outcome = outcome;
     this.code = outcome.refusal?.code ?? outcome.status;
   }

@@ -62,6 +62,8 @@ export interface ToolCall {
   readonly problem?: string | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** The id that a model's provider gave the call: the same id in the same run, with the same arguments, is the same call. */
+  readonly toolCallId?: string | undefined;
   /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */
   readonly resumes?: string | undefined;
   /** The approval it goes on with, where it does with one: of no other is it the call. No door can set it, and no row keeps it. */

@@ -5,7 +5,7 @@
  * written out one by one, never split or joined, so that a tool's own names (arguments, structured results) pass untouched.
  */
 import type { Autonomy, Principal, Risk } from "../calls/call.ts";
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { Json, JsonObject } from "../calls/json.ts";
 import type { CallStatus, ContentBlock, Mark, Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
@@ -13,6 +13,7 @@ import type { Patience } from "../calls/session.ts";
 import type { CallContext } from "../face.ts";
 import { withCutNote } from "../results/cut-note.ts";
 import { readableOutcome } from "../results/readable.ts";
+import { openRequestOf } from "../results/render.ts";
 import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 
 /** A content block in snake_case. */
@@ -42,7 +43,7 @@ export interface OutcomeWire {
 /** A cut text says so, and where the rest of it is. */
 export function outcomeToWire(given: ToolOutcome): OutcomeWire {
   const outcome = withCutNote(readableOutcome(given), readOn); // one that is on record is as the tool answered it
-  const open = openRequest(outcome);
+  const open = openRequestOf(outcome);
   return {
     status: outcome.status,
     call_id: outcome.callId,
@@ -69,22 +70,6 @@ export function outcomeToWire(given: ToolOutcome): OutcomeWire {
 
 function readOn(digest: string, fromByte: number): string {
   return `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}, or get /v1/artifacts/${digest}`;
-}
-
-/** A request a person has not decided yet. */
-export interface OpenRequest {
-  readonly id: string;
-  /** ISO 8601. */
-  readonly expiresAt: string | undefined;
-}
-
-/** What a call waits for that was not run and is not over, also when its caller's wait ran out. */
-export function openRequest({ status, approvalId, expiresAt, refusal }: ToolOutcome): OpenRequest | undefined {
-  if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
-  const details = isJsonObject(refusal?.details) ? refusal.details : {};
-  const id = approvalId ?? details["approval_id"];
-  const until = isoOrNothing(expiresAt) ?? details["expires_at"];
-  return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
 }
 
 function blockToWire(block: ContentBlock): BlockWire {

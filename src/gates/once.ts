@@ -35,13 +35,36 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
       `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
     );
   }
-  const key = keyOf(call) ?? call.id;
+  const key = keyOf(call) ?? toolCallKey(call) ?? call.id;
   const match = matchOf(call);
-  // An arrival that waited and enters again has its own id as key: it is found by that, also after an edit.
-  const isNamed = resumes !== undefined || idempotencyKey !== undefined || match === undefined;
-  const record = parts.ledger.find(isNamed ? { key } : { match, except: call.batch });
+  const record = find(call, { key, match }, parts.ledger);
   if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
   return judge(call, record, { key, match }, parts);
+}
+
+/** By what names the call: its key, or, as an arrival that enters again, its own id; else by its arguments. */
+function find(
+  { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
+  { key, match }: { readonly key: string; readonly match: string | undefined },
+  ledger: Ledger,
+): ReturnType<Ledger["find"]> {
+  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
+  const alike = (): ReturnType<Ledger["find"]> => ledger.find({ match, except: batch });
+  if (toolCallId === undefined) return alike();
+  const joined = (named: CallRecord | undefined): ReturnType<Ledger["find"]> => {
+    if (named !== undefined) return named;
+    const found = alike();
+    return found instanceof Promise ? found.then(unlessOther) : unlessOther(found);
+  };
+  const named = ledger.find({ key });
+  return named instanceof Promise ? named.then(joined) : joined(named);
+}
+
+/** Two calls of one model that run at once have ids of their own, and are meant as two. */
+function unlessOther(record: CallRecord | undefined): CallRecord | undefined {
+  const isOther =
+    record?.state === "attempted" && record.approvalId === undefined && record.call.toolCallId !== undefined;
+  return isOther ? undefined : record;
 }
 
 function judge(
@@ -86,6 +109,13 @@ export function keyOf({ authority, tool, action, idempotencyKey, resumes }: Tool
   if (resumes !== undefined || idempotencyKey === undefined) return resumes;
   if (authority.fromChain === true) return chainKey(idempotencyKey);
   return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
+}
+
+/** The same id of a provider, in the same run and with the same arguments, is the same call. */
+function toolCallKey({ toolCallId, authority, tool, action, digest }: ToolCall): string | undefined {
+  if (toolCallId === undefined || authority.fromChain === true) return undefined;
+  const who = whoAndWhat(authority.principal, tool, action);
+  return `key_${sha256(`${who}\0${authority.runId}\0${digest}\0tool call\0${toolCallId}`).slice(0, 40)}`;
 }
 
 /**

@@ -19,9 +19,9 @@ import type { Controls } from "../policy/controls.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { Store } from "../stores/store.ts";
 
-/** Its key, the call that makes it, and the batch it is in, where it has one. */
-type CallPlace = Pick<ToolCall, "idempotencyKey" | "parentId" | "batch">;
-type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey">;
+/** What names a call beside its own id, the call that makes it, and the batch it is in. */
+export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "parentId" | "batch">;
+type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey" | "toolCallId">;
 
 export interface ReceptionOptions {
   readonly store: Pick<Store, "nextNumber">;
@@ -79,9 +79,10 @@ export class Reception {
   }
 
   /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
-  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey }: Said): void {
-    if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey) === undefined) return;
-    const said = [runId, traceId, taskId, stepId, idempotencyKey];
+  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey, toolCallId }: Said): void {
+    if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey ?? toolCallId) === undefined)
+      return;
+    const said = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];
     if (typeof principal === "object" && principal !== null)
       said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
     if (Array.isArray(scopes)) said.push(...scopes);
@@ -108,7 +109,7 @@ export class Reception {
   }
 
   call(request: CallRequest, authority: Authority, more: CallPlace = {}): ToolCall {
-    const { idempotencyKey, parentId, batch } = more;
+    const { idempotencyKey, toolCallId, parentId, batch } = more;
     if (typeof request !== "object" || request === null) {
       throw new RuntimeFault(
         "request_invalid",
@@ -118,12 +119,12 @@ export class Reception {
     const { tool, action = "default", arguments: given } = request;
     const { id, number, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);
-    const named = this.#named(tool, action);
+    const known = this.#named(tool, action);
     const call: ToolCall = {
       id,
       number,
-      tool: named.tool, // spelled out: spreading costs more than all else here
-      action: named.action,
+      tool: known.tool, // spelled out: spreading costs more than all else here
+      action: known.action,
       arguments: own,
       text,
       digest,
@@ -132,6 +133,7 @@ export class Reception {
       problem,
       parentId,
       idempotencyKey,
+      toolCallId,
       batch,
     };
     return new Arrival(call, true);

@@ -3,6 +3,7 @@ import type { Accounts } from "../accounts/accounts.ts";
 import type { Alarms } from "../alarms/alarms.ts";
 import type { Approver } from "../approvals/approver.ts";
 import type { AuditLog } from "../audit/log.ts";
+import type { AgentRuns } from "../calls/agent-runs.ts";
 import { type CallClaims, narrower, type PerCall, perCallFault, withinWaiting } from "../calls/authority.ts";
 import type { Authority, Principal, ToolCall } from "../calls/call.ts";
 import { CallRefused } from "../calls/call-refused.ts";
@@ -80,6 +81,7 @@ export interface RunningOptions {
   readonly skills: Skills | undefined;
   readonly stream: Stream;
   readonly feed: Feed;
+  readonly agentRuns: AgentRuns;
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
   readonly limits: Limits;
@@ -101,6 +103,7 @@ export class RunningRuntime implements Runtime {
   readonly accounts: Accounts;
   readonly skills: Skills | undefined;
   readonly feed: Feed;
+  readonly agentRuns: AgentRuns;
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
   readonly #options: RunningOptions;
@@ -126,6 +129,7 @@ export class RunningRuntime implements Runtime {
     this.accounts = options.accounts;
     this.skills = options.skills;
     this.feed = options.feed;
+    this.agentRuns = options.agentRuns;
     this.alarms = options.alarms;
     this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
@@ -171,8 +175,8 @@ export class RunningRuntime implements Runtime {
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
     const authority = this.#reception.authority(context, this.#options.limits);
-    const { idempotencyKey } = context;
-    return explain(this.#reception.call(request, authority, { idempotencyKey }), this.#parts);
+    const { idempotencyKey, toolCallId } = context;
+    return explain(this.#reception.call(request, authority, { idempotencyKey, toolCallId }), this.#parts);
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
@@ -208,6 +212,8 @@ export class RunningRuntime implements Runtime {
             : this.#invokeWithin(one, opened, withKey(call, one), batch),
         );
       },
+      explain: (request, call = {}) =>
+        explain(this.#reception.call(request, this.#reception.within(authority, call), call), this.#parts, session.id),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -283,7 +289,8 @@ export class RunningRuntime implements Runtime {
     if (this.#entrance.closing) session.close();
     let call: ToolCall;
     try {
-      call = this.#reception.call(request, authority, { idempotencyKey: per.idempotencyKey, batch });
+      const { idempotencyKey, toolCallId } = per;
+      call = this.#reception.call(request, authority, { idempotencyKey, toolCallId, batch });
     } catch (fault) {
       return Promise.reject(fault); // an `async` of its own would cost each call a promise
     }

@@ -90,7 +90,10 @@ export function alsoTold(write: Write): DurableEvent | undefined {
 function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
   if (match === undefined || call.idempotencyKey !== undefined) return undefined;
   const live = rows.live(match, call.batch);
-  return live?.key === key ? undefined : live;
+  if (live?.key === key) return undefined;
+  // Two calls of one model have ids of their own: they may run at once.
+  const areTwo = call.toolCallId !== undefined && live?.call.toolCallId !== undefined;
+  return areTwo && live.state === "attempted" && live.approvalId === undefined ? undefined : live;
 }
 
 function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {

@@ -42,15 +42,20 @@ export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: Named) => 
 
 interface Keyed {
   readonly idempotencyKey?: string;
+  readonly toolCallId?: string;
 }
 
 /** What holds for the whole batch, with this call's own key: one key for all would make them one call. */
 export function withKey<Context extends object>(
   context: Context,
-  { idempotencyKey }: Keyed,
-): Omit<Context, "idempotencyKey"> & Keyed {
-  const { idempotencyKey: _notShared, ...shared } = context as Context & Keyed; // it may have one
-  return idempotencyKey === undefined ? shared : { ...shared, idempotencyKey };
+  { idempotencyKey, toolCallId }: Keyed,
+): Omit<Context, keyof Keyed> & Keyed {
+  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & Keyed; // it may have them
+  return {
+    ...shared,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(toolCallId !== undefined && { toolCallId }),
+  };
 }
 
 /** At least one call, or as many as may run together. */

@@ -1,11 +1,11 @@
 import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import { parseStrict } from "../../calls/strict-json.ts";
 import { isAlive } from "../../system/alive.ts";
 import { readToken } from "../credentials.ts";
 import { patientSend } from "../http/patient-send.ts";
 import { LineTransport, type Pipes } from "../mcp/line-transport.ts";
-import { parseStrict } from "../strict-json.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ServerFile } from "./server-file.ts";
 

@@ -1,5 +1,5 @@
 import type { Json } from "../../calls/json.ts";
-import { parseStrict } from "../strict-json.ts";
+import { parseStrict } from "../../calls/strict-json.ts";
 import { problem } from "./answers.ts";
 
 export type Body<Value> = { readonly value: Value } | { readonly refused: Response };

@@ -1,8 +1,8 @@
 import type { Answer, Approver } from "../../approvals/approver.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
+import { parseStrict } from "../../calls/strict-json.ts";
 import { cardLines } from "../cli/card.ts";
-import { parseStrict } from "../strict-json.ts";
 import { type ApprovalWire, approvalToWire } from "../wire-approvals.ts";
 
 /**

@@ -1,11 +1,11 @@
 import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
-import type { Json, JsonObject } from "../../calls/json.ts";
+import type { Json } from "../../calls/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../calls/outcome.ts";
 import { chainToolName } from "../../chains/names.ts";
 import { shortTrace } from "../../chains/trace.ts";
 import { isStandIn, withCutNote } from "../../results/cut-note.ts";
+import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 import { readArtifactName } from "../../tools/builtin/read-artifact.ts";
-import { type OpenRequest, openRequest } from "../wire.ts";
 
 /** What an answer says about other places. */
 export interface Places {
@@ -22,17 +22,17 @@ export function artifactUri(digest: string): string {
 
 /** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
 export function answerOf(given: ToolOutcome, tool: string, places: Places = {}): CallToolResult {
-  const asked = openRequest(given);
-  const page = asked && pageOf(asked, places);
+  const asked = openRequestOf(given);
+  const pending = asked && renderOutcome(given, { tool, page: pageOf(asked, places) });
   const outcome = withCutNote(given, (digest, fromByte) => readOn(given, { digest, fromByte }, places));
-  const structured = asked === undefined ? structuredOf(outcome, tool) : pendingOf(outcome, asked, page);
+  const structured = pending === undefined ? structuredOf(outcome, tool) : pending.structured;
   return {
-    content: asked === undefined ? contentOf(outcome) : [{ type: "text", text: pendingText(tool, asked, page) }],
+    content: pending === undefined ? contentOf(outcome) : [{ type: "text", text: pending.text }],
     ...(structured !== undefined && { structuredContent: structured }),
     isError: outcome.status !== "ok",
     _meta: {
       "postern/call-id": outcome.callId,
-      "postern/status": asked === undefined ? outcome.status : "pending",
+      "postern/status": pending === undefined ? outcome.status : "pending",
       ...(outcome.replayed === true && { "postern/replayed": true }),
       ...(outcome.artifact !== undefined && { "postern/artifact": outcome.artifact }),
     },
@@ -58,32 +58,9 @@ function contentOf({ content, artifact, cut }: ToolOutcome): McpBlock[] {
   return [...blocks, { type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
 }
 
-/** People decide there; how they do it is not the agent's affair. */
 function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
   const base = console?.();
   return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
-}
-
-function pendingOf({ callId }: ToolOutcome, { id, expiresAt }: OpenRequest, page: string | undefined): JsonObject {
-  return {
-    status: "approval_pending",
-    call_id: callId,
-    approval_id: id,
-    ...(expiresAt !== undefined && { expires_at: expiresAt }),
-    how_to_approve: `A person decides ${placeOf(page)}.`,
-    ...(page !== undefined && { url: page }),
-    meanwhile: "go on with other work",
-    retry: "send the same call again",
-  };
-}
-
-function placeOf(page: string | undefined): string {
-  return page === undefined ? "in the Postern console" : `in the Postern console (${page})`;
-}
-
-function pendingText(tool: string, { id, expiresAt }: OpenRequest, page: string | undefined): string {
-  const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
-  return `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}. Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
 }
 
 function structuredOf(outcome: ToolOutcome, tool: string): Json | undefined {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import { parseStrict } from "../../calls/strict-json.ts";
 import { withoutNullsInside } from "../../tools/upstream/null-members.ts";
-import { parseStrict } from "../strict-json.ts";
 
 /** A JSON-RPC error as it is sent. */
 export interface RpcError {

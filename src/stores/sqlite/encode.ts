@@ -44,6 +44,7 @@ interface RareFields {
   readonly image?: string | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  readonly toolCallId?: string | undefined;
   readonly resumes?: string | undefined;
   readonly taskId?: string | undefined;
   readonly stepId?: string | undefined;
@@ -133,6 +134,7 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
     arrivedAt: row.arrived_at,
     parentId: rare.parentId,
     idempotencyKey: rare.idempotencyKey,
+    toolCallId: rare.toolCallId,
     resumes: rare.resumes,
   };
 }
@@ -195,7 +197,7 @@ function flagsOf({ risk, idempotent, retryable }: CallRecord): number {
 }
 
 function moreOf({ key, match, approvalId, image, call }: CallRecord): string | null {
-  const { id, parentId, idempotencyKey, resumes, authority } = call;
+  const { id, parentId, idempotencyKey, toolCallId, resumes, authority } = call;
   const { taskId, stepId } = authority;
   const isPlain =
     key === id &&
@@ -204,12 +206,14 @@ function moreOf({ key, match, approvalId, image, call }: CallRecord): string | n
     image === undefined &&
     parentId === undefined &&
     idempotencyKey === undefined &&
+    toolCallId === undefined &&
     resumes === undefined &&
     taskId === undefined &&
     stepId === undefined;
   if (isPlain) return null;
   const ownKey = key === id ? undefined : key;
-  return JSON.stringify({ key: ownKey, match, approvalId, image, parentId, idempotencyKey, resumes, taskId, stepId });
+  const rare: RareFields = { key: ownKey, match, approvalId, image, parentId, idempotencyKey, toolCallId, resumes };
+  return JSON.stringify({ ...rare, taskId, stepId });
 }
 
 /** The calls of a session share one object, also when they are read again. */

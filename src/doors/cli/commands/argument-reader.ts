@@ -1,6 +1,6 @@
 /** What a tool's JSON Schema says of one argument, as far as it decides how a word of the command line is read. */
 import { isJsonObject, type Json } from "../../../calls/json.ts";
-import { parseStrict } from "../../strict-json.ts";
+import { parseStrict } from "../../../calls/strict-json.ts";
 
 /** What a schema accepts: whole types, and single values of its `enum` and `const`. Undefined: it does not say. */
 interface Accepted {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
-import { parseStrict } from "../../strict-json.ts";
+import { parseStrict } from "../../../calls/strict-json.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { ArgumentReader } from "./argument-reader.ts";
 

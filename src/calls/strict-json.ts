@@ -1,4 +1,4 @@
-import { type Json, maxDepth } from "../calls/json.ts";
+import { type Json, maxDepth } from "./json.ts";
 
 export type Strict =
   | { readonly value: Json }

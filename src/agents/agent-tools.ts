@@ -1,0 +1,283 @@
+/**
+ * What an agent library needs of a runtime: the tools it may show to a model, and one way to call them. Every adapter in
+ * this folder and the loop are made of this.
+ *
+ * Invariant: `call` ends in `invoke()` also for unknown tools and unreadable arguments, so that budget and log hold.
+ * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
+ * model reads of an outcome).
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { RuntimeFault } from "../calls/fault.ts";
+import { isJsonObject, type JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ApprovalRecord } from "../calls/records.ts";
+import { lowerAutonomy, rankOf } from "../calls/risk.ts";
+import type { Limits } from "../calls/session.ts";
+import { parseStrict } from "../calls/strict-json.ts";
+import type { CallContext, Runtime, RuntimeSession, SessionCall } from "../face.ts";
+import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
+import { runBatch } from "../tools/batch.ts";
+import { readArtifactName } from "../tools/builtin/read-artifact.ts";
+import type { Offer } from "../tools/tool.ts";
+import { commonNames, type NameRule, providerName } from "./names.ts";
+import { activeTraceId, inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
+
+/** Who the agent is and what it may do. Everything here can only narrow what the runtime grants. */
+export interface AgentContext
+  extends Pick<
+    CallContext,
+    "principal" | "runId" | "traceId" | "taskId" | "scopes" | "autonomy" | "patience" | "reason"
+  > {
+  readonly limits?: Partial<Limits>;
+  /** Calls at or above this risk need a person's approval. */
+  readonly approvalRequiredRisk?: "high" | "critical";
+  /** Spans hold arguments and results. Default: false, because traces are read by others. */
+  readonly traceContent?: boolean;
+}
+
+/** One action of a tool as a model is shown it. */
+export interface AgentTool {
+  /** The name the model calls it by: in the alphabet and length that providers take. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+  /** What the runtime offers under this name. */
+  readonly offer: Offer;
+}
+
+/** A model's wish to use a tool. */
+export interface ToolUse {
+  /** The provider's id of the call: the same id in the same run is the same call. */
+  readonly id?: string;
+  readonly name: string;
+  /** An object, or its JSON text. */
+  readonly arguments?: unknown;
+  /** The provider's own item, which its answer is made for. */
+  readonly item?: JsonObject;
+}
+
+/** How a tool use ended: what the model reads, and the outcome it was made of. */
+export interface ToolAnswer extends RenderedOutcome {
+  readonly outcome: ToolOutcome;
+}
+
+/** What may differ from call to call. */
+export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId">;
+
+/** The tools of one agent in one run. */
+export interface AgentTools extends AsyncDisposable {
+  readonly session: RuntimeSession;
+  /** The tools the agent may be shown now. The list changes when tools come and go and when skills are activated. */
+  list(): readonly AgentTool[];
+  find(name: string): AgentTool | undefined;
+  /** Runs one call through every gate. Throws only the reason of the caller's own `signal`. */
+  call(use: ToolUse, context?: ToolUseContext): Promise<ToolAnswer>;
+  /** All calls of one model turn: concurrency-safe neighbours together, every other alone. Answers keep the order. */
+  callAll(uses: readonly ToolUse[], context?: ToolUseContext): Promise<readonly ToolAnswer[]>;
+  /** Whether a person must approve this call before it runs. Runs, counts and records nothing. */
+  needsApproval(use: ToolUse): Promise<boolean>;
+  /**
+   * Asks for approval without waiting, and says which request it became. Undefined when the call needs none: it has run
+   * then, and `call` replays its outcome.
+   */
+  requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
+  /** The same session for a sub-agent: its calls count against this budget, and its claims can only narrow these. */
+  child(claims: ChildClaims): AgentTools;
+}
+
+/** The tools of the agent whose call is being carried out, for the agents that its tools start. */
+const calling = new AsyncLocalStorage<SessionTools>();
+
+/**
+ * Opens a session for an agent. Inside a tool that another agent has called, it is that agent's session: a sub-agent
+ * inherits identity, run, budget and policy, and its scopes and autonomy can only narrow them.
+ *
+ * @throws RuntimeFault `context_invalid` or `limits_invalid` for a member that cannot be understood
+ *
+ * @example
+ * await using tools = openAgentTools(runtime, { principal, runId: "chat-42", scopes: ["mail:write"] });
+ * const answer = await tools.call({ id: "call_1", name: "send_email", arguments: { to: "ada@example.org" } });
+ *
+ * @public
+ */
+export function openAgentTools(
+  runtime: Runtime,
+  context: AgentContext = {},
+  names: NameRule = commonNames,
+): AgentTools {
+  const parent = calling.getStore();
+  if (parent?.isOf(runtime) === true) return parent.child(context);
+  const { limits, approvalRequiredRisk, traceContent = false, ...given } = context;
+  const traceId = given.traceId ?? activeTraceId();
+  const claims = { ...given, ...(traceId !== undefined && { traceId }) };
+  const session = runtime.openSession({ ...limits, ...maxUnapproved(approvalRequiredRisk, limits) }, claims);
+  const opened = { runtime, session, names, traceContent };
+  return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
+}
+
+/** SPEC 6.5: an agent that needs approval from `high` on runs only `safe` unasked; from `critical` on, up to `high`. */
+function maxUnapproved(risk: AgentContext["approvalRequiredRisk"], limits: Partial<Limits> = {}): Partial<Limits> {
+  if (risk === undefined) return {};
+  if (risk !== "high" && risk !== "critical")
+    throw new RuntimeFault(
+      "context_invalid",
+      `\`approvalRequiredRisk\` is ${String(risk)}; it must be high or critical.`,
+    );
+  const most = risk === "critical" ? "high" : "safe";
+  const { maxRiskUnapproved = most } = limits;
+  return { maxRiskUnapproved: rankOf(maxRiskUnapproved) < rankOf(most) ? maxRiskUnapproved : most };
+}
+
+/** What a sub-agent may claim. */
+export type ChildClaims = Pick<AgentContext, "scopes" | "autonomy" | "taskId">;
+
+interface SessionToolsOptions {
+  readonly runtime: Runtime;
+  readonly session: RuntimeSession;
+  readonly context: CallContext;
+  readonly names: NameRule;
+  readonly claims: ChildClaims;
+  readonly traceContent: boolean;
+  readonly isChild?: true;
+}
+
+class SessionTools implements AgentTools {
+  readonly session: RuntimeSession;
+  readonly #options: SessionToolsOptions;
+  #byName: ReadonlyMap<string, AgentTool> = new Map();
+
+  constructor(options: SessionToolsOptions) {
+    this.#options = options;
+    this.session = options.session;
+  }
+
+  list(): readonly AgentTool[] {
+    const { runtime, context, names } = this.#options;
+    const tools = runtime.offered(context.principal, context.runId).map((offer) => agentTool(offer, names));
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    return tools;
+  }
+
+  find(name: string): AgentTool | undefined {
+    if (!this.#byName.has(name)) this.list();
+    return this.#byName.get(name);
+  }
+
+  isOf(runtime: Runtime): boolean {
+    return this.#options.runtime === runtime;
+  }
+
+  call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
+    return inSpan(this.#span(use), async (span) => {
+      const outcome = await calling.run(this, () =>
+        this.session.invoke(this.#request(use), this.#context(use, context)),
+      );
+      recordOutcome(span, outcome);
+      const answer = this.#answer(use, outcome);
+      if (this.#options.traceContent) span.setAttribute("gen_ai.tool.call.result", answer.text);
+      return answer;
+    });
+  }
+
+  callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly ToolAnswer[]> {
+    const isSafe = ({ use }: { readonly use: ToolUse }): boolean => this.find(use.name)?.offer.concurrencySafe === true;
+    const calls = uses.map((use) => ({ tool: use.name, use }));
+    return runBatch(calls, isSafe, ({ use }) => this.call(use, context));
+  }
+
+  async needsApproval(use: ToolUse): Promise<boolean> {
+    const explanation = await this.session.explain(this.#request(use), this.#options.claims);
+    return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
+  }
+
+  async requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined> {
+    const { outcome } = await this.call(use, { patience: "suspend" });
+    if (outcome.status !== "pending") return undefined;
+    return this.#options.runtime.approvals.get(outcome.approvalId);
+  }
+
+  child({ scopes, autonomy, taskId }: ChildClaims): AgentTools {
+    const claims = {
+      ...(scopes !== undefined && { scopes }),
+      ...(autonomy !== undefined && { autonomy }),
+      ...(taskId !== undefined && { taskId }),
+    };
+    return new SessionTools({ ...this.#options, claims: narrowed(this.#options.claims, claims), isChild: true });
+  }
+
+  /** The session ends with the agent that opened it, not with its sub-agents. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#options.isChild !== true) await this.session.close();
+  }
+
+  #request({ name, arguments: given }: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
+    const offer = this.find(name)?.offer;
+    const named = offer === undefined ? { tool: name } : { tool: offer.tool, action: offer.name };
+    return { ...named, arguments: argumentsOf(given) };
+  }
+
+  #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
+    if (outcome.cut === undefined || this.find(readArtifactName) === undefined)
+      return { ...renderOutcome(outcome, { tool: name }), outcome };
+    const readOn = (digest: string, offset: number): string =>
+      `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
+    return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
+  }
+
+  #span({ name, id, arguments: given }: ToolUse): SpanSettings {
+    const offer = this.find(name)?.offer;
+    const attributes = {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": name,
+      "gen_ai.tool.type": offer?.kind === "provider_defined" ? "extension" : "function",
+      "gen_ai.conversation.id": this.session.runId,
+      ...(id !== undefined && { "gen_ai.tool.call.id": id }),
+      ...(offer?.facts.server !== undefined && {
+        "mcp.method.name": "tools/call",
+        "postern.server": offer.facts.server,
+      }),
+      ...(this.#options.traceContent && { "gen_ai.tool.call.arguments": JSON.stringify(given ?? {}) }),
+    };
+    return { name: `execute_tool ${name}`, kind: "internal", attributes };
+  }
+
+  #context(use: ToolUse, context: ToolUseContext): SessionCall {
+    return { ...this.#options.claims, ...context, ...toolCallId(use) };
+  }
+}
+
+/** Scopes of both, the lower autonomy: a child of a child cannot widen either. */
+function narrowed(parent: ChildClaims, child: ChildClaims): ChildClaims {
+  const scopes =
+    parent.scopes === undefined ? child.scopes : (child.scopes ?? parent.scopes).filter(isIn(parent.scopes));
+  const autonomy = lowerAutonomy(child.autonomy, parent.autonomy);
+  return {
+    ...parent,
+    ...child,
+    ...(scopes !== undefined && { scopes }),
+    ...(autonomy !== undefined && { autonomy }),
+  };
+}
+
+function isIn(scopes: readonly string[]): (scope: string) => boolean {
+  return (scope) => scopes.includes(scope);
+}
+
+function toolCallId({ id }: ToolUse): { readonly toolCallId?: string } {
+  return id === undefined || id === "" ? {} : { toolCallId: id };
+}
+
+function agentTool(offer: Offer, names: NameRule): AgentTool {
+  const { tool, name, description, inputSchema } = offer;
+  const full = name === "default" ? tool : `${tool}__${name}`;
+  return { name: providerName(full, names), description, parameters: inputSchema, offer };
+}
+
+/** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */
+function argumentsOf(given: unknown): JsonObject {
+  if (given === undefined || given === null || given === "") return {};
+  if (typeof given !== "string") return given as JsonObject; // the gate refuses what is no object
+  const parsed = parseStrict(given);
+  return "value" in parsed && isJsonObject(parsed.value) ? parsed.value : (given as unknown as JsonObject);
+}

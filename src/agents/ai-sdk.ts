@@ -1,0 +1,183 @@
+/**
+ * AI SDK (package `ai`): Postern's tools for `generateText`, `streamText` and agents, and the gate around tools you have.
+ * The shapes are those that the AI SDK takes, so the package itself is not needed here.
+ */
+import { CallRefused } from "../calls/call-refused.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { ContentBlock } from "../calls/outcome.ts";
+import type { Runtime } from "../face.ts";
+import { isRecord } from "../tools/kinds.ts";
+import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import {
+  type AgentContext,
+  type AgentTool,
+  type AgentTools,
+  openAgentTools,
+  type ToolAnswer,
+  type ToolUse,
+} from "./agent-tools.ts";
+import { type AnySchema, anySchema } from "./schema.ts";
+import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+
+/** A tool as `generateText({ tools })` takes it. */
+export interface AiSdkTool {
+  readonly description: string;
+  readonly inputSchema: AnySchema;
+  execute(
+    input: unknown,
+    options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
+  ): Promise<unknown>;
+  toModelOutput(result: { readonly toolCallId: string; readonly output: unknown }): AiSdkModelOutput;
+}
+
+export type AiSdkModelOutput = { type: "text"; value: string } | { type: "content"; value: AiSdkOutputPart[] };
+
+export type AiSdkOutputPart =
+  | { type: "text"; text: string }
+  | { type: "file"; data: { type: "data"; data: string }; mediaType: string; filename?: string };
+
+/** What `toolApproval` says of a call. */
+export type AiSdkApproval = "not-applicable" | { readonly type: "user-approval"; readonly reason: string };
+
+/** What is spread into `generateText`, `streamText` or an agent's settings. */
+export interface AiSdkSettings {
+  readonly tools: Record<string, AiSdkTool>;
+  readonly toolApproval: (options: {
+    readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input: unknown };
+  }) => Promise<AiSdkApproval>;
+}
+
+/** The tools of one agent in one run, for the AI SDK. */
+export interface AiSdkAgent extends AsyncDisposable {
+  readonly settings: AiSdkSettings;
+  readonly agentTools: AgentTools;
+}
+
+/**
+ * Offers the runtime's tools to the AI SDK.
+ *
+ * A call that needs approval becomes the AI SDK's own `tool-approval-request`; its reason names Postern's request. The
+ * answer in the message list does not decide: a person decides in Postern, and the call then runs once, however often the
+ * messages are sent again.
+ *
+ * @example
+ * await using agent = aiSdkTools(runtime, { principal, runId: chatId });
+ * const result = await generateText({ model, messages, ...agent.settings });
+ *
+ * @public
+ */
+export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkAgent {
+  const agentTools = openAgentTools(runtime, context);
+  const answers = new Map<string, ToolAnswer>();
+  const tools = agentTools.list().filter(({ offer }) => offer.kind === "local");
+  return {
+    agentTools,
+    settings: {
+      tools: Object.fromEntries(tools.map((tool) => [tool.name, aiSdkTool(tool, { agentTools, answers })])),
+      toolApproval: async ({ toolCall: { toolCallId: id, toolName: name, input } }) =>
+        approvalFor({ id, name, arguments: input }, agentTools),
+    },
+    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * Puts tools that you already have behind the gate. Do it once, at start; `aiSdkTools` then offers them.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ *
+ * @example
+ * await wrapAiSdkTools(runtime, { sendEmail }, { sendEmail: { risk: "high", effects: "write", idempotent: false } });
+ *
+ * @public
+ */
+export async function wrapAiSdkTools(
+  runtime: Runtime,
+  tools: Readonly<Record<string, object>>,
+  statements: ToolStatements,
+): Promise<void> {
+  const read = await Promise.all(Object.entries(tools).map(([name, tool]) => libraryTool(name, tool)));
+  registerLibraryTools(runtime, read, statements);
+}
+
+interface AiSdkToolParts {
+  readonly agentTools: AgentTools;
+  /** What the model is to read of each call, until it is asked for. */
+  readonly answers: Map<string, ToolAnswer>;
+}
+
+function aiSdkTool({ name, description, parameters }: AgentTool, { agentTools, answers }: AiSdkToolParts): AiSdkTool {
+  return {
+    description,
+    inputSchema: anySchema(parameters),
+    execute: async (input, { toolCallId, abortSignal }) => {
+      const signal = abortSignal === undefined ? {} : { signal: abortSignal };
+      const answer = await agentTools.call({ id: toolCallId, name, arguments: input }, signal);
+      if (answer.isError) throw new CallRefused(answer.outcome, answer.text);
+      answers.set(toolCallId, answer);
+      return answer.structured ?? answer.text;
+    },
+    toModelOutput: ({ toolCallId, output }) => modelOutput(answers.get(toolCallId), output),
+  };
+}
+
+async function approvalFor(use: ToolUse, agentTools: AgentTools): Promise<AiSdkApproval> {
+  if (!(await agentTools.needsApproval(use))) return "not-applicable";
+  const request = await agentTools.requestApproval(use);
+  if (request === undefined) return "not-applicable"; // it was decided before: `execute` tells how
+  return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
+}
+
+function modelOutput(answer: ToolAnswer | undefined, output: unknown): AiSdkModelOutput {
+  if (answer === undefined)
+    return { type: "text", value: typeof output === "string" ? output : JSON.stringify(output) };
+  const parts = answer.content.flatMap(partOf);
+  return parts.every(({ type }) => type === "text")
+    ? { type: "text", value: answer.text }
+    : { type: "content", value: parts };
+}
+
+function partOf(block: ContentBlock): AiSdkOutputPart[] {
+  if (block.type === "text") return [{ type: "text", text: block.text }];
+  if ((block.type === "image" || block.type === "audio" || block.type === "file") && block.data !== undefined)
+    return [{ type: "file", data: { type: "data", data: block.data }, mediaType: block.mediaType }];
+  return [];
+}
+
+async function libraryTool(name: string, tool: object): Promise<LibraryTool> {
+  const {
+    description = "",
+    inputSchema,
+    execute,
+  } = tool as {
+    readonly description?: string;
+    readonly inputSchema?: unknown;
+    readonly execute?: (input: unknown, options: object) => unknown;
+  }; // the AI SDK's own members
+  return {
+    original: tool,
+    name,
+    description,
+    input: await inputOf(inputSchema),
+    execute: (input: unknown, { callId, signal }: ToolContext) =>
+      lastOf(execute?.call(tool, input, { toolCallId: callId, messages: [], abortSignal: signal })),
+  };
+}
+
+/** zod and every other Standard Schema as it is; what `jsonSchema()` made by its JSON Schema. */
+async function inputOf(inputSchema: unknown): Promise<ToolInput> {
+  const schema = typeof inputSchema === "function" ? (inputSchema as () => unknown)() : inputSchema;
+  if (!isRecord(schema)) return { type: "object", properties: {} };
+  if ("~standard" in schema) return schema as ToolInput; // a Standard Schema says so itself
+  return (await schema["jsonSchema"]) as JsonObject; // `jsonSchema()` keeps it there, or a promise of it
+}
+
+/** A tool may yield preliminary results; the last one is its result. */
+async function lastOf(result: unknown): Promise<unknown> {
+  const value = await result;
+  if (!isRecord(value) || !(Symbol.asyncIterator in value)) return value;
+  let last: unknown;
+  for await (const one of value as unknown as AsyncIterable<unknown>) last = one;
+  return last;
+}

@@ -1,0 +1,90 @@
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { AgentTool } from "./agent-tools.ts";
+import { decideStrict, type StrictDecision, type StrictRules } from "./strict.ts";
+
+/** How tools are declared to a provider. */
+export interface DeclareOptions {
+  /** Ask for strict mode where a tool's schema allows it. Default: true. */
+  readonly strict?: boolean;
+  /** Hears once of each tool that is left out and of each tool that is not strict. Default: a process warning for the first. */
+  readonly onNote?: (note: DeclareNote) => void;
+  /** Deferred tools that the model has found by `tool_search`, by the names it was shown. */
+  readonly loaded?: ReadonlySet<string>;
+}
+
+/** The name of our own search for tools, for providers that have none. */
+export const toolSearchName = "tool_search";
+
+/** What was decided about one tool. */
+export interface DeclareNote {
+  readonly tool: string;
+  readonly note: "left_out" | "not_strict";
+  readonly reason: string;
+}
+
+/** A local tool as the encoders take it: strictness decided, loading deferred or not. */
+export interface FunctionDeclarationParts {
+  readonly name: string;
+  readonly description: string;
+  readonly decision: StrictDecision;
+  readonly deferred: boolean;
+}
+
+/**
+ * Goes through the tools: functions are handed to `encode`, hosted and provider-defined ones give the provider's own entry.
+ * A tool without an entry for this provider is left out and noted: a malformed one would make the provider refuse the request.
+ */
+export function declareTools<Declaration>(
+  tools: readonly AgentTool[],
+  provider: ProviderRules,
+  {
+    encode,
+    options,
+  }: { readonly encode: (parts: FunctionDeclarationParts) => Declaration; readonly options: DeclareOptions },
+): readonly (Declaration | Json)[] {
+  const { onNote = warnOfLeftOut, strict = true, loaded } = options;
+  const isSearched = provider.defers !== true && tools.some(({ name }) => name === toolSearchName);
+  const isHidden = ({ offer, name }: AgentTool): boolean =>
+    isSearched && offer.deferLoading && loaded?.has(name) !== true;
+  return tools.flatMap((tool): readonly (Declaration | Json)[] => {
+    if (isHidden(tool)) return [];
+    const { offer, name, description, parameters } = tool;
+    if (offer.kind !== "local") {
+      const entry = ownEntry(offer.providerSpecs, provider.name);
+      if (entry !== undefined) return [entry];
+      onNote({ tool: offer.tool, note: "left_out", reason: `it has no entry for ${provider.name}` });
+      return [];
+    }
+    const decision = decisionFor(parameters, strict ? provider.strict : undefined);
+    if (strict && provider.strict !== undefined && !decision.strict)
+      onNote({ tool: offer.tool, note: "not_strict", reason: decision.reason });
+    return [encode({ name, description, decision, deferred: offer.deferLoading })];
+  });
+}
+
+/** What an encoder knows of its provider. */
+export interface ProviderRules {
+  /** The key of the provider's entry in `providerSpecs`. */
+  readonly name: string;
+  /** Undefined when the provider has no strict mode. */
+  readonly strict?: StrictRules;
+  /** The provider searches deferred tools itself. */
+  readonly defers?: true;
+}
+
+function decisionFor(schema: JsonObject, rules: StrictRules | undefined): StrictDecision {
+  return rules === undefined ? { strict: false, schema, reason: "strict mode is off" } : decideStrict(schema, rules);
+}
+
+function ownEntry(specs: Readonly<Record<string, Json>> | undefined, provider: string): Json | undefined {
+  return specs !== undefined && Object.hasOwn(specs, provider) ? specs[provider] : undefined;
+}
+
+const warned = new Set<string>();
+
+function warnOfLeftOut({ tool, note, reason }: DeclareNote): void {
+  const text = `Tool \`${tool}\` is left out: ${reason}.`;
+  if (note !== "left_out" || warned.has(text)) return;
+  warned.add(text);
+  process.emitWarning(text);
+}

@@ -1,0 +1,45 @@
+import { messageOf } from "../calls/fault.ts";
+
+/** What every hook is told. */
+export interface HookBase {
+  readonly agent: string;
+  readonly runId: string;
+  readonly traceId: string;
+}
+
+/** What each moment of an agent's run adds. Never arguments, results or texts: those may hold what a hook's author should not see. */
+export interface AgentMoments {
+  readonly runStart: object;
+  readonly runEnd: { readonly status: string };
+  readonly stepStart: { readonly step: number };
+  readonly stepEnd: { readonly step: number; readonly toolCalls: number };
+  readonly llmStart: { readonly step: number; readonly model: string };
+  readonly llmEnd: {
+    readonly step: number;
+    readonly model: string;
+    readonly inputTokens?: number;
+    readonly outputTokens?: number;
+  };
+  readonly guardrailTrip: { readonly toolName: string; readonly callId: string };
+  readonly handoff: { readonly to: string };
+}
+
+/** Functions for the moments of a run. They are called beside it and never waited for; one that fails is reported as a process warning. */
+export type AgentHooks = {
+  readonly [Moment in keyof AgentMoments]?: (info: HookBase & AgentMoments[Moment]) => void | Promise<void>;
+};
+
+export type HookRun = <Moment extends keyof AgentMoments>(moment: Moment, info: AgentMoments[Moment]) => void;
+
+export function hookRun(hooks: AgentHooks | undefined, base: HookBase): HookRun {
+  if (hooks === undefined) return () => undefined;
+  return (moment, info) => {
+    const hook = hooks[moment] as ((info: object) => void | Promise<void>) | undefined; // the moment fixes the type
+    const failed = (error: unknown): void => process.emitWarning(`The hook \`${moment}\` failed: ${messageOf(error)}`);
+    try {
+      hook?.({ ...base, ...info })?.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  };
+}

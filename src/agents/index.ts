@@ -1,0 +1,19 @@
+/**
+ * `postern/agents`: what every agent library needs of a runtime. The adapters of single libraries are subpaths of their own.
+ *
+ * @packageDocumentation
+ */
+export type {
+  AgentContext,
+  AgentTool,
+  AgentTools,
+  ChildClaims,
+  ToolAnswer,
+  ToolUse,
+  ToolUseContext,
+} from "./agent-tools.ts";
+export { openAgentTools } from "./agent-tools.ts";
+export type { DeclareNote, DeclareOptions } from "./declare.ts";
+export type { GuardDefinition, Guarded } from "./guard.ts";
+export { guard } from "./guard.ts";
+export type { ToolStatement, ToolStatements } from "./wrap.ts";

@@ -1,0 +1,142 @@
+/**
+ * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The library's own
+ * functions are handed in, so that its packages are not needed here.
+ */
+import type { ContentBlock } from "../calls/outcome.ts";
+import type { Runtime } from "../face.ts";
+import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import { type AgentContext, type AgentTool, type AgentTools, openAgentTools, type ToolAnswer } from "./agent-tools.ts";
+import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+
+/** A part of a tool message. */
+export type LangChainContent = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+
+/** What the library calls a tool's function with, as far as it is read here. */
+export interface LangChainCallConfig {
+  readonly toolCall?: { readonly id?: string };
+  readonly signal?: AbortSignal;
+}
+
+type LangChainFunction = (input: never, config: LangChainCallConfig) => Promise<string | LangChainContent[]>;
+
+/** What is used of the library. */
+export interface LangChainParts<Tool> {
+  /** `tool` of `@langchain/core/tools`. */
+  // biome-ignore lint/suspicious/noExplicitAny: its overloads take every kind of schema and function
+  readonly tool: (run: any, fields: any) => Tool;
+  /**
+   * `interrupt` of `@langchain/langgraph`: a call that needs approval pauses the graph, and resuming it runs the call once if
+   * a person has approved it in Postern. It needs a checkpointer. Without it the model is told that a person must decide.
+   */
+  readonly interrupt?: (value: unknown) => unknown;
+}
+
+/** What a paused graph shows as the interrupt's value. */
+export interface LangChainInterrupt {
+  readonly approval_id: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly expires_at: string;
+}
+
+/** The tools of one agent in one run, for LangChain. */
+export interface LangChainTools<Tool> extends AsyncDisposable {
+  readonly tools: Tool[];
+  readonly agentTools: AgentTools;
+}
+
+/**
+ * Offers the runtime's tools to LangChain.
+ *
+ * @example
+ * import { tool } from "@langchain/core/tools";
+ * await using postern = langchainTools(runtime, { tool }, { principal, runId: threadId });
+ * const agent = createAgent({ model, tools: postern.tools });
+ *
+ * @public
+ */
+export function langchainTools<Tool>(
+  runtime: Runtime,
+  parts: LangChainParts<Tool>,
+  context: AgentContext = {},
+): LangChainTools<Tool> {
+  const agentTools = openAgentTools(runtime, context);
+  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
+  return {
+    agentTools,
+    tools: local.map(({ name, description, parameters }) =>
+      parts.tool(runOf(name, { agentTools, interrupt: parts.interrupt }), {
+        name,
+        description,
+        schema: structuredClone(parameters),
+      }),
+    ),
+    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
+  };
+}
+
+function runOf(
+  name: AgentTool["name"],
+  {
+    agentTools,
+    interrupt,
+  }: { readonly agentTools: AgentTools; readonly interrupt: LangChainParts<unknown>["interrupt"] },
+): LangChainFunction {
+  return async (input, { toolCall, signal }) => {
+    const use = { name, arguments: input, ...(toolCall?.id !== undefined && { id: toolCall.id }) };
+    const answer = await agentTools.call(use, signal === undefined ? {} : { signal });
+    const { outcome } = answer;
+    if (interrupt === undefined || outcome.status !== "pending") return contentOf(answer);
+    const { approvalId: approval_id, expiresAt } = outcome;
+    const value: LangChainInterrupt = {
+      approval_id,
+      tool: name,
+      arguments: input,
+      expires_at: new Date(expiresAt).toISOString(),
+    };
+    interrupt(value); // throws the first time; when the graph is resumed it returns, and the call is asked about again
+    return contentOf(await agentTools.call(use, signal === undefined ? {} : { signal }));
+  };
+}
+
+function contentOf({ text, content, isError }: ToolAnswer): string | LangChainContent[] {
+  const parts = content.flatMap(partOf);
+  return isError || parts.every(({ type }) => type === "text") ? text : parts;
+}
+
+function partOf(block: ContentBlock): LangChainContent[] {
+  if (block.type === "text") return [{ type: "text", text: block.text }];
+  if (block.type !== "image" || block.data === undefined) return [];
+  return [{ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } }];
+}
+
+/** What is read of a tool that you have. */
+export interface LangChainTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: unknown;
+  invoke(input: never, config?: object): Promise<unknown>;
+}
+
+/**
+ * Puts tools that you already have behind the gate. Do it once, at start; `langchainTools` then offers them.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ *
+ * @public
+ */
+export function wrapLangchainTools(
+  runtime: Runtime,
+  tools: readonly LangChainTool[],
+  statements: ToolStatements,
+): void {
+  const read = tools.map((tool) => ({
+    original: tool,
+    name: tool.name,
+    description: tool.description,
+    input: tool.schema as ToolInput, // zod, or JSON Schema
+    execute: (input: unknown, { signal }: ToolContext) => tool.invoke(input as never, { signal }),
+  }));
+  registerLibraryTools(runtime, read, statements);
+}

@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+
+/** Which names a provider takes. */
+export interface NameRule {
+  /** Matches one character that the provider does not take. */
+  readonly forbidden: RegExp;
+  /** In characters. */
+  readonly maxLength: number;
+}
+
+/** What OpenAI, Anthropic and the agent libraries take. Gemini takes more; these names are valid there too. */
+export const commonNames: NameRule = { forbidden: /[^A-Za-z0-9_-]/g, maxLength: 64 };
+
+const digestLength = 8;
+
+/**
+ * A name that the provider takes. A name that fits stays as it is. Any other is rewritten and ends with eight hex digits
+ * of its SHA-256, so that two different names stay different and a restart gives the same name again.
+ */
+export function providerName(name: string, { forbidden, maxLength }: NameRule = commonNames): string {
+  const safe = name.replace(forbidden, "_");
+  const startsWell = /^[A-Za-z_]/.test(safe);
+  if (safe === name && startsWell && name.length <= maxLength) return name;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, digestLength);
+  const head = (startsWell ? safe : `t_${safe}`).slice(0, maxLength - digestLength - 1);
+  return `${head}_${digest}`;
+}

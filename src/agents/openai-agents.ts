@@ -1,0 +1,150 @@
+/**
+ * OpenAI Agents (package `@openai/agents`): Postern's tools for an `Agent`, and the gate around tools you have.
+ * The shapes are those that the library takes, so the package itself is not needed here.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { JsonObject } from "../calls/json.ts";
+import type { ContentBlock } from "../calls/outcome.ts";
+import type { Runtime } from "../face.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import {
+  type AgentContext,
+  type AgentTool,
+  type AgentTools,
+  openAgentTools,
+  type ToolAnswer,
+  type ToolUse,
+} from "./agent-tools.ts";
+import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+
+/** A function tool as `new Agent({ tools })` takes it. */
+export interface OpenAiAgentsTool {
+  type: "function";
+  name: string;
+  description: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the library's own schema type is not public
+  parameters: any;
+  strict: boolean;
+  deferLoading: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: the library's run context is the user's own type
+  invoke(runContext: any, input: string, details?: OpenAiCallDetails): Promise<string | OpenAiAgentsOutput[]>;
+  needsApproval(runContext: unknown, input: unknown, callId?: string): Promise<boolean>;
+  isEnabled(): Promise<boolean>;
+}
+
+export interface OpenAiCallDetails {
+  readonly toolCall?: { readonly callId: string };
+  readonly signal?: AbortSignal;
+}
+
+/** Part of a result that holds media. */
+export type OpenAiAgentsOutput =
+  | { type: "text"; text: string }
+  | { type: "image"; image: { data: string; mediaType: string } }
+  | { type: "file"; file: { data: string; mediaType: string; filename: string } };
+
+/** The tools of one agent in one run, for OpenAI Agents. */
+export interface OpenAiAgents extends AsyncDisposable {
+  readonly tools: OpenAiAgentsTool[];
+  readonly agentTools: AgentTools;
+}
+
+/**
+ * Offers the runtime's tools to an `Agent` of OpenAI Agents.
+ *
+ * A call that needs approval becomes an interruption of the run. `state.approve` lets the run go on and decides nothing: a
+ * person decides in Postern, and the call then runs once, however often the state is resumed.
+ *
+ * @example
+ * await using postern = openaiAgentsTools(runtime, { principal, runId });
+ * const agent = new Agent({ name: "assistant", instructions, tools: postern.tools });
+ *
+ * @public
+ */
+export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}): OpenAiAgents {
+  const agentTools = openAgentTools(runtime, context);
+  const tools = agentTools.list().filter(({ offer }) => offer.kind === "local");
+  return {
+    agentTools,
+    tools: tools.map((tool) => functionTool(tool, agentTools)),
+    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
+  };
+}
+
+/** The run context of the call in progress, which a wrapped tool receives again. */
+const runContexts = new AsyncLocalStorage<unknown>();
+
+function functionTool({ name, description, parameters, offer }: AgentTool, agentTools: AgentTools): OpenAiAgentsTool {
+  return {
+    type: "function",
+    name,
+    description,
+    parameters: structuredClone(parameters),
+    strict: false, // the gate validates
+    deferLoading: false,
+    isEnabled: async () => agentTools.find(name)?.offer.definition === offer.definition,
+    needsApproval: (_runContext, input, callId) => mustWait(useOf(name, input, callId), agentTools),
+    invoke: async (runContext, input, details) => {
+      const signal = details?.signal === undefined ? {} : { signal: details.signal };
+      const use = useOf(name, input, details?.toolCall?.callId);
+      return outputOf(await runContexts.run(runContext, () => agentTools.call(use, signal)));
+    },
+  };
+}
+
+function useOf(name: string, input: unknown, id: string | undefined): ToolUse {
+  return { name, arguments: input, ...(id !== undefined && { id }) };
+}
+
+async function mustWait(use: ToolUse, agentTools: AgentTools): Promise<boolean> {
+  return (await agentTools.needsApproval(use)) && (await agentTools.requestApproval(use)) !== undefined;
+}
+
+/** Failures and refusals are text for the model, as the library's own are. */
+function outputOf({ text, content }: ToolAnswer): string | OpenAiAgentsOutput[] {
+  const parts = content.flatMap(partOf);
+  return parts.every(({ type }) => type === "text") ? text : parts;
+}
+
+function partOf(block: ContentBlock): OpenAiAgentsOutput[] {
+  if (block.type === "text") return [{ type: "text", text: block.text }];
+  if ((block.type !== "image" && block.type !== "file") || block.data === undefined) return [];
+  const { data, mediaType, name = "file" } = block;
+  return block.type === "image"
+    ? [{ type: "image", image: { data, mediaType } }]
+    : [{ type: "file", file: { data, mediaType, filename: name } }];
+}
+
+/** What `tool()` of the library makes, as far as it is read here. */
+export interface LibraryFunctionTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: object;
+  // biome-ignore lint/suspicious/noExplicitAny: the library's run context is the user's own type
+  invoke(runContext: any, input: string, details?: any): Promise<unknown>;
+}
+
+/**
+ * Puts function tools and agents as tools that you already have behind the gate. Do it once, at start.
+ *
+ * A tool's own `errorFunction` turns its failures into text. Set it to `null` so that they are recorded as failures.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ *
+ * @public
+ */
+export function wrapOpenaiAgentsTools(
+  runtime: Runtime,
+  tools: readonly LibraryFunctionTool[],
+  statements: ToolStatements,
+): void {
+  const read = tools.map((tool) => ({
+    original: tool,
+    name: tool.name,
+    description: tool.description,
+    input: tool.parameters as JsonObject, // `tool()` makes a JSON Schema of it
+    execute: (input: unknown, { signal }: ToolContext) =>
+      tool.invoke(runContexts.getStore(), JSON.stringify(input), { signal }),
+  }));
+  registerLibraryTools(runtime, read, statements);
+}

@@ -1,0 +1,271 @@
+/**
+ * OpenAI: tools → declarations, the model's calls → tool uses, answers → result items. Responses and Chat Completions.
+ * The shapes are OpenAI's own, written here so that the package `openai` is not needed.
+ */
+import type { Json, JsonObject } from "../calls/json.ts";
+import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
+import { isRecord } from "../tools/kinds.ts";
+import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
+import { openaiStrict } from "./strict.ts";
+
+const responses: ProviderRules = { name: "openai", strict: openaiStrict, defers: true };
+/** Chat Completions knows functions only, so no tool has an entry under this name. */
+const chat: ProviderRules = { name: "openai_chat", strict: openaiStrict };
+
+/** A function of the Responses API. */
+export interface OpenAiFunctionTool {
+  type: "function";
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  strict: boolean;
+  defer_loading?: true;
+}
+
+/** A function of Chat Completions. */
+export interface OpenAiChatTool {
+  type: "function";
+  function: { name: string; description: string; parameters: Record<string, unknown>; strict: boolean };
+}
+
+/** Part of a result of the Responses API. */
+export type OpenAiOutputPart =
+  | { type: "input_text"; text: string }
+  | { type: "input_image"; image_url: string; detail: "auto" }
+  | { type: "input_image"; file_id: string; detail: "auto" }
+  | { type: "input_file"; filename: string; file_data: string }
+  | { type: "input_file"; file_url: string }
+  | { type: "input_file"; file_id: string };
+
+/** What a call of the Responses API is answered with. */
+export type OpenAiResultItem =
+  | { type: "function_call_output"; call_id: string; output: string | OpenAiOutputPart[]; caller?: OpenAiCaller }
+  | { type: "shell_call_output"; call_id: string; output: OpenAiShellOutput[]; max_output_length?: number }
+  | { type: "local_shell_call_output"; id: string; output: string }
+  | { type: "apply_patch_call_output"; call_id: string; status: "completed" | "failed"; output: string }
+  | { type: "computer_call_output"; call_id: string; output: { type: "computer_screenshot"; image_url: string } }
+  | { type: "custom_tool_call_output"; call_id: string; output: string }
+  | { type: "message"; role: "user"; content: string };
+
+/** Who made a call: the model itself, or a program that the provider runs. It is sent back as it came. */
+export type OpenAiCaller = { type: "direct" } | { type: "program"; caller_id: string };
+
+export interface OpenAiShellOutput {
+  stdout: string;
+  stderr: string;
+  outcome: { type: "exit"; exit_code: number } | { type: "timeout" };
+}
+
+/**
+ * Declares tools for the Responses API. Tools with `deferLoading` are sent deferred, beside the provider's tool search.
+ *
+ * @example
+ * const response = await openai.responses.create({ model, input, tools: openaiTools(tools.list()) });
+ *
+ * @public
+ */
+export function openaiTools(tools: readonly AgentTool[], options: DeclareOptions = {}): (OpenAiFunctionTool | Json)[] {
+  const declared = declareTools(tools, responses, { encode: encodeFunction, options });
+  const anyDeferred = tools.some(({ offer }) => offer.kind === "local" && offer.deferLoading);
+  return anyDeferred ? [...declared, { type: "tool_search" }] : [...declared];
+}
+
+/**
+ * Declares tools for Chat Completions. It knows functions only: hosted and provider-defined tools are left out.
+ *
+ * @public
+ */
+export function openaiChatTools(tools: readonly AgentTool[], options: DeclareOptions = {}): OpenAiChatTool[] {
+  return declareTools(tools, chat, { encode: encodeChat, options }).filter(isChatTool);
+}
+
+function encodeFunction({ name, description, decision, deferred }: FunctionDeclarationParts): OpenAiFunctionTool {
+  const { schema: parameters, strict } = decision;
+  return { type: "function", name, description, parameters, strict, ...(deferred && { defer_loading: true as const }) };
+}
+
+function encodeChat({ name, description, decision }: FunctionDeclarationParts): OpenAiChatTool {
+  return { type: "function", function: { name, description, parameters: decision.schema, strict: decision.strict } };
+}
+
+function isChatTool(declared: OpenAiChatTool | Json): declared is OpenAiChatTool {
+  return isRecord(declared) && isRecord(declared["function"]);
+}
+
+/** Items of a response that need an answer from here, in their order: function calls, and calls of provider-defined tools. */
+const answered: ReadonlyMap<string, (item: JsonObject) => ToolUse> = new Map([
+  ["function_call", (item) => ({ ...base(item), name: functionName(item), arguments: item["arguments"] })],
+  [
+    "custom_tool_call",
+    (item) => ({ ...base(item), name: text(item["name"]), arguments: { input: item["input"] ?? "" } }),
+  ],
+  ...["shell_call", "local_shell_call", "apply_patch_call", "computer_call"].map(
+    (type): [string, (item: JsonObject) => ToolUse] => [
+      type,
+      (item) => ({ ...base(item), name: type, arguments: item }),
+    ],
+  ),
+]);
+
+/**
+ * The calls in a response's output. Messages, reasoning and what the provider has run itself are not among them.
+ *
+ * @param output `response.output`
+ * @public
+ */
+export function openaiToolUses(output: readonly unknown[]): ToolUse[] {
+  return output.flatMap((item) => {
+    if (!isRecord(item)) return [];
+    const read = answered.get(text(item["type"]));
+    return read === undefined ? [] : [read(item as JsonObject)]; // it came as JSON
+  });
+}
+
+/**
+ * The calls in a message of Chat Completions.
+ *
+ * @param message `completion.choices[0].message`
+ * @public
+ */
+export function openaiChatToolUses(message: {
+  readonly tool_calls?: readonly unknown[] | null | undefined;
+}): ToolUse[] {
+  return (message.tool_calls ?? []).flatMap((call) => {
+    if (!isRecord(call) || !isRecord(call["function"])) return [];
+    const { name, arguments: given } = call["function"];
+    return [{ id: text(call["id"]), name: text(name), arguments: given, item: call as JsonObject }];
+  });
+}
+
+function base(item: JsonObject): { id: string; item: JsonObject } {
+  return { id: text(item["call_id"] ?? item["id"]), item };
+}
+
+function functionName({ name, namespace }: JsonObject): string {
+  return typeof namespace === "string" && namespace !== "" ? `${namespace}__${text(name)}` : text(name);
+}
+
+/**
+ * What a call is answered with in the next request's `input`.
+ *
+ * @public
+ */
+export function openaiResult(use: ToolUse, answer: ToolAnswer): OpenAiResultItem[] {
+  const own = ownResult(use, answer);
+  if (own !== undefined) return [own];
+  const call_id = use.id ?? "";
+  switch (use.item?.["type"]) {
+    case "shell_call":
+      return [{ type: "shell_call_output", call_id, output: [shellOutput(answer)] }];
+    case "local_shell_call":
+      return [
+        { type: "local_shell_call_output", id: text(use.item["id"]), output: JSON.stringify(shellOutput(answer)) },
+      ];
+    case "apply_patch_call":
+      return [
+        {
+          type: "apply_patch_call_output",
+          call_id,
+          status: answer.isError ? "failed" : "completed",
+          output: answer.text,
+        },
+      ];
+    case "computer_call":
+      return computerResult(call_id, answer);
+    case "custom_tool_call":
+      return [{ type: "custom_tool_call_output", call_id, output: answer.text }];
+    default:
+      return [{ type: "function_call_output", call_id, output: outputOf(answer), ...callerOf(use) }];
+  }
+}
+
+/**
+ * What a call is answered with in Chat Completions: a message of text, the only kind it takes.
+ *
+ * @public
+ */
+export function openaiChatResult(
+  use: ToolUse,
+  answer: ToolAnswer,
+): { role: "tool"; tool_call_id: string; content: string } {
+  return { role: "tool", tool_call_id: use.id ?? "", content: answer.text };
+}
+
+/** A provider-defined tool may answer with the provider's own item: it is sent as it is, under the call's id. */
+function ownResult(use: ToolUse, { structured, isError }: ToolAnswer): OpenAiResultItem | undefined {
+  const type = use.item?.["type"];
+  if (isError || type === undefined || !isRecord(structured) || structured["type"] !== `${text(type)}_output`)
+    return undefined;
+  const ids = type === "local_shell_call" ? { id: text(use.item?.["id"]) } : { call_id: use.id ?? "" };
+  return { ...structured, ...ids } as OpenAiResultItem; // the tool's author gave it this type
+}
+
+function shellOutput({ text: stdout, isError }: ToolAnswer): OpenAiShellOutput {
+  return isError
+    ? { stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }
+    : { stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } };
+}
+
+/** A computer call must be answered with a picture; what was refused is told in a message beside an empty one. */
+function computerResult(call_id: string, answer: ToolAnswer): OpenAiResultItem[] {
+  const picture = answer.content.find((block) => block.type === "image" && block.data !== undefined);
+  const image_url = picture?.type === "image" ? dataUrl(picture) : emptyPicture;
+  const output: OpenAiResultItem = {
+    type: "computer_call_output",
+    call_id,
+    output: { type: "computer_screenshot", image_url },
+  };
+  return answer.isError ? [output, { type: "message", role: "user", content: answer.text }] : [output];
+}
+
+const emptyPicture =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+
+function outputOf({ text: all, content }: ToolAnswer): string | OpenAiOutputPart[] {
+  const parts = content.map(partOf);
+  if (parts.every((part) => part?.type === "input_text")) return all;
+  const sent = parts.filter((part) => part !== undefined);
+  return sent.length === 0 ? all : sent;
+}
+
+function partOf(block: ContentBlock): OpenAiOutputPart | undefined {
+  switch (block.type) {
+    case "text":
+      return { type: "input_text", text: block.text };
+    case "image":
+      return imageOf(block);
+    case "file":
+      return fileOf(block);
+    default:
+      return undefined;
+  }
+}
+
+/** Bytes, or where the provider finds them. */
+function imageOf(block: MediaBlock): OpenAiOutputPart | undefined {
+  const { data, url, fileId: file_id } = block;
+  if (data !== undefined) return { type: "input_image", image_url: dataUrl(block), detail: "auto" };
+  if (url !== undefined) return { type: "input_image", image_url: url, detail: "auto" };
+  return file_id === undefined ? undefined : { type: "input_image", file_id, detail: "auto" };
+}
+
+function fileOf(block: MediaBlock): OpenAiOutputPart | undefined {
+  const { data, url: file_url, fileId: file_id, name: filename = "file" } = block;
+  if (data !== undefined) return { type: "input_file", filename, file_data: dataUrl(block) };
+  if (file_url !== undefined) return { type: "input_file", file_url };
+  return file_id === undefined ? undefined : { type: "input_file", file_id };
+}
+
+function dataUrl({ mediaType, data = "" }: { readonly mediaType: string; readonly data?: string }): string {
+  return `data:${mediaType};base64,${data}`;
+}
+
+function callerOf({ item }: ToolUse): { caller?: OpenAiCaller } {
+  const caller = item?.["caller"];
+  return isRecord(caller) ? { caller: caller as unknown as OpenAiCaller } : {}; // as it came from the provider
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,101 @@
+import type { SpanContext } from "@opentelemetry/api";
+import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
+import { RuntimeFault } from "../calls/fault.ts";
+import { newId } from "../calls/ids.ts";
+import type { Json } from "../calls/json.ts";
+import { isRecord } from "../tools/kinds.ts";
+import type { ToolUse } from "./agent-tools.ts";
+import type { AgentMessage } from "./model.ts";
+
+/** The form of what is stored; a state of another form is refused. */
+const form = 1;
+
+interface Recorded {
+  readonly version: number;
+  readonly messages: readonly AgentMessage[];
+  readonly trace?: SpanContext | undefined;
+}
+
+/** One run's conversation, in memory as it is in the store. One process writes it; a second writer is told. */
+export class RunRecord {
+  readonly tenant: string;
+  readonly runId: string;
+  /** The span of the run's first process: the run is one trace, however often it goes on. */
+  trace: SpanContext | undefined;
+  readonly #runs: AgentRuns;
+  #version: number;
+  #messages: readonly AgentMessage[];
+
+  constructor(runs: AgentRuns, { tenant, runId }: AgentRunId, { version, messages, trace }: Recorded) {
+    this.#runs = runs;
+    this.tenant = tenant;
+    this.runId = runId;
+    this.trace = trace;
+    this.#version = version;
+    this.#messages = messages;
+  }
+
+  /** @throws RuntimeFault `run_unreadable` for a state of another version of Postern */
+  static async load(runs: AgentRuns, run: AgentRunId): Promise<RunRecord | undefined> {
+    const found = await runs.load(run);
+    if (found === undefined) return undefined;
+    const { state, version } = found;
+    if (!isRecord(state) || state["form"] !== form || !Array.isArray(state["messages"]))
+      throw new RuntimeFault(
+        "run_unreadable",
+        `The state of the run \`${run.runId}\` was written by another version of Postern.`,
+      );
+    const { messages, trace } = state as unknown as Omit<Recorded, "version">; // of this form
+    return new RunRecord(runs, run, { version, messages, trace });
+  }
+
+  get messages(): readonly AgentMessage[] {
+    return this.#messages;
+  }
+
+  /** Turns of the model so far. */
+  get steps(): number {
+    return this.#messages.filter(({ role }) => role === "assistant").length;
+  }
+
+  get lastText(): string {
+    const last = this.#messages.findLast((message) => message.role === "assistant");
+    return last?.role === "assistant" ? last.text : "";
+  }
+
+  /** The model has given its last answer. */
+  get isDone(): boolean {
+    const last = this.#messages.at(-1);
+    return last?.role === "assistant" && last.uses.length === 0;
+  }
+
+  /** The tool uses of the last turn that have no answers yet. */
+  get openUses(): readonly ToolUse[] {
+    const last = this.#messages.at(-1);
+    return last?.role === "assistant" ? last.uses : [];
+  }
+
+  /** On the disk when this resolves. @throws RuntimeFault `run_contended` when another process goes on with the run */
+  async append(message: AgentMessage): Promise<void> {
+    const messages = [...this.#messages, message];
+    const state = { form, messages, ...(this.trace && { trace: this.trace }) } as unknown as Json; // all of it is plain JSON
+    if (!(await this.#runs.save({ tenant: this.tenant, runId: this.runId }, state, this.#version)))
+      throw new RuntimeFault("run_contended", `Another process goes on with the run \`${this.runId}\`.`);
+    this.#version += 1;
+    this.#messages = messages;
+  }
+}
+
+/** A new run, or the next prompt of one that is done. @throws RuntimeFault `run_taken` when the run is not done */
+export async function promptedRecord(
+  runs: AgentRuns,
+  { tenant, runId = newId("run") }: { readonly tenant: string; readonly runId?: string | undefined },
+  prompt: string,
+): Promise<RunRecord> {
+  const earlier = await RunRecord.load(runs, { tenant, runId });
+  if (earlier?.isDone === false)
+    throw new RuntimeFault("run_taken", `The run \`${runId}\` is not done; resume it, or take another id.`);
+  const record = earlier ?? new RunRecord(runs, { tenant, runId }, { version: 0, messages: [] });
+  await record.append({ role: "user", text: prompt });
+  return record;
+}

@@ -1,0 +1,96 @@
+/**
+ * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. `tool` is handed in, so that the package
+ * itself is not needed here.
+ */
+import { CallRefused } from "../calls/call-refused.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { Runtime } from "../face.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import { type AgentContext, type AgentTools, openAgentTools, type ToolAnswer } from "./agent-tools.ts";
+import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+
+/** What is used of Strands. */
+export interface StrandsParts<Tool> {
+  /** `tool` of `@strands-agents/sdk`. */
+  // biome-ignore lint/suspicious/noExplicitAny: its overloads take every kind of schema
+  readonly tool: (config: any) => Tool;
+}
+
+/** What Strands calls a tool with, as far as it is read here. */
+interface StrandsContext {
+  readonly toolUse: { readonly toolUseId: string };
+  interrupt(params: { readonly name: string; readonly reason: object }): unknown;
+}
+
+/** The tools of one agent in one run, for Strands. */
+export interface StrandsTools<Tool> extends AsyncDisposable {
+  readonly tools: Tool[];
+  readonly agentTools: AgentTools;
+}
+
+/**
+ * Offers the runtime's tools to Strands.
+ *
+ * A call that needs approval raises an interrupt whose reason names Postern's request. Answering the interrupt lets the agent
+ * go on and decides nothing: a person decides in Postern, and the call then runs once.
+ *
+ * @example
+ * await using postern = strandsTools(runtime, { tool }, { principal, runId });
+ * const agent = new Agent({ model, tools: postern.tools });
+ *
+ * @public
+ */
+export function strandsTools<Tool>(
+  runtime: Runtime,
+  { tool }: StrandsParts<Tool>,
+  context: AgentContext = {},
+): StrandsTools<Tool> {
+  const agentTools = openAgentTools(runtime, context);
+  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
+  const tools = local.map(({ name, description, parameters }) =>
+    tool({
+      ...{ name, description, inputSchema: structuredClone(parameters) },
+      callback: async (input: unknown, call: StrandsContext) => {
+        const use = { id: call.toolUse.toolUseId, name, arguments: input };
+        const answer = await agentTools.call(use);
+        const { outcome } = answer;
+        if (outcome.status !== "pending") return resultOf(answer);
+        call.interrupt({ name: outcome.approvalId, reason: { tool: name, approval_id: outcome.approvalId } }); // throws the first time
+        return resultOf(await agentTools.call(use));
+      },
+    }),
+  );
+  return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
+}
+
+function resultOf({ isError, outcome, text, structured }: ToolAnswer): unknown {
+  if (isError) throw new CallRefused(outcome, text);
+  return structured ?? text;
+}
+
+/** What `tool()` makes, as far as it is read here. */
+export interface StrandsTool {
+  readonly name: string;
+  readonly description: string;
+  readonly toolSpec: { readonly inputSchema?: unknown };
+  invoke(input: never): unknown;
+}
+
+/**
+ * Puts tools that you already have behind the gate. Do it once, at start.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ *
+ * @public
+ */
+export function wrapStrandsTools(runtime: Runtime, tools: readonly StrandsTool[], statements: ToolStatements): void {
+  registerLibraryTools(runtime, tools.map(libraryTool), statements);
+}
+
+function libraryTool(tool: StrandsTool): LibraryTool {
+  const { name, description, toolSpec } = tool;
+  return {
+    ...{ original: tool, name, description, input: (toolSpec.inputSchema ?? { type: "object" }) as JsonObject },
+    execute: (input: unknown, _context: ToolContext) => tool.invoke(input as never),
+  };
+}

@@ -1,0 +1,22 @@
+import type { Json } from "./json.ts";
+
+/** Which agent run: an id is unique within its tenant. */
+export interface AgentRunId {
+  readonly tenant: string;
+  readonly runId: string;
+}
+
+/**
+ * Where an agent's conversation is kept, so that a run that waits for a person goes on after a restart.
+ *
+ * @public
+ */
+export interface AgentRuns {
+  /** The newest state and its version, or undefined when the run has none. */
+  load(run: AgentRunId): Promise<{ readonly version: number; readonly state: Json } | undefined>;
+  /**
+   * Replaces the state of version `expected` (0: there is none yet). Secrets that Postern knows are masked before it is
+   * written. False when another process has written since.
+   */
+  save(run: AgentRunId, state: Json, expected: number): Promise<boolean>;
+}

@@ -1,0 +1,26 @@
+import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
+import type { Json } from "../calls/json.ts";
+import { redactJson } from "../secrets/redact-json.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { Store } from "../stores/store.ts";
+
+const kind = "agent_run";
+
+/** Agent runs as documents of the store. */
+export function storedAgentRuns(store: Pick<Store, "commit" | "documents">, redactor: Redactor): AgentRuns {
+  return {
+    async load(run) {
+      const found = await store.documents.get(kind, idOf(run));
+      return found && { version: found.version, state: found.body };
+    },
+    async save(run, state, expectedVersion) {
+      const body: Json = redactJson(state, redactor);
+      const write = { write: "document", kind, id: idOf(run), body, expectedVersion } as const;
+      return (await store.commit(write, "synced")).won;
+    },
+  };
+}
+
+function idOf({ tenant, runId }: AgentRunId): string {
+  return `${tenant}\0${runId}`;
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+/** The adapters in the real libraries, which are installed beside these tests. */
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ["*.test.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+  },
+});
