@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, readdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const source = join(root, "examples/agents");
+/** Beside the libraries, where a user's project would have them. */
+const copies = join(import.meta.dirname, "temp");
+const run = promisify(execFile);
+
+beforeAll(async () => {
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"], {
+    cwd: root,
+  });
+  await rm(copies, { recursive: true, force: true });
+  await mkdir(copies, { recursive: true });
+  await cp(source, copies, { recursive: true });
+  await symlink(root, join(import.meta.dirname, "node_modules/postern")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+});
+
+afterAll(() => rm(copies, { recursive: true, force: true }));
+
+const examples = (await readdir(source)).filter((name) => name.endsWith(".ts"));
+
+it.each(examples)("%s sends one mail", async (name) => {
+  const { stdout } = await run(process.execPath, [join(copies, name)]);
+  expect(stdout.match(/\(a mail leaves for/g)).toHaveLength(1);
+});
