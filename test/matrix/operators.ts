@@ -60,21 +60,23 @@ from fractions import Fraction
 values = [${values.join(", ")}]
 def told(value):
     return "%s %r" % (type(value).__name__, value)
+def rounded(value):
+    return format(value, ".13g") if isinstance(value, (float, complex)) else value
 `;
 
 const symbols: ReadonlyMap<string, string> = new Map(
   Object.entries({ "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor", "%": "remainder" }),
 );
 
-/** The values are written anew for each pair: an operator may change what it is given. */
+/** Powers are rounded: their last digit is the mathematical library's. */
 function pairs(operator: string): string {
   return `${start}def of(left, right):
     if ${guards.get(operator) ?? "False"}:
         return "left out"
     try:
-        return told(left ${operator} right)
+        return told(${operator === "**" ? "rounded(left ** right)" : `left ${operator} right`})
     except Exception as error:
-        return type(error).__name__
+        return "error " + type(error).__name__
 [[of(left, right) for right in values] for left in values]`;
 }
 
@@ -88,7 +90,7 @@ def of(function, x):
     try:
         return told(function(x))
     except Exception as error:
-        return type(error).__name__
+        return "error " + type(error).__name__
 [[of(function, x) for x in values] for function in [${expressions.map((_, at) => `f${at}`).join(", ")}]]`;
 }
 
