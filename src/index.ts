@@ -133,10 +133,9 @@ export type { ChannelsOptions, OpenChannels, WebhookSettings } from "./channels/
 export type { PosternConfig } from "./config/define-config.ts";
 export { defineConfig } from "./config/define-config.ts";
 export { createRuntime } from "./create.ts";
+export { createTerminalApprover, createWebApprover } from "./doors/approvers.ts";
 export type { TerminalApproverOptions } from "./doors/cli/terminal-approver.ts";
-export { createTerminalApprover } from "./doors/cli/terminal-approver.ts";
 export type { WebApprover, WebApproverOptions } from "./doors/http/web-approver.ts";
-export { createWebApprover } from "./doors/http/web-approver.ts";
 export type {
   Approvals,
   BatchedCall,

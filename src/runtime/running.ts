@@ -212,7 +212,7 @@ export class RunningRuntime implements Runtime {
             : this.#invokeWithin(one, opened, withKey(call, one), batch),
         );
       },
-      explain: (request, call = {}) =>
+      explain: async (request, call = {}) =>
         explain(this.#reception.call(request, this.#reception.within(authority, call), call), this.#parts, session.id),
       close,
       [Symbol.asyncDispose]: close,

@@ -9,6 +9,7 @@ it("says the error's class and message (case 46)", () => {
     message: "QuotaError: used up",
     retryable: false,
     unknown: false,
+    notExecuted: false,
   });
   expect(failureOf(new TypeError("no"))).toMatchObject({ message: "TypeError: no" });
 });

@@ -240,7 +240,8 @@ describe("a tool that misbehaves", () => {
 
   it.each([
     ["20 MB / 4096 bytes and a reference", 20_000_000, "ok"],
-    ["200 MB / a refusal that names the limit", 200_000_000, "error"],
+    ["200 MB / 4096 bytes and a reference", 200_000_000, "ok"],
+    ["300 MB, above its limit / a refusal that names the limit", 300_000_000, "error"],
   ])(
     "answers with %s; nothing of it stays in memory",
     async (_, characters, status) => {
@@ -249,7 +250,7 @@ describe("a tool that misbehaves", () => {
         const { heapUsed, external } = process.memoryUsage();
         return heapUsed + external;
       };
-      await using h = await house({ folder: ownFolder() }, [
+      await using h = await house({ folder: ownFolder(), results: { maxArtifactBytes: 250_000_000 } }, [
         {
           name: "huge",
           description: "Huge.",
@@ -269,7 +270,7 @@ describe("a tool that misbehaves", () => {
       else
         expect(outcome.refusal).toMatchObject({
           code: "result_unavailable",
-          message: expect.stringContaining("results.max_bytes"),
+          message: expect.stringContaining("results.max_artifact_bytes"),
         });
       expect((await session.invoke(echo)).status).toBe("ok");
       expect((await kept()) - before).toBeLessThan(64 * 1024 * 1024);

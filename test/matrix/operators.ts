@@ -43,7 +43,16 @@ const unary: readonly string[] = [
     "divmod(x, -2.5)",
   ],
   ...["pow(x, 3, 7)", "math.floor(x)", "math.ceil(x)", "math.trunc(x)", "bin(x)", "hex(x)", "chr(x)", "ord(x)"],
-  ...["f'{x:>8}'", "f'{x:,}'", "f'{x:+.2f}'", "f'{x:.3g}'", "f'{x:08}'", "f'{float(x):.1%}'", "f'{x!r:^9}'", "'%s|%r' % (x, x)"],
+  ...[
+    "f'{x:>8}'",
+    "f'{x:,}'",
+    "f'{x:+.2f}'",
+    "f'{x:.3g}'",
+    "f'{x:08}'",
+    "f'{float(x):.1%}'",
+    "f'{x!r:^9}'",
+    "'%s|%r' % (x, x)",
+  ],
   ...["'%d' % x", "'%.1f' % x", "'{:x}'.format(x)", "json.dumps(x)", "type(x).__name__", "x == x", "x is x"],
 ];
 

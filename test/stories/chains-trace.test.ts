@@ -30,13 +30,10 @@ function rowsOf(value: { readonly structured?: Json }): readonly Json[] {
   return structuredOf(value)["call_trace"] as readonly Json[]; // it always has them
 }
 
-/** Bytes of text and structured content, as an MCP client gets them. */
+/** Bytes of text and structured content, without the sentence that a server adds to a cut text. */
 function toldBytes(outcome: ToolOutcome): number {
-  const { content, structuredContent } = answerOf(outcome, "tool_chain");
-  const [first] = content;
-  return (
-    Buffer.byteLength(first?.type === "text" ? first.text : "") + Buffer.byteLength(JSON.stringify(structuredContent))
-  );
+  const { structuredContent } = answerOf(outcome, "tool_chain");
+  return Buffer.byteLength(outcome.text) + Buffer.byteLength(JSON.stringify(structuredContent));
 }
 
 describe("a script that made 45 calls", () => {

@@ -42,7 +42,16 @@ const programs = all
 
 /** What a page leaves to its reader: names of their own program. */
 const ofTheReader = `import type { LocalTool, Principal, Runtime } from "postern";
+import type { AgentModel } from "postern/agents/loop";
 declare global {
+  const chatId: string;
+  const runId: string;
+  const sendEmail: LocalTool;
+  const model: AgentModel;
+  const messages: object[];
+  const input: unknown[];
+  const openai: { responses: { create(request: object): Promise<{ output: unknown[] }> } };
+  function generateText(settings: object): Promise<{ text: string }>;
   const tools: readonly LocalTool[];
   const principal: Principal;
   const runtime: Runtime;
@@ -71,6 +80,8 @@ const configuration = {
     ...{ allowImportingTsExtensions: true, types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
     paths: {
       postern: [join(root, "src/index.ts")],
+      "postern/agents": [join(root, "src/agents/index.ts")],
+      "postern/agents/*": [join(root, "src/agents/*.ts")],
       zod: [join(root, "node_modules/zod/index.d.ts")],
       standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],
     },

@@ -34,6 +34,7 @@ const partOf: readonly (readonly [path: RegExp, kind: Kind | "house"])[] = [
   [/^\/v1\/artifacts\//, "artifact"],
   [/^\/v1\/accounts\//, "account"],
   [/^\/v1\/tokens\//, "token"],
+  [/^\/v1\/audit\/heads\//, "house"],
   [/^\/v1\/audit\/\{seq\}/, "entry"],
   [/^\/v1\/(?:tools|controls|channels|skills)\//, "house"],
 ];

@@ -87,7 +87,7 @@ describe("a structured answer that is too long to be parsed in one turn", () => 
     rows: Array.from({ length: rows }, (_, at) => JSON.parse(`{"at":${at},"name":"somebody","__proto__":[${at}]}`)),
     total: rows,
   };
-  const whole = JSON.stringify({ structured: parsed });
+  const whole = JSON.stringify(parsed);
   const ways = [
     ["over pipes", {}],
     ["over pipes, its id last", { id: "last" }],
@@ -120,7 +120,7 @@ describe("a structured answer that is too long to be parsed in one turn", () => 
       const outcome = await runtime.invoke({ tool: "one__rows", arguments: { rows, list } });
       const { bytes } = await runtime.artifacts.open(outcome.artifact ?? "", { tenant: "default", agent: "default" });
       const kept = JSON.parse(Buffer.from(bytes).toString());
-      expect(list ? kept.structured : kept.structured.rows).toHaveLength(rows);
+      expect(list ? kept : kept.rows).toHaveLength(rows);
       expect(outcome.structured).toMatchObject({ length: list ? rows : 1 });
     },
   );
