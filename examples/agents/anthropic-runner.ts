@@ -34,7 +34,12 @@ const client = new Anthropic({
 async function run(): Promise<void> {
   await using postern = anthropicRunnerTools(runtime, { runId: "run-42" });
   const messages = [{ role: "user" as const, content: "Tell Ada hello." }];
-  const message = await client.beta.messages.toolRunner({ model: "claude", max_tokens: 100, messages, tools: postern.tools });
+  const message = await client.beta.messages.toolRunner({
+    model: "claude",
+    max_tokens: 100,
+    messages,
+    tools: postern.tools,
+  });
   console.log(message.content);
 }
 

@@ -24,7 +24,12 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
-const call = { type: "tool-call" as const, toolCallId: "call_1", toolName: "send_email", input: '{"to":"ada@example.org"}' };
+const call = {
+  type: "tool-call" as const,
+  toolCallId: "call_1",
+  toolName: "send_email",
+  input: '{"to":"ada@example.org"}',
+};
 const text = { type: "text-delta" as const, id: "1", delta: "Ada has the mail." };
 const said = [{ type: "text-start" as const, id: "1" }, text, { type: "text-end" as const, id: "1" }];
 const model = new MockLanguageModelV4({

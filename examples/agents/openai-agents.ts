@@ -1,5 +1,14 @@
 /** OpenAI Agents: a tool you have, behind the gate. A stored run that is resumed twice runs the call once. */
-import { Agent, type AgentInputItem, type Model, type ModelResponse, Runner, RunState, tool, Usage } from "@openai/agents";
+import {
+  Agent,
+  type AgentInputItem,
+  type Model,
+  type ModelResponse,
+  Runner,
+  RunState,
+  tool,
+  Usage,
+} from "@openai/agents";
 import { createRuntime } from "postern";
 import { openaiAgentsTools, wrapOpenaiAgentsTools } from "postern/agents/openai-agents";
 import { z } from "zod";

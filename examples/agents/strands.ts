@@ -31,7 +31,10 @@ class OneCall extends Model {
     yield isAnswered ? { type: "modelContentBlockStartEvent" } : { type: "modelContentBlockStartEvent", start: call };
     yield isAnswered
       ? { type: "modelContentBlockDeltaEvent", delta: { type: "textDelta", text: "Ada has the mail." } }
-      : { type: "modelContentBlockDeltaEvent", delta: { type: "toolUseInputDelta", input: '{"to":"ada@example.org"}' } };
+      : {
+          type: "modelContentBlockDeltaEvent",
+          delta: { type: "toolUseInputDelta", input: '{"to":"ada@example.org"}' },
+        };
     yield { type: "modelContentBlockStopEvent" };
     yield { type: "modelMessageStopEvent", stopReason: isAnswered ? "endTurn" : "toolUse" };
   }
