@@ -1,5 +1,6 @@
 import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
+import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
@@ -251,7 +252,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
       { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
       "synced",
     );
-    if (!won) this.#log(`Another checkpoint over ${edge.size} entries is there already.`);
+    if (!won) this.#log(`Another checkpoint over ${counted(edge.size, "entry", "entries")} is there already.`);
     this.#last = { size: edge.size, note };
     await this.#outside.keep(note);
     return note;

@@ -1,3 +1,4 @@
+import { counted } from "../calls/counted.ts";
 import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
 import { openCheckpoint } from "./note.ts";
@@ -47,5 +48,5 @@ export async function lastCheckpoint(
   for await (const { seq } of store.events({ after: edge.size - 2, limit: 1 })) {
     if (seq === edge.size - 1) return { kept: { size: edge.size, note }, edge };
   }
-  return { problem: `The audit log was cut off: its last checkpoint signs ${edge.size} entries.` };
+  return { problem: `The audit log was cut off: its last checkpoint signs ${counted(edge.size, "entry", "entries")}.` };
 }

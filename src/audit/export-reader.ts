@@ -6,6 +6,7 @@
  * - `#checkpoint <the signed note as a JSON string>` right after the last entry it signs;
  * - last `#end <number of entries>`, where the last checkpoint signs all of them.
  */
+import { counted } from "../calls/counted.ts";
 import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, type VerifierKey } from "./note.ts";
 import type { Recount } from "./recount.ts";
@@ -45,7 +46,9 @@ export class ExportReader {
       );
     }
     if (checkpoint.size <= this.#lastCheckpoint) {
-      return this.#recount.broken(`The checkpoint over ${checkpoint.size} entries is there twice.`);
+      return this.#recount.broken(
+        `The checkpoint over ${counted(checkpoint.size, "entry", "entries")} is there twice.`,
+      );
     }
     this.#lastCheckpoint = checkpoint.size;
     return this.#recount.checkpoint(checkpoint);

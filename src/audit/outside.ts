@@ -1,3 +1,4 @@
+import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
 import type { AnchorFile } from "./anchor-file.ts";
@@ -35,7 +36,7 @@ export class Outside {
       this.#keepsWitness = true;
     }
     if (witnessed < size && held.note !== undefined) {
-      this.#problem = `The log had ${size} entries when it was opened, but the witness's note signs ${witnessed}: a crash came before the others were signed, or someone else wrote them. Look at the entries from ${witnessed} on.`;
+      this.#problem = `The log had ${counted(size, "entry", "entries")} when it was opened, but the witness's note signs ${witnessed}: a crash came before the others were signed, or someone else wrote them. Look at the entries from ${witnessed} on.`;
       this.#log(this.#problem);
     }
   }
@@ -101,5 +102,5 @@ export class Outside {
 }
 
 function cutOff(what: string, signed: number, left: number): string {
-  return `${what} signs ${signed} entries, but only ${left} are left: the audit log was cut off.`;
+  return `${what} signs ${counted(signed, "entry", "entries")}, but only ${left} are left: the audit log was cut off.`;
 }

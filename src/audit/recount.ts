@@ -2,7 +2,9 @@
  * The verifier's own arithmetic: entries are hashed again, and everything that was signed is held against them.
  * Shares nothing with tree.ts, so that one mistake cannot hide in both.
  */
+
 import { createHash } from "node:crypto";
+import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import { isDamage } from "../system/error-code.ts";
 import type { Broken, Verification } from "./log.ts";
@@ -65,7 +67,7 @@ export class Recount {
     for (const size of [...this.#claims.keys()].sort((one, other) => one - other)) {
       if (size > this.#size) {
         return this.broken(
-          `A checkpoint kept elsewhere signs ${size} entries, but only ${this.#size} are left: the log was cut off.`,
+          `A checkpoint kept elsewhere signs ${counted(size, "entry", "entries")}, but only ${this.#size} are left: the log was cut off.`,
           this.#size,
         );
       }
@@ -131,8 +133,8 @@ export class Recount {
     const from = this.#vouched;
     const wrong = Math.abs(size - this.#size);
     const until = Math.max(size, this.#size) - 1;
-    const told = `the checkpoint over ${size} entries stands after ${this.#size}.`;
-    if (size < from) return `A checkpoint over ${size} entries stands after one over ${from}.`;
+    const told = `the checkpoint over ${counted(size, "entry", "entries")} stands after ${this.#size}.`;
+    if (size < from) return `A checkpoint over ${counted(size, "entry", "entries")} stands after one over ${from}.`;
     if (size < this.#size) return `${wrong} of the entries ${from} to ${until} ${are(wrong)} too many: ${told}`;
     if (until === from) return `Entry ${from} is missing: ${told}`;
     if (from === this.#size) return `Entries ${from} to ${until} are missing: ${told}`;
@@ -140,7 +142,7 @@ export class Recount {
   }
 
   #differs(size: number): string {
-    return `Something in entries ${this.#vouched} to ${size - 1} is not what the checkpoint over ${size} entries signed.`;
+    return `Something in entries ${this.#vouched} to ${size - 1} is not what the checkpoint over ${counted(size, "entry", "entries")} signed.`;
   }
 }
 

@@ -2,7 +2,9 @@
  * The verifier. Trusts only bodies, checkpoints and the public key, and shares no code with what writes them:
  * recount.ts, note.ts and export-reader.ts are its own.
  */
+
 import { setImmediate } from "node:timers/promises";
+import { counted } from "../calls/counted.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
@@ -98,7 +100,7 @@ async function readAll(
   }
   const beyond = ids[next];
   if (beyond !== undefined) {
-    const why = `A checkpoint signs ${Number(beyond)} entries, but only ${recount.size} are left: the log was cut off.`;
+    const why = `A checkpoint signs ${counted(Number(beyond), "entry", "entries")}, but only ${recount.size} are left: the log was cut off.`;
     return recount.broken(why, recount.size);
   }
   return recount.end();
@@ -211,10 +213,12 @@ async function checkOne(
   const note = isJsonObject(document?.body) ? document.body["note"] : undefined;
   const checkpoint = typeof note === "string" ? openCheckpoint(note, key) : undefined;
   if (checkpoint === undefined) {
-    return recount.broken(`The checkpoint over ${Number(id)} entries is not signed by this log's key.`);
+    return recount.broken(
+      `The checkpoint over ${counted(Number(id), "entry", "entries")} is not signed by this log's key.`,
+    );
   }
   if (checkpoint.size !== Number(id)) {
-    return recount.broken(`The checkpoint \`${id}\` signs ${checkpoint.size} entries.`);
+    return recount.broken(`The checkpoint \`${id}\` signs ${counted(checkpoint.size, "entry", "entries")}.`);
   }
   return recount.checkpoint(checkpoint);
 }

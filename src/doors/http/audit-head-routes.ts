@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { counted } from "../../calls/counted.ts";
 import { isJsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { checkpointAnswer } from "./answer-schemas.ts";
@@ -37,9 +38,9 @@ export const auditHeadRoutes: readonly Route[] = [
       if (kept !== undefined && entriesOf(note) <= entriesOf(kept))
         return problem(
           "head_behind",
-          `The head kept for \`${name}\` signs ${entriesOf(kept)} entries; one over ${entriesOf(note)} cannot follow it. Was that log cut off or rewritten?`,
+          `The head kept for \`${name}\` signs ${counted(entriesOf(kept), "entry", "entries")}; one over ${entriesOf(note)} cannot follow it. Was that log cut off or rewritten?`,
         );
-      await runtime.note(type, `Head of the audit log \`${name}\`: ${entriesOf(note)} entries`, {
+      await runtime.note(type, `Head of the audit log \`${name}\`: ${counted(entriesOf(note), "entry", "entries")}`, {
         ...actorOf(by),
         outcome: "success",
         data: { log: name, note },
