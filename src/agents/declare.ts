@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { decideStrict, type StrictDecision, type StrictRules } from "./strict.ts";
+import { toolSearchName } from "./tool-search.ts";
 
 /** How tools are declared to a provider. */
 export interface DeclareOptions {
@@ -11,9 +12,6 @@ export interface DeclareOptions {
   /** Deferred tools that the model has found by `tool_search`, by the names it was shown. */
   readonly loaded?: ReadonlySet<string>;
 }
-
-/** The name of our own search for tools, for providers that have none. */
-export const toolSearchName = "tool_search";
 
 /** What was decided about one tool. */
 export interface DeclareNote {

@@ -188,3 +188,33 @@ it("calls the hooks of a run in order and survives one that throws", async () =>
     "runEnd",
   ]);
 });
+
+it("tells the model of a deferred tool once it was found, and lists all, some and none (cases 263, 264)", async () => {
+  await using runtime = await opened();
+  const shown: string[][] = [];
+  const search = (query: string, format?: string) => ({
+    name: "tool_search",
+    arguments: { query, ...(format && { format }) },
+  });
+  const script = scriptedModel([
+    { uses: [search(""), search("SEND"), search("nothing like it"), search("sends.", "schema")] },
+    { uses: [sends("ada")] },
+    { text: "Done." },
+  ]);
+  const read: string[] = [];
+  const model: AgentModel = {
+    ...script,
+    generate: (request) => {
+      shown.push(request.tools.map(({ name }) => name));
+      for (const message of request.messages.slice(-1))
+        if (message.role === "tool") read.push(...message.answers.map(({ text }) => text));
+      return script.generate(request);
+    },
+  };
+  const sent: string[] = [];
+  await createAgent({ runtime, model, tools: [{ ...sender(sent), deferLoading: true }] }).run({ prompt: "Go." });
+  expect(shown).toEqual([["tool_search"], ["send", "tool_search"], ["send", "tool_search"]]);
+  expect(read.slice(0, 3)).toEqual(["send: Sends.", "send: Sends.", expect.stringContaining("No tool has")]);
+  expect(JSON.parse(read[3] ?? "")).toMatchObject([{ name: "send", parameters: { required: ["to"] } }]);
+  expect(sent).toEqual(["ada"]);
+});

@@ -10,13 +10,14 @@ import type { ProgressSink } from "../calls/event.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { digestOf } from "../calls/json.ts";
 import type { Runtime } from "../face.ts";
-import type { AnyTool } from "../tools/kinds.ts";
+import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
 import { insideOf } from "../tools/registry.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { type AgentContext, type AgentTools, openAgentTools, type ToolAnswer, type ToolUse } from "./agent-tools.ts";
 import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
 import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 import { promptedRecord, RunRecord } from "./run-record.ts";
+import { toolSearch, toolSearchName } from "./tool-search.ts";
 import { inSpan } from "./traces.ts";
 
 export type { AgentContext, AgentTool, AgentTools, ToolAnswer, ToolUse } from "./agent-tools.ts";
@@ -137,6 +138,8 @@ function registerMissing(runtime: Runtime, toolbox: Toolbox): void {
   };
   for (const tool of toolbox.all()) register(tool);
   toolbox.follow(register);
+  const isDeferred = toolbox.all().some((tool) => isLocalTool(tool) && tool.deferLoading === true);
+  if (isDeferred && !runtime.tools.has(toolSearchName)) runtime.tools.register(toolSearch(runtime));
 }
 
 function asked(model: AgentModel, request: ModelRequest): Promise<ModelTurn> {
@@ -251,9 +254,12 @@ class Run {
   /** What the model may use: the box's tools, as far as policy and active skills show them. */
   #shown(): readonly ModelTool[] {
     const { toolbox } = this.#options;
-    return this.#tools
+    const tools = this.#tools
       .list()
-      .filter(({ offer }) => toolbox === undefined || toolbox.has(offer.tool))
+      .filter(({ offer }) => toolbox === undefined || toolbox.has(offer.tool) || offer.tool === toolSearchName);
+    const isSearched = tools.some(({ name }) => name === toolSearchName);
+    return tools
+      .filter(({ name, offer }) => !isSearched || !offer.deferLoading || this.#record.hasFound(name))
       .map(({ name, description, parameters, offer: { providerSpecs } }) => {
         return { name, description, parameters, ...(providerSpecs !== undefined && { providerSpecs }) };
       });

@@ -6,6 +6,7 @@ import type { Json } from "../calls/json.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { ToolUse } from "./agent-tools.ts";
 import type { AgentMessage } from "./model.ts";
+import { toolSearchName } from "./tool-search.ts";
 
 /** The form of what is stored; a state of another form is refused. */
 const form = 1;
@@ -67,6 +68,12 @@ export class RunRecord {
   get isDone(): boolean {
     const last = this.#messages.at(-1);
     return last?.role === "assistant" && last.uses.length === 0;
+  }
+
+  /** The model has read this name in an answer of `tool_search`. */
+  hasFound(name: string): boolean {
+    const answers = this.#messages.flatMap((message) => (message.role === "tool" ? message.answers : []));
+    return answers.some(({ use, text }) => use.name === toolSearchName && text.includes(name));
   }
 
   /** The tool uses of the last turn that have no answers yet. */
