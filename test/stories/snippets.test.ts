@@ -81,6 +81,7 @@ const configuration = {
     paths: {
       postern: [join(root, "src/index.ts")],
       "postern/agents": [join(root, "src/agents/index.ts")],
+      "postern/mcp": [join(root, "src/tools/upstream/connect-mcp.ts")],
       "postern/agents/*": [join(root, "src/agents/*.ts")],
       zod: [join(root, "node_modules/zod/index.d.ts")],
       standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],
