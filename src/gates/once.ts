@@ -49,22 +49,21 @@ function find(
   ledger: Ledger,
 ): ReturnType<Ledger["find"]> {
   if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
-  const alike = (): ReturnType<Ledger["find"]> => ledger.find({ match, except: batch });
-  if (toolCallId === undefined) return alike();
-  const joined = (named: CallRecord | undefined): ReturnType<Ledger["find"]> => {
-    if (named !== undefined) return named;
-    const found = alike();
-    return found instanceof Promise ? found.then(unlessOther) : unlessOther(found);
-  };
-  const named = ledger.find({ key });
-  return named instanceof Promise ? named.then(joined) : joined(named);
+  if (toolCallId === undefined) return ledger.find({ match, except: batch });
+  return findOfModel({ key, match, batch }, ledger);
 }
 
-/** Two calls of one model that run at once have ids of their own, and are meant as two. */
-function unlessOther(record: CallRecord | undefined): CallRecord | undefined {
-  const isOther =
-    record?.state === "attempted" && record.approvalId === undefined && record.call.toolCallId !== undefined;
-  return isOther ? undefined : record;
+/** By the provider's id; else a call with the same arguments that a person was asked about, or that may have had its effect. */
+async function findOfModel(
+  { key, match, batch }: { readonly key: string; readonly match: string; readonly batch: WeighedCall["batch"] },
+  ledger: Ledger,
+): Promise<CallRecord | undefined> {
+  const named = await ledger.find({ key });
+  if (named !== undefined) return named;
+  const alike = await ledger.find({ match, except: batch });
+  // Two calls of one model that run at once have ids of their own, and are meant as two.
+  const isOther = alike?.state === "attempted" && alike.approvalId === undefined && alike.call.toolCallId !== undefined;
+  return isOther ? undefined : alike;
 }
 
 function judge(
