@@ -120,6 +120,7 @@ found`);
       step: "failed",
       why: expect.stringMatching(/^(cpu|wall)$/),
     });
-    expect((await run("import js\njs.Deno.exit(0)")).last).toMatchObject({ step: "failed", why: "crash" });
+    expect((await run("import js\njs.Deno.exit(0)")).last).toMatchObject({ step: "failed", why: "script" }); // it is not there
+    expect((await run("import os\nos._exit(0)")).last).toMatchObject({ step: "failed" });
   }, 120_000);
 });
