@@ -2,7 +2,7 @@
  * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. `FunctionTool` is
  * handed in, so that the package itself is not needed here.
  */
-import type { JsonObject } from "../calls/json.ts";
+import { digestOf, type Json, type JsonObject } from "../calls/json.ts";
 import type { Runtime } from "../face.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AgentContext, type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
@@ -48,12 +48,15 @@ export function adkTools<Tool extends object>(
 ): AdkTools<Tool> {
   const agentTools = openAgentTools(runtime, context);
   const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  const tools = local.map(({ name, description, parameters }) => {
+  const tools = local.map(({ name, description, parameters, offer }) => {
     const tool = new FunctionTool({
       ...{ name, description },
       requireConfirmation: async (input: unknown, call?: AdkContext) => {
         const use = useOf(name, input, call);
-        return (await agentTools.needsApproval(use)) && (await agentTools.requestApproval(use)) !== undefined;
+        if (!(await agentTools.needsApproval(use))) return false;
+        // The kit asks again when it goes on, and refuses a confirmation that is not needed any more.
+        if (await wasAsked(use, { runtime, runId: agentTools.session.runId, tool: offer.tool })) return true;
+        return (await agentTools.requestApproval(use)) !== undefined;
       },
       execute: async (input: unknown, call?: AdkContext) => {
         const { isError, text, structured } = await agentTools.call(useOf(name, input, call));
@@ -65,6 +68,15 @@ export function adkTools<Tool extends object>(
     return Object.assign(tool, { _getDeclaration: () => declaration });
   });
   return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
+}
+
+/** Whether Postern has a request for this call, whatever became of it. */
+async function wasAsked(
+  use: ToolUse,
+  { runtime, runId, tool }: { readonly runtime: Runtime; readonly runId: string; readonly tool: string },
+): Promise<boolean> {
+  const digest = digestOf(use.arguments as Json); // the model's arguments, as the kit read them
+  return (await runtime.approvals.list({ runId, tool })).some(({ asked }) => digestOf(asked) === digest);
 }
 
 function useOf(name: string, input: unknown, call: AdkContext | undefined): ToolUse {

@@ -77,15 +77,12 @@ it("asks for the kit's confirmation, and runs an approved call once", async () =
   const { runtime, sent } = await mailRuntime("high");
   const { say } = await conversation(runtime);
   const events = await say([{ text: "go" }]);
-  const id =
-    /"id":"([^"]+)","name":"adk_request_confirmation"|"name":"adk_request_confirmation"[^}]*"id":"([^"]+)"/.exec(
-      events,
-    );
-  expect(events).toContain("adk_request_confirmation");
+  const parts = events.split("\n").flatMap((event) => JSON.parse(event).content?.parts ?? []);
+  const asked = parts.find(({ functionCall }) => functionCall?.name === "adk_request_confirmation");
   expect(sent).toEqual([]);
   const [request] = await runtime.approvals.list();
   await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
-  const confirmed = { id: id?.[1] ?? id?.[2] ?? "", name: "adk_request_confirmation", response: { confirmed: true } };
+  const confirmed = { id: asked.functionCall.id, name: "adk_request_confirmation", response: { confirmed: true } };
   await say([{ functionResponse: confirmed }]);
   await say([{ functionResponse: confirmed }]).catch(() => undefined);
   expect(sent).toEqual(["ada"]);
