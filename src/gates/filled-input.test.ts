@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import type { JsonObject } from "../calls/json.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { filledInput, wantedIn } from "./filled-input.ts";
-import type { FoundCall } from "./stages.ts";
 
 const digest = "a".repeat(64);
 
@@ -11,14 +10,16 @@ function holding(bytes: Uint8Array, size = bytes.length): ArtifactStore {
   return { open: async () => ({ bytes }), meta: async () => ({ bytes: size }) } as unknown as ArtifactStore;
 }
 
-function callOf(body: JsonObject, found: object = {}): FoundCall {
+type Filled = Parameters<typeof filledInput>[0];
+
+function callOf(body: JsonObject, found: object = {}): Filled {
   const inputSchema = { type: "object", properties: { body } };
   const action = { inputSchema, facts: {}, parse: (input: JsonObject) => ({ input }), ...found };
   return {
     arguments: { body: { $artifact: digest } },
     authority: { principal: {} },
     found: action,
-  } as unknown as FoundCall;
+  } as unknown as Filled;
 }
 
 const long = Buffer.alloc(2 * 1024 * 1024, "x");
