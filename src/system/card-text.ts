@@ -41,14 +41,15 @@ const asciiLetter = /[A-Za-z]/;
 export function partsOf(text: string): readonly TextPart[] {
   if (!hidden.test(text) && !suspicious.test(text)) return [{ text, is: "plain" }];
   const parts: TextPart[] = [];
+  const isOtherScript = ownLetters.test(text); // then a word of look-alikes may be a word of that script
   let from = 0;
   for (const match of text.matchAll(inEmoji.test(text) ? hiddenOrEmoji : hiddenOnly)) {
     if (match[1]) continue; // an emoji, whole
-    addPlain(text.slice(from, match.index), text, parts);
+    addPlain(text.slice(from, match.index), isOtherScript, parts);
     parts.push({ text: match[0], is: "invisible" });
     from = match.index + match[0].length;
   }
-  addPlain(text.slice(from), text, parts);
+  addPlain(text.slice(from), isOtherScript, parts);
   return parts;
 }
 
@@ -65,7 +66,7 @@ export function codeOf({ text }: Pick<TextPart, "text">): string {
   return `\\u{${(text.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-function addPlain(piece: string, text: string, parts: TextPart[]): void {
+function addPlain(piece: string, isOtherScript: boolean, parts: TextPart[]): void {
   let plain = "";
   const put = (run: string, isStrange: boolean): void => {
     if (!isStrange) {
@@ -76,7 +77,6 @@ function addPlain(piece: string, text: string, parts: TextPart[]): void {
     plain = "";
     parts.push({ text: run, is: "look-alike" });
   };
-  const isOtherScript = ownLetters.test(text); // then a word of look-alikes may be a word of that script
   for (const token of suspicious.test(piece) ? piece.split(/(\s+)/) : [piece]) {
     if (suspicious.test(token)) addToken(token, !isOtherScript || asciiLetter.test(token), put);
     else plain += token;
