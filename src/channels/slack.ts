@@ -121,14 +121,16 @@ function linkBlocks(link: string | undefined, isCritical: boolean, label: string
 function header(text: string): JsonObject {
   return {
     type: "header",
-    text: { type: "plain_text", emoji: false, text: cut(shown(text).replaceAll("\n", " "), mostHeaderCharacters) },
+    text: { type: "plain_text", emoji: false, text: shownStart(text.replaceAll("\n", " "), mostHeaderCharacters) },
   };
 }
 
 function plain(text: string): JsonObject {
-  return { type: "section", text: { type: "plain_text", emoji: false, text: cut(shown(text), mostTextCharacters) } };
+  return { type: "section", text: { type: "plain_text", emoji: false, text: shownStart(text, mostTextCharacters) } };
 }
 
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+/** Only as much is looked at as there is room for: a character is never shown as fewer. */
+function shownStart(text: string, most: number): string {
+  const start = shown(text.slice(0, most + 1));
+  return start.length <= most ? start : `${start.slice(0, most - 1).toWellFormed()}…`;
 }

@@ -58,7 +58,7 @@ const names: Readonly<Record<PersonalDataKind, string>> = {
 const finders: ReadonlyMap<PersonalDataKind, (text: string) => boolean> = new Map([
   ["card", (text: string) => any(text, /(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d.-]?\d)/g, isCard)],
   ["iban", (text: string) => any(text, /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])/g, isIban)],
-  ["email", (text: string) => /[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,4}/u.test(text)],
+  ["email", (text: string) => /[\p{L}\p{N}._%+-]@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,4}/u.test(text)],
   ["phone", (text: string) => /(?<![\w+])(?:\+|00)[1-9]\d{0,2}(?:[ ./()-]{0,2}\d){6,12}(?!\d)/.test(text)],
 ]);
 

@@ -30,7 +30,7 @@ function collect(value: Json | undefined, found: string[]): boolean {
   for (const [name, one] of Object.entries(value))
     if (!collect(one, inner) || (name.includes("@") && !collect(name, inner))) return false;
   const addresses = inner.filter(isAddress);
-  found.push(...new Set(addresses.length > 0 ? addresses : inner));
+  for (const name of new Set(addresses.length > 0 ? addresses : inner)) found.push(name);
   return true;
 }
 
@@ -41,7 +41,7 @@ function isAddress(name: string): boolean {
 function collectText(given: string, found: string[]): boolean {
   if (given.length > longestText) return false;
   if (plainAddress.test(given)) found.push(given);
-  else found.push(...namesIn(given));
+  else for (const name of namesIn(given)) found.push(name);
   return true;
 }
 

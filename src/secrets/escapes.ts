@@ -10,6 +10,9 @@ const semicolon = 59;
 /** Zeros may lead a number in an entity; their count is bounded, so that the redactor's `reach` is. */
 const longestEntity = 12;
 
+/** Of `\u{10ffff}`. */
+const longestBraced = 10;
+
 /** What an escape begins with. */
 export type Sign = "\\" | "%" | "&" | "'";
 
@@ -110,8 +113,8 @@ function afterBackslash(text: string, at: number): number {
   const digits = digitsAfter[name];
   if (digits === undefined) return none;
   if (name !== "u" || text.charAt(at + 2) !== "{") return escapeOf(hexAt(text, at + 2, digits), 2 + digits);
-  const end = text.indexOf("}", at + 3);
-  return end - at > 9 ? none : escapeOf(hexAt(text, at + 3, end - at - 3), end - at + 1);
+  const end = at + 3 + text.slice(at + 3, at + longestBraced).indexOf("}"); // not in the whole text: it may hold no other brace
+  return end < at + 3 ? none : escapeOf(hexAt(text, at + 3, end - at - 3), end - at + 1);
 }
 
 function percentEncoded(text: string, at: number): number {

@@ -1,0 +1,130 @@
+/** A long argument must not stop the process: each step that reads it takes time in proportion to its length. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { patternGuardrail, personalData, promptInjection } from "../../src/index.ts";
+import { createRedactor } from "../../src/secrets/redactor.ts";
+import { spelledOut } from "../../src/system/card-text.ts";
+import { showHidden } from "../../src/system/invisible.ts";
+import { asker, house } from "../fakes/house.ts";
+
+const few = 4_000;
+const times = 8;
+/** Work in proportion takes 8 times as long, quadratic work 64 times. */
+const mostTimes = 24;
+/** Less than this is too short to compare. */
+const shortMs = 60;
+
+/** What a text can be made of so that a search in it finds much, or begins often and finds nothing. */
+const pieces = [
+  ...[
+    "x\n",
+    "x\r\n",
+    "\r",
+    " ",
+    "a",
+    "a ",
+    "1",
+    "4111 ",
+    "DE89 ",
+    "+49 ",
+    "a@",
+    "a@b.c, ",
+    "@ ",
+    '"',
+    '\\"',
+    "<",
+    "<a",
+    "<a>",
+  ],
+  ...["(", "{", '{"a":', "[", "\\", "\\u{", "\\u0041", "%", "%41", "%2525", "&", "&#", "&amp;", `'"'"'`, "'"],
+  ...["/a", "../", "https://a.", "mailto:", "mailto:a?to=b&", "-", ".", "a.", "a,b\n", "ignore all ", "send a "],
+  ...[
+    "\u200b",
+    "a\u200b",
+    "\u{1f468}\u200d",
+    "1\ufe0f\u20e3",
+    "\u{e0067}",
+    "\u0430",
+    "\u0430b ",
+    "\u6f22\u200b",
+    "\u0301",
+    "\ufdfa",
+    "\ud800",
+  ],
+];
+
+/** Of the thread, not of the clock on the wall: other processes take no part in it. */
+function usedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+async function leastMs(tries: number, act: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < tries; i += 1) {
+    const before = usedMs();
+    await act();
+    least = Math.min(least, usedMs() - before);
+  }
+  return least;
+}
+
+/** The first piece with which the work grows faster than the text. */
+async function tooSlow(read: (text: string) => unknown, of: readonly string[] = pieces): Promise<string | undefined> {
+  for (const piece of of) {
+    const [short, long] = [piece.repeat(few), piece.repeat(few * times)];
+    const once = await leastMs(1, () => read(long));
+    if (once < shortMs) continue;
+    const ratio = Math.min(once, await leastMs(2, () => read(long))) / (await leastMs(3, () => read(short)));
+    if (ratio > mostTimes) return `${JSON.stringify(piece)}: ${ratio.toFixed(0)} times`;
+  }
+  return undefined;
+}
+
+describe("a text eight times as long takes no more than its share of time", () => {
+  it("when a card or a terminal shows it", async () => {
+    expect(await tooSlow(spelledOut)).toBeUndefined();
+    expect(await tooSlow(showHidden)).toBeUndefined();
+  });
+
+  it("when a call is checked, decided on and held", async () => {
+    const redactor = createRedactor();
+    for (const secret of ["hunter2hunter2", `a\\b%41&amp;'"'"'z`, "x x x x "]) redactor.learn(secret);
+    const rules = [
+      { effect: "confirm", tool: "mail", arguments: { "$.to": { like: "*a*b*c*" } } },
+      { effect: "confirm", tool: "mail", arguments: { "$.to": { path: "/a/**/b*c/**" } } },
+      { effect: "confirm", tool: "mail", arguments: { "$.to": { host: "*.example.com" } } },
+    ] as const;
+    const guardrails = [
+      promptInjection({ on: "arguments", says: "CONFIRM" }),
+      personalData({ kinds: ["card", "iban", "email", "phone"], says: "CONFIRM" }),
+      patternGuardrail({ name: "number", on: "arguments", says: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"] }),
+    ];
+    await using h = await house({ redactor, policy: { rules }, guardrails });
+    const held = async (to: string): Promise<void> => {
+      const { approvalId = "", text } = await h.runtime.invoke({ tool: "mail", arguments: { to } }, asker);
+      expect(await h.runtime.approvals.get(approvalId), text).toBeDefined();
+      await h.runtime.approvals.withdraw(approvalId, { user: "asker", via: "token:agent" });
+    };
+    const valid = pieces.filter((piece) => piece.isWellFormed()); // half of a pair is refused at once
+    expect(await tooSlow(held, valid)).toBeUndefined();
+  });
+});
+
+it("counts 200,000 recipients in one object", async () => {
+  await using h = await house({ policy: { rules: [{ effect: "confirm", tool: "send" }] } }, [
+    {
+      ...{ name: "send", description: "Sends.", risk: "medium", effects: "write", idempotent: false },
+      ...{ input: z.object({ to: z.object({ list: z.array(z.string()) }) }), execute: () => "sent" },
+    },
+  ]);
+  const list = Array.from({ length: 200_000 }, (_, i) => `a${i}`);
+  const {
+    status,
+    approvalId = "",
+    text,
+  } = await h.runtime.invoke({ tool: "send", arguments: { to: { list } } }, asker);
+  expect(status, text).toBe("pending");
+  const why = (await h.runtime.approvals.get(approvalId))?.why.map(({ rule }) => rule).join();
+  expect(why).toContain("200000 recipients");
+});
