@@ -292,7 +292,12 @@ function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { 
   return digest === call.digest ? undefined : digest;
 }
 
-/** What the held call ends with. A request that nobody denied may be made again: the store lets a re-send ask anew. */
+/** What a held call ends with when its request expires, decided or not. */
+export function expiredOutcome(callId: string, of: Pick<ApprovalRecord, "id" | "expiresAt">): ToolOutcome {
+  return { ...outcomeOf(callId, refuse(...refusalOf({ ...of, state: "expired" }, "", ""))), approvalId: of.id };
+}
+
+/** What the held call ends with. If the request was not denied, the store lets the same call ask again. */
 function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;
@@ -313,7 +318,7 @@ function refusalOf(
     case "expired":
       return [
         "approval_expired",
-        `Nobody decided on the request \`${id}\` before it expired at ${new Date(expiresAt).toISOString()}; the call was not run. Send it again to ask anew.`,
+        `The approval request \`${id}\` expired at ${new Date(expiresAt).toISOString()}, so the call was not run. Send the call again to ask again.`,
       ];
     default:
       return ["approval_withdrawn", `The request for approval was withdrawn by ${by}; the call was not run.${why}`];

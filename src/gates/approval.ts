@@ -88,10 +88,15 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
 
 /** What became of a request, when, and why. */
 function endedText({ id, tool, state, expiresAt, decision }: ApprovalRecord): string {
-  const { at = expiresAt, reason } = decision ?? {};
-  const again = state === "expired" || state === "withdrawn" ? " Send the call again to ask anew." : "";
+  const { at = expiresAt, as, reason } = decision ?? {};
+  const request = `The request \`${id}\` for \`${tool}\``;
+  const again = " Send the call again to ask again.";
+  if (state === "expired") {
+    const was = as === "approved" || as === "modified" ? "was approved, but not used before it" : "was not decided and";
+    return `${request} ${was} expired at ${new Date(expiresAt).toISOString()}.${again}`;
+  }
   const why = reason === undefined || reason === "" ? "" : `: ${reason}`;
-  return `The request \`${id}\` for \`${tool}\` was ${state === "expired" ? "not decided in time and expired" : state} at ${new Date(at).toISOString()}${why}.${again}`;
+  return `${request} was ${state} at ${new Date(at).toISOString()}${why}.${state === "withdrawn" ? again : ""}`;
 }
 
 /** Exactly what was shown, or nothing: a changed definition, argument or preview, or a greater risk, voids the approval, and asking starts anew. */
@@ -107,7 +112,7 @@ async function useApproval(
   const left = hasLeft(caller, parts.clock);
   if (left !== undefined) return left; // a caller that left says nothing of what was approved
   const unkept = await takenBack(approval, changed, parts);
-  return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask anew.`);
+  return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask again.`);
 }
 
 /** By policy. An ending: it could not be written. */

@@ -51,7 +51,7 @@ function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall 
   if (approval !== undefined && approval.state !== "used")
     return refuse(
       "approval_expired",
-      `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask anew.`,
+      `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask again.`,
       { approval_id: approval.id },
     );
   return refuse("in_progress");

@@ -134,7 +134,8 @@ export class RunningRuntime implements Runtime {
     this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
     this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
-    this.calls = { list: (where: CallFilter = {}) => callsWhere(where, store), get: (id) => callNamed(id, store) };
+    const rows = { store, clock: parts.clock };
+    this.calls = { list: (where: CallFilter = {}) => callsWhere(where, rows), get: (id) => callNamed(id, rows) };
     this.ledger = new Settling(parts, store, options.limits);
   }
 

@@ -1,10 +1,12 @@
 /** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
 import { builtInName } from "../accounts/roles.ts";
+import { expiredOutcome } from "../approvals/book.ts";
 import { actorOf } from "../approvals/decision.ts";
 import { type Actor, checkWho } from "../calls/actor.ts";
 import { read } from "../calls/arrival.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
+import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { countingArguments } from "../calls/ran-with.ts";
@@ -18,6 +20,7 @@ import { settleUnknown, type Testimony, type Word } from "../ledger/settlement.t
 import type { Parts } from "../parts.ts";
 import { releasePins } from "../results/release-pins.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
+import { callStateAt } from "../stores/urgency.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 
@@ -74,7 +77,7 @@ export class Settling implements LedgerFace {
   }
 
   async #ifUnknown(id: string, then: (record: CallRecord) => Promise<Settled>): Promise<Settled> {
-    const record = await callNamed(id, this.#store);
+    const record = await callNamed(id, { store: this.#store, clock: this.#parts.clock });
     if (record === undefined) return { settled: false, why: "call_unknown", message: `There is no call \`${id}\`.` };
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
@@ -104,16 +107,30 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
 };
 
 /** @throws RuntimeFault `filter_invalid` */
-export async function callsWhere(where: CallFilter, store: Pick<Store, "calls">): Promise<readonly CallRecord[]> {
+export async function callsWhere(
+  where: CallFilter,
+  { store, clock }: { readonly store: Pick<Store, "calls">; readonly clock: Clock },
+): Promise<readonly CallRecord[]> {
   checkMembers(where, { code: "filter_invalid", what: "The filter", members: ofCalls, of: "calls" });
-  return (await store.calls(where)).map(shownRecord);
+  return (await store.calls(where)).map((record) => shownRecord(asNow(record, clock)));
 }
 
 /** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
-export async function callNamed(id: string, store: Store): Promise<CallRecord | undefined> {
+export async function callNamed(
+  id: string,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+): Promise<CallRecord | undefined> {
   checkId(id, "call");
   const record = await store.call({ key: id });
-  return record && shownRecord(record);
+  return record && shownRecord(asNow(record, clock));
+}
+
+/** A call that was approved and not run in time has ended, although no row says so. */
+function asNow(record: CallRecord, clock: Clock): CallRecord {
+  const state = callStateAt(record, clock.now());
+  if (state === record.state) return record;
+  const { approvalId, aliveUntil = 0, call } = record;
+  return { ...record, state, outcome: expiredOutcome(call.id, { id: approvalId ?? "", expiresAt: aliveUntil }) };
 }
 
 /** A row of a store in memory is the row itself: frozen before it is handed out. What is in it is frozen where it is made. */

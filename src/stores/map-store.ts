@@ -20,7 +20,7 @@ import {
   type Store,
   type WaitingFilter,
 } from "./store.ts";
-import { nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
+import { callStateAt, nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -119,8 +119,9 @@ export class MapStore implements Store {
     before = Infinity,
     limit = Infinity,
   }: CallFilter): Promise<readonly CallRecord[]> {
+    const now = this.#rows.now();
     return [...this.#calls.values()]
-      .filter((row) => state === undefined || row.state === state)
+      .filter((row) => state === undefined || callStateAt(row, now) === state)
       .filter(({ call }) => call.number < before && (tool === undefined || call.tool === tool))
       .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)

@@ -1,5 +1,5 @@
 import type { Risk } from "../calls/call.ts";
-import type { ApprovalRecord, ApprovalState } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 
 /** How many requests wait, by risk. */
@@ -38,6 +38,11 @@ export function placeIn(cursor: string): { readonly id: string; readonly urgency
 /** As it is to whoever would use it: what is over by the clock has expired, whatever the row says still. */
 export function stateAt({ state, expiresAt }: Pick<ApprovalRecord, "state" | "expiresAt">, now: number): ApprovalState {
   return (state === "pending" || state === "approved") && expiresAt <= now ? "expired" : state;
+}
+
+/** A held call is denied when the time of its request is over, whatever the row says still. */
+export function callStateAt({ state, aliveUntil }: Pick<CallRecord, "state" | "aliveUntil">, now: number): CallState {
+  return state === "held" && aliveUntil !== undefined && aliveUntil <= now ? "denied" : state;
 }
 
 /** When what has this urgency ends, as SQL: wall clock, milliseconds. */

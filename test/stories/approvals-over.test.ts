@@ -15,6 +15,10 @@ const ends = {
     await runtime.approvals.revoke(id, boss);
   },
   expired: async ({ clock }: House) => clock.advance(ttlMs),
+  "approved and not used": async ({ runtime, clock }: House, id: string) => {
+    await runtime.approvals.decide(id, { decision: "approved", by: boss });
+    await clock.advance(ttlMs);
+  },
 } as const;
 
 it.each(Object.keys(ends) as (keyof typeof ends)[])(
@@ -26,7 +30,8 @@ it.each(Object.keys(ends) as (keyof typeof ends)[])(
       expect(await h.runtime.calls.list({ state: "held" })).toHaveLength(1);
       await ends[end](h, approvalId);
       expect(await h.runtime.calls.list({ state: "held" })).toEqual([]);
-      const code = end === "expired" ? "approval_expired" : "approval_withdrawn";
+      const code = end === "withdrawn" || end === "revoked" ? "approval_withdrawn" : "approval_expired";
+      expect(await h.runtime.calls.list({ state: "denied" })).toMatchObject([{ state: "denied" }]);
       expect(await h.runtime.calls.get(callId)).toMatchObject({ state: "denied", outcome: { refusal: { code } } });
       expect(h.ran).toEqual([]);
     }

@@ -18,6 +18,11 @@ const digestsATurn = 64;
 /** Only a body that short is read for it: images are megabytes. */
 const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
 
+/** `callStateAt` as SQL. */
+function callStateAtAs(now: number): string {
+  return `iif(state = ${stateNumber("held")} and alive_until <= ${now}, ${stateNumber("denied")}, state)`;
+}
+
 /** What start-up needs to know. */
 export interface Start {
   readonly lastNumber: number;
@@ -59,7 +64,7 @@ export class Queries {
   }
 
   /** New to old, a stretch of numbers at a time. */
-  async calls(where: CallFilter, lastNumber: number): Promise<readonly CallRecord[]> {
+  async calls(where: CallFilter, lastNumber: number, now: number): Promise<readonly CallRecord[]> {
     const { limit = Infinity, parentId } = where;
     const parent = parentId === undefined ? undefined : (numberOf(parentId) ?? -1);
     const forms = await this.#formsOf(where);
@@ -67,7 +72,7 @@ export class Queries {
     const { sql: condition, values } = conditions({
       parent, // a number in an id is only where to look
       "more ->> '$.parentId'": parentId,
-      state: where.state === undefined ? undefined : stateNumber(where.state),
+      [callStateAtAs(now)]: where.state === undefined ? undefined : stateNumber(where.state),
     });
     const ofForms = forms === undefined ? "" : "and call.form in (select value from json_each(?))";
     if (forms !== undefined) values.push(JSON.stringify(forms));

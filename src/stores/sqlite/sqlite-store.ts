@@ -152,7 +152,7 @@ export class SqliteStore implements Store {
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
     this.#writer.drain(); // a list is read from what is written
-    return await this.#queries.calls(where, this.#lastNumber);
+    return await this.#queries.calls(where, this.#lastNumber, this.#clock.now());
   }
 
   async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
