@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { patternGuardrail, personalData, promptInjection } from "../../src/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { Redactor } from "../../src/secrets/secret-store.ts";
 import { spelledOut } from "../../src/system/card-text.ts";
 import { showHidden } from "../../src/system/invisible.ts";
 import { asker, house } from "../fakes/house.ts";
@@ -70,9 +71,13 @@ async function leastMs(tries: number, act: () => unknown): Promise<number> {
 }
 
 /** The first piece with which the work grows faster than the text. */
-async function tooSlow(read: (text: string) => unknown, of: readonly string[] = pieces): Promise<string | undefined> {
+async function tooSlow(
+  read: (text: string) => unknown,
+  of: readonly string[] = pieces,
+  count = few,
+): Promise<string | undefined> {
   for (const piece of of) {
-    const [short, long] = [piece.repeat(few), piece.repeat(few * times)];
+    const [short, long] = [piece.repeat(count), piece.repeat(count * times)];
     const once = await leastMs(1, () => read(long));
     if (once < shortMs) continue;
     const ratio = Math.min(once, await leastMs(2, () => read(long))) / (await leastMs(3, () => read(short)));
@@ -81,15 +86,25 @@ async function tooSlow(read: (text: string) => unknown, of: readonly string[] = 
   return undefined;
 }
 
+function knowing(): Redactor {
+  const redactor = createRedactor();
+  for (const secret of ["hunter2hunter2", `a\\b%41&amp;'"'"'z`, "x x x x "]) redactor.learn(secret);
+  return redactor;
+}
+
 describe("a text eight times as long takes no more than its share of time", () => {
   it("when a card or a terminal shows it", async () => {
     expect(await tooSlow(spelledOut)).toBeUndefined();
     expect(await tooSlow(showHidden)).toBeUndefined();
   });
 
+  it("when secrets are masked in it, whatever is escaped", async () => {
+    const escaped = pieces.filter((piece) => /[\\%&'\r\n]/.test(piece));
+    expect(await tooSlow((text) => knowing().redact(text), escaped, 4 * few)).toBeUndefined();
+  });
+
   it("when a call is checked, decided on and held", async () => {
-    const redactor = createRedactor();
-    for (const secret of ["hunter2hunter2", `a\\b%41&amp;'"'"'z`, "x x x x "]) redactor.learn(secret);
+    const redactor = knowing();
     const rules = [
       { effect: "confirm", tool: "mail", arguments: { "$.to": { like: "*a*b*c*" } } },
       { effect: "confirm", tool: "mail", arguments: { "$.to": { path: "/a/**/b*c/**" } } },

@@ -18,7 +18,7 @@ const hide = (page: Page) =>
 const menu = (page: Page) => page.locator("summary").filter({ hasText: "Your account" });
 
 describe("pages of one browser", () => {
-  it("share one line, and whoever is left takes it when the page that had it is closed", async () => {
+  it("share one line, and another page takes it when the page that had it is closed", async () => {
     await using grace = await at("/approvals");
     const lines: Page[] = [];
     grace.context.on("request", (request) => {
@@ -32,7 +32,8 @@ describe("pages of one browser", () => {
       await page.getByText("A mail to shared@example.org").first().waitFor();
     expect(lines).toEqual([]);
     await grace.page.close();
-    await expect.poll(() => lines).toEqual([second]);
+    await expect.poll(() => lines).toHaveLength(1);
+    expect([second, third]).toContain(lines[0]);
     await house.ask("send_email", { ...mail("after"), to: "after@example.org" });
     for (const page of [second, third]) await page.getByText("A mail to after@example.org").first().waitFor();
     expect(grace.problems).toEqual([]);
