@@ -79,7 +79,7 @@ const route = z.strictObject({
     })
     .optional()
     .describe("all that is given must fit; the first route that matches applies"),
-  to: addressees.optional().describe("any of them may decide; nobody named: whoever may decide at all"),
+  to: addressees.optional().describe("any of them may decide; if no one is named, all who may decide"),
   quorum: z.int().min(1).max(100).optional().describe("so many different persons must say yes"),
   deny: z
     .enum(["any", "quorum"])
@@ -99,7 +99,7 @@ const route = z.strictObject({
   remind_before_seconds: seconds.describe("a reminder, so long before it expires"),
   escalate_after_seconds: seconds.describe("then `escalate_to` may decide as well"),
   escalate_to: addressees.optional(),
-  optional: z.boolean().optional().describe("true: its tools and servers may match nothing, and nobody is warned"),
+  optional: z.boolean().optional().describe("true: no warning if its tools and servers match nothing"),
 });
 
 export const approvalsSchema: z.ZodType<ApprovalsFile> = z.strictObject({
@@ -120,7 +120,7 @@ export const approvalsSchema: z.ZodType<ApprovalsFile> = z.strictObject({
 });
 
 /**
- * What only the routes themselves can judge, a quorum nobody can reach for example; a sentence, or undefined. People of a
+ * What only the routes themselves can judge, a quorum that cannot be reached for example; a sentence, or undefined. People of a
  * file's Postern have roles of its table alone; in a program a decider brings its own.
  */
 export function routesProblem(file: ApprovalsFile): string | undefined {
@@ -139,7 +139,7 @@ export function routesProblem(file: ApprovalsFile): string | undefined {
 function strangeRoles({ roles: named = [] }: AddresseesFile = {}, at: string): readonly string[] {
   return named
     .filter((one) => !isRole(one))
-    .map((one) => `\`${at}.roles\` names \`${one}\`, which nobody can have; there are ${roles.join(", ")}.`);
+    .map((one) => `\`${at}.roles\` names \`${one}\`, which does not exist; there are ${roles.join(", ")}.`);
 }
 
 /** @param whereOf the place of a route in its file */

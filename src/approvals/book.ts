@@ -262,7 +262,7 @@ export class Book implements Disposable {
   }
 
   async #expire(approval: ApprovalRecord): Promise<void> {
-    await this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "nobody decided in time" });
+    await this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
   }
 
   /** Once each, on record: a restart reminds nobody twice. */

@@ -136,7 +136,7 @@ describe("the routes of approvals", () => {
     });
     expect(routesProblem(file)).toBeUndefined();
     expect(routesProblem({ routes: [{ to: { roles: ["approvr"] } }] })).toBe(
-      "`approvals.routes[0].to.roles` names `approvr`, which nobody can have; there are viewer, approver, operator, auditor, admin.",
+      "`approvals.routes[0].to.roles` names `approvr`, which does not exist; there are viewer, approver, operator, auditor, admin.",
     );
     expect(
       routesProblem({ routes: [{ ttl_seconds: 60, escalate_after_seconds: 60, escalate_to: { roles: ["admin"] } }] }),

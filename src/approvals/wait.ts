@@ -66,7 +66,7 @@ export class Waiting implements Disposable {
     }
   }
 
-  /** The house closes: whoever waits is told that nobody decided in time; the requests stay open. */
+  /** The house closes: each waiting caller is told that the request was not decided in time; the requests stay open. */
   stop(): void {
     this.#stopped = true;
     for (const timedOut of [...this.#stops]) timedOut();

@@ -103,7 +103,7 @@ export const refusals = {
     status: "denied",
     http: 408,
     retry: "same-key",
-    tell: "Nobody decided in time; the request is still open. Send the same call again later.",
+    tell: "The request was not decided in time and is still open. Send the same call again later.",
   },
   approval_denied: { status: "denied", http: 403, retry: "never", tell: "A person denied this call." },
   approval_skipped: { status: "denied", http: 403, retry: "never", tell: "Skipped: continue without it." },

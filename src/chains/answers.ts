@@ -26,7 +26,7 @@ export function settledOf(place: number, outcome: ToolOutcome, known?: Offered):
 
 /** A direct caller could send the same call again; a script's next one in its place is another call. */
 const unanswered =
-  "Nobody decided in time. The request stays open as long as this script runs, and is withdrawn with its end.";
+  "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.";
 
 export function refused(place: number, code: RefusalCode, message: string): Settled {
   const { status, tell } = refusals[code];

@@ -234,7 +234,7 @@ async function wait(
     case "timed_out":
       return refuse(
         "approval_timed_out",
-        `Asking timed out: nobody decided in time and the request \`${approvalId}\` is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
+        `Asking timed out: the request \`${approvalId}\` was not decided in time and is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
         {
           approval_id: approvalId,
           expires_at: new Date(expiresAt).toISOString(),

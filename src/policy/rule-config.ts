@@ -87,7 +87,7 @@ const path = z.string().regex(/^\$[.[]/, 'Write `$.name`, `$.list[0]`, `$.list[*
 const toolEffects = z.enum(["read", "write", "destructive"]);
 const someEffects = z.union([toolEffects, z.array(toolEffects)]);
 
-const optional = z.boolean().optional().describe("true: it may match no tool, and nobody is warned");
+const optional = z.boolean().optional().describe("true: no warning if it matches no tool");
 
 const plainCondition = {
   equals: value.optional(),
@@ -154,7 +154,7 @@ export const ruleSchema: z.ZodType<RuleFile> = z.strictObject({
   history: z
     .union([limit, z.array(limit)])
     .optional()
-    .describe("what must hold of the past: allow while it is kept, deny and confirm as soon as it is broken"),
+    .describe("what must hold for earlier calls: allow applies while it holds, deny and confirm as soon as it does not"),
   id: name.optional().describe("a name for the rule, shown wherever it took part"),
   reason: name.optional().describe("why the rule is there, for people"),
   optional,

@@ -139,7 +139,7 @@ it("a request whose time is over, and which is not swept yet, is decided by nobo
   });
   await page.goto(`/approvals/${id}`);
   await page.getByText("Its time is over: nobody can approve it any more, and the tool does not run.").waitFor();
-  await page.getByText("Nobody answered in time").waitFor();
+  await page.getByText("without a decision, so the tool does not run").waitFor();
   expect(await page.getByRole("button", { name: "Approve once" }).count()).toBe(0);
   expect(await page.getByText("denied in expired").count()).toBe(0);
 });

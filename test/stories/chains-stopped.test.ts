@@ -185,7 +185,7 @@ describe("what a script that is over leaves", () => {
     await settled(100);
     await h.clock.advance(56_000);
     expect(resultOf(await running)["output_text"]).toBe(
-      "Nobody decided in time. The request stays open as long as this script runs, and is withdrawn with its end.",
+      "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.",
     );
     const [asked] = await h.runtime.approvals.list();
     expect(asked).toMatchObject({ state: "withdrawn", decision: { reason: "the script that asked is over" } });

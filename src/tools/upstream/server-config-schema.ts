@@ -94,7 +94,7 @@ function tool() {
     idempotent: z.boolean().optional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).optional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().optional(),
-    optional: z.boolean().optional().describe("True: the server may have no such tool, and nobody is warned."),
+    optional: z.boolean().optional().describe("True: no warning if the server has no such tool."),
   });
 }
 

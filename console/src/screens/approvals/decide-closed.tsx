@@ -56,7 +56,7 @@ export function Closed({
         <p>
           {isExpired ? (
             <>
-              Nobody answered in time: it expired <Time at={expires_at} /> and the tool does not run.
+              It expired <Time at={expires_at} /> without a decision, so the tool does not run.
             </>
           ) : (
             viewer?.message !== undefined && <Text>{viewer.message}</Text>
