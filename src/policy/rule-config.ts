@@ -154,7 +154,9 @@ export const ruleSchema: z.ZodType<RuleFile> = z.strictObject({
   history: z
     .union([limit, z.array(limit)])
     .optional()
-    .describe("what must hold for earlier calls: allow applies while it holds, deny and confirm as soon as it does not"),
+    .describe(
+      "what must hold for earlier calls: allow applies while it holds, deny and confirm as soon as it does not",
+    ),
   id: name.optional().describe("a name for the rule, shown wherever it took part"),
   reason: name.optional().describe("why the rule is there, for people"),
   optional,
