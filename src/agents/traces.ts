@@ -2,21 +2,24 @@
  * Spans of agents, through the OpenTelemetry API: they go where the user's SDK sends them, and cost next to nothing without
  * one. Names are those of the GenAI conventions. Arguments, results and texts are left out unless `traceContent` is set.
  */
-import {
-  type Attributes,
-  type Context,
-  context,
-  ROOT_CONTEXT,
-  type Span,
-  type SpanContext,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
+import { createRequire } from "node:module";
+import type { Attributes, Context, Span, SpanContext } from "@opentelemetry/api";
 import { messageOf } from "../calls/fault.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
 
-const tracer = trace.getTracer("postern");
+type Api = typeof import("@opentelemetry/api");
+
+const require = createRequire(import.meta.url);
+let loaded: Api | undefined;
+
+/**
+ * The API takes longer to load than all the rest of an adapter, so it is loaded with the first span. What the user's SDK
+ * registers is global: it is found also when the user's copy of the API is another one.
+ */
+function api(): Api {
+  loaded ??= require("@opentelemetry/api") as Api;
+  return loaded;
+}
 
 export type SpanSettings = {
   readonly name: string;
@@ -31,8 +34,9 @@ export function inSpan<Result>(
   { name, kind, attributes, parent }: SpanSettings,
   body: (span: Span) => Promise<Result>,
 ): Promise<Result> {
+  const { trace, SpanKind, SpanStatusCode } = api();
   const options = { kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes };
-  return tracer.startActiveSpan(name, options, contextFor(parent), async (span) => {
+  return trace.getTracer("postern").startActiveSpan(name, options, contextFor(parent), async (span) => {
     try {
       return await body(span);
     } catch (error) {
@@ -45,11 +49,13 @@ export function inSpan<Result>(
 }
 
 function contextFor(parent: SpanContext | undefined): Context {
+  const { context, trace, ROOT_CONTEXT } = api();
   return parent === undefined ? context.active() : trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true });
 }
 
 /** The host's trace, so that the audit log and the trace have one id. Undefined when none is active. */
 export function activeTraceId(): string | undefined {
+  const { trace } = api();
   const span = trace.getActiveSpan()?.spanContext();
   return span !== undefined && trace.isSpanContextValid(span) ? span.traceId : undefined;
 }
@@ -60,5 +66,5 @@ export function recordOutcome(span: Span, outcome: ToolOutcome): void {
   span.setAttributes({ "postern.call.id": callId, "postern.status": status });
   if (refusal === undefined) return;
   span.setAttribute("error.type", refusal.code);
-  span.setStatus({ code: SpanStatusCode.ERROR, message: refusal.code });
+  span.setStatus({ code: api().SpanStatusCode.ERROR, message: refusal.code });
 }
