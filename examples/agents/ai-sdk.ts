@@ -41,7 +41,7 @@ const held = await generateText({ model, messages, stopWhen: isStepCount(5), ...
 const asked = held.content.find((part) => part.type === "tool-approval-request");
 console.log(asked?.reason);
 
-// In production a person does this in the console, on the command line or in Slack.
+// In production a person does this on a page of yours.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 

@@ -25,7 +25,7 @@ try {
   console.log(error.code); // pending
 }
 
-// In production a person does this in the console, on the command line or in Slack.
+// In production a person does this on a page of yours.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 

@@ -38,7 +38,7 @@ const config = { configurable: { thread_id: "42" } };
 await graph.invoke({ messages: [{ role: "user", content: "Tell Ada hello." }] }, config);
 console.log((await graph.getState(config)).tasks[0]?.interrupts[0]?.value);
 
-// In production a person does this in the console, on the command line or in Slack.
+// In production a person does this on a page of yours.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 

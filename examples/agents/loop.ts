@@ -22,7 +22,7 @@ const agent = createAgent({ runtime, model, instructions: "You help with mail.",
 const held = await agent.run({ prompt: "Tell Ada hello.", runId: "run-42" });
 console.log(held.status, held.status === "waiting" ? held.approvalIds.length : "");
 
-// In production a person does this in the console, on the command line or in Slack; the process may have ended meanwhile.
+// In production a person does this on a page of yours; the process may have ended meanwhile.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 

@@ -28,7 +28,7 @@ await using runtime = await createRuntime({ approvals: { patience: "suspend" } }
 wrapOpenaiAgentsTools(runtime, [sendEmail], { send_email: { risk: "high", effects: "write", idempotent: false } });
 await using postern = openaiAgentsTools(runtime, { runId: "run-42" });
 
-/** A stand-in, so that this runs offline: it asks for one call and ends when it has read the answer. */
+/** A stand-in, so that this runs offline. */
 const model: Model = {
   getResponse: async ({ input }): Promise<ModelResponse> => {
     const last = Array.isArray(input) ? (input as AgentInputItem[]).at(-1) : undefined;
@@ -49,8 +49,7 @@ const agent = new Agent({ name: "assistant", instructions: "You help with mail."
 const runner = new Runner({ tracingDisabled: true });
 const held = await runner.run(agent, "Tell Ada hello.");
 console.log(`interrupted: ${held.interruptions.length} call waits`);
-
-// In production a person does this in the console, on the command line or in Slack.
+// In production a person does this on a page of yours.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 

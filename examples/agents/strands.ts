@@ -44,7 +44,7 @@ const agent = new Agent({ model: new OneCall(), tools: postern.tools, printer: f
 const { interrupts = [] } = await agent.invoke("Tell Ada hello.");
 console.log(interrupts[0]?.reason);
 
-// In production a person does this in the console, on the command line or in Slack.
+// In production a person does this on a page of yours.
 const [request] = await runtime.approvals.list({ state: "pending" });
 await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
 
