@@ -2,6 +2,7 @@ import type { Authority, ToolCall } from "./call.ts";
 import { messageOf } from "./fault.ts";
 import { canonical, deepFrozen, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
 import { refuseLoss } from "./loss.ts";
+import { parseStrict } from "./strict-json.ts";
 
 /**
  * A call in flight. It has every field from the start, also those the gates fill in, so that the engine sees one shape
@@ -111,7 +112,7 @@ const nothingDigest = sha256(nothing);
 export function read(given: unknown): Reading {
   if (given === undefined) return { arguments: none, text: nothing, digest: nothingDigest, problem: undefined };
   try {
-    if (!isJsonObject(given)) return unreadable(`The arguments are ${kindOf(given)}; an object is needed.`);
+    if (!isJsonObject(given)) return unreadable(notAnObject(given));
     const text = canonical(given, refuseLoss);
     return { arguments: own(text), text, digest: sha256(text), problem: undefined };
   } catch (error) {
@@ -125,6 +126,13 @@ function own(text: string): JsonObject {
 
 function unreadable(problem: string): Reading {
   return { arguments: none, text: nothing, digest: nothingDigest, problem };
+}
+
+/** Text is what a model wrote: it is told what is wrong with the JSON. */
+function notAnObject(given: unknown): string {
+  const needed = `The arguments are ${kindOf(given)}; an object is needed.`;
+  const parsed = typeof given === "string" ? parseStrict(given) : undefined;
+  return parsed !== undefined && "problem" in parsed ? `${needed} ${parsed.problem}` : needed;
 }
 
 function kindOf(value: unknown): string {

@@ -41,7 +41,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
     if (!(await parts.artifacts.mayUse(digest, call.authority.principal))) {
       return refuse(
         "artifact_unavailable",
-        `\`${path.join(".")}\` names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`,
+        `${path.length === 0 ? "`$artifact`" : `\`${path.join(".")}\``} names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`,
       );
     }
   }

@@ -14,7 +14,7 @@ export function hostedAction(tool: HostedTool, options: CompileOptions): Action 
     ...declared(tool, options, { risk: "safe", effects: "read" }),
     kind: "hosted" as const,
     notFromChain: `\`${tool.name}\` is provider-hosted: it cannot be called from a chain.`,
-    execute: () => undefined,
+    execute: () => `\`${tool.name}\` is run by the provider; nothing ran here. Its result comes from the provider.`,
   });
 }
 
