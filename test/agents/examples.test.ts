@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -26,7 +26,17 @@ afterAll(() => rm(copies, { recursive: true, force: true }));
 
 const examples = (await readdir(source)).filter((name) => name.endsWith(".ts"));
 
-it.each(examples)("%s sends one mail", async (name) => {
-  const { stdout } = await run(process.execPath, [join(copies, name)]);
+/** Ends a process that opens a connection. */
+const offline = `data:text/javascript,${encodeURIComponent(`
+import { Socket } from "node:net";
+Socket.prototype.connect = () => {
+  console.error("the example opened a connection");
+  process.exit(1);
+};`)}`;
+
+it.each(examples)("%s sends one mail, offline, in at most 60 lines", async (name) => {
+  const { stdout } = await run(process.execPath, ["--import", offline, join(copies, name)]);
   expect(stdout.match(/\(a mail leaves for/g)).toHaveLength(1);
+  const lines = (await readFile(join(source, name), "utf8")).trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(60);
 });
