@@ -61,13 +61,22 @@ async function turns(): Promise<readonly TurnRow[]> {
   return measured;
 }
 
+/** Says on standard error what was measured, because a whole run takes minutes. */
+async function section<Row>(name: string, measure: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  if (!isWanted(name)) return [];
+  const began = performance.now();
+  const rows = await measure();
+  console.error(`${name}: measured in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  return rows;
+}
+
 const stolen = stolenSince();
 const result = {
-  overhead: isWanted("overhead") ? await overheads() : [],
-  turn: isWanted("turn") ? await turns() : [],
-  encoding: isWanted("encoding") ? await measureEncoding(quick ? 9 : 31) : [],
-  tokens: isWanted("tokens") ? await (await libraryParts.tokens()).measureTokens() : [],
-  imports: isWanted("imports") ? await measureImports(quick ? 3 : 7) : [],
+  overhead: await section("overhead", overheads),
+  turn: await section("turn", turns),
+  encoding: await section("encoding", () => measureEncoding(quick ? 9 : 31)),
+  tokens: await section("tokens", async () => (await libraryParts.tokens()).measureTokens()),
+  imports: await section("imports", () => measureImports(quick ? 3 : 7)),
 };
 const machine = {
   ...{ node: process.version, cores: cpus().length, model: cpus()[0]?.model ?? "unknown" },
