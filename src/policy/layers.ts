@@ -184,8 +184,9 @@ function weighDefaults(_facts: Facts, draft: Draft, { permissionAt }: Terms): vo
 
 /** Active skills restrict; what they allow grants nothing (SPEC 5.2, D3). */
 function weighSkills({ tool, skills }: Facts, draft: Draft): void {
-  if (skills === undefined || !skillsForbid(skills, tool)) return;
-  const names = skills.names.map((name) => `\`${name}\``).join(", ");
+  const forbidding = skills && skillsForbid(skills, tool);
+  if (forbidding === undefined) return;
+  const names = forbidding.map((name) => `\`${name}\``).join(", ");
   draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, says: "DENY" });
 }
 
