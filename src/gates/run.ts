@@ -1,5 +1,6 @@
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { RunOwners } from "../ledger/run-owners.ts";
+import { unwritten } from "./claim.ts";
 import type { CountedCall } from "./stages.ts";
 
 export interface RunParts {
@@ -15,7 +16,7 @@ export function ownRun(call: CountedCall, { runs }: RunParts): Ending | undefine
   if (claims instanceof Promise) {
     return claims.then(
       (late) => (late ? undefined : foreign(call)),
-      () => refuse("audit_unavailable"),
+      unwritten,
     );
   }
   return claims ? undefined : foreign(call);

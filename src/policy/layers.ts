@@ -245,8 +245,9 @@ function weighDestructive({ tool, autonomy }: Facts, draft: Draft): void {
 
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */
 function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
-  if (!tool.scopes.some((scope) => scope.startsWith("secrets:"))) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", "override secrets scope");
+  const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
+  if (scope === undefined) return;
+  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
 }
 
 /** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */
