@@ -25,7 +25,10 @@ export class Outside {
   }
 
   /** @param last the last checkpoint in the store: a crash may have come before it was anchored */
-  async open({ size, head }: { readonly size: number; readonly head: string }, last: string | undefined): Promise<void> {
+  async open(
+    { size, head }: { readonly size: number; readonly head: string },
+    last: string | undefined,
+  ): Promise<void> {
     if (last !== undefined) await this.#anchorAgain(last);
     const anchored = (await this.#anchors?.signedSize()) ?? 0;
     if (anchored > size) this.#log(cutOff("A checkpoint kept outside the store", anchored, size));
@@ -35,7 +38,9 @@ export class Outside {
     this.#opened = held.note;
     const witnessed = held.note === undefined ? 0 : sizeOf(held.note);
     if (witnessed === size && held.note !== undefined && rootOf(held.note) !== head) {
-      this.#log(`The witness's note signs another history of ${counted(size, "entry", "entries")}: the audit log was rewritten.`);
+      this.#log(
+        `The witness's note signs another history of ${counted(size, "entry", "entries")}: the audit log was rewritten.`,
+      );
       this.#keepsWitness = true;
     }
     if (witnessed > size) {

@@ -14,10 +14,7 @@ export interface RunParts {
 export function ownRun(call: CountedCall, { runs }: RunParts): Ending | undefined | Promise<Ending | undefined> {
   const claims = runs.claims(call.authority);
   if (claims instanceof Promise) {
-    return claims.then(
-      (late) => (late ? undefined : foreign(call)),
-      unwritten,
-    );
+    return claims.then((late) => (late ? undefined : foreign(call)), unwritten);
   }
   return claims ? undefined : foreign(call);
 }

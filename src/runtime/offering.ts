@@ -30,6 +30,7 @@ export function visibleTo(
   if (principal === undefined) return actions;
   const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()), principal.agent);
   return actions.filter(
-    ({ facts }) => policy.offers(principal, facts) && (active === undefined || skillsForbid(active, facts) === undefined),
+    ({ facts }) =>
+      policy.offers(principal, facts) && (active === undefined || skillsForbid(active, facts) === undefined),
   );
 }

@@ -165,9 +165,7 @@ describe("another refusal", () => {
     const { refusal } = await call();
     end("paid");
     const { callId } = await first;
-    expect(refusal?.message).toBe(
-      `The same call, \`${callId}\`, is running now; send it again later for its outcome.`,
-    );
+    expect(refusal?.message).toBe(`The same call, \`${callId}\`, is running now; send it again later for its outcome.`);
   });
 
   it("names the argument that holds a secret, and not the secret", async () => {

@@ -8,8 +8,18 @@ const toolNamed = (name: string) =>
     ...{ name, description: name, risk: "safe", effects: "read", idempotent: true },
     ...{ input: { type: "object" }, execute: () => name },
   });
-const letters = defineSkill({ name: "letters", description: "Writes.", allowedTools: ["mail"], instructions: "Be short." });
-const wide = defineSkill({ name: "wide", description: "All.", allowedTools: ["mail", "drop"], instructions: "Do all." });
+const letters = defineSkill({
+  name: "letters",
+  description: "Writes.",
+  allowedTools: ["mail"],
+  instructions: "Be short.",
+});
+const wide = defineSkill({
+  name: "wide",
+  description: "All.",
+  allowedTools: ["mail", "drop"],
+  instructions: "Do all.",
+});
 const runtimeOf = (agents: SkillsOptions["agents"]): Promise<Runtime> =>
   createRuntime({
     tools: [toolNamed("mail"), toolNamed("drop")],
@@ -22,7 +32,8 @@ it("a skill that an agent is always held to restricts each run that it names", a
   await using runtime = await runtimeOf({ "local-agent": ["letters"] });
   await using house = await httpHouse(runtime, { agentScopes: [] });
   const call = async (tool: string, run_id?: string, as: "agent" | "operator" = "agent"): Promise<number> =>
-    (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } })).status;
+    (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
+      .status;
   expect([await call("mail"), await call("drop"), await call("drop", "a"), await call("drop", "b")]).toEqual([
     ...[200, 403, 403, 403],
   ]);

@@ -48,12 +48,10 @@ export interface SkillsHouse {
 
 /** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
 export async function openLibrary(options: SkillsOptions, house: SkillsHouse): Promise<Skills> {
-  const { folders, skills, agents = {} } = options;
+  const { folders, skills, agents } = options;
   const runs = new ActiveRuns(house.keep);
   await runs.restore();
-  const library = new SkillLibrary(discover(folders, skills), runs, house);
-  for (const [agent, names] of Object.entries(agents)) library.hold(agent, names);
-  return library;
+  return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
 }
 
 /** What an agent is held to in each of its runs. */
@@ -75,7 +73,11 @@ class SkillLibrary implements Skills {
   /** Instructions by the digest they were activated with: what a run was told does not change under it. */
   readonly #told = new Map<string, string>();
 
-  constructor({ found, refused, notes }: Discovered, runs: ActiveRuns, house: SkillsHouse) {
+  constructor(
+    { found, refused, notes }: Discovered,
+    runs: ActiveRuns,
+    house: SkillsHouse & Pick<SkillsOptions, "agents">,
+  ) {
     this.#found = found;
     this.refused = refused;
     this.notes = notes;
@@ -85,17 +87,20 @@ class SkillLibrary implements Skills {
     this.#roster = rosterOf(this.#list);
     for (const one of found.values())
       for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
+    for (const [agent, names] of Object.entries(house.agents ?? {})) this.#hold(agent, names);
   }
 
   /** @throws RuntimeFault `skills_invalid`: without its skill an agent could call everything */
-  hold(agent: string, names: readonly string[]): void {
+  #hold(agent: string, names: readonly string[]): void {
     const skills = names.map((id): ActiveSkill => {
       try {
         const { skill, digest, instructions } = this.load(id);
         this.#told.set(digest, instructions);
         return { name: skill.name, version: skill.version, allowedTools: skill.allowedTools, digest };
       } catch (cause) {
-        throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, { cause });
+        throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
+          cause,
+        });
       }
     });
     this.#held.set(agent, { skills, facts: factsOf(skills) });
